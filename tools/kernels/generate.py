@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, barriers, bulk, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, tensors, words
+    import arrays, barriers, bulk, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, tensors, warp_group, words
     barriers.write_ptx()
     rows.write_ptx()
     bulk.write_ptx()
@@ -36,6 +36,7 @@ def main(arguments):
     selection.write_ptx()
     slow_ways.write_ptx()
     tensors.write_ptx()
+    warp_group.write_ptx()
     record.write()
     print(len(record.CASES), 'records')
 

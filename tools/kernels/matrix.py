@@ -67,13 +67,13 @@ def encode(ty, value, nearest):
     return sign | min(bits, infinity)
 
 
-def step(ty, products, c):
-    """A sum of products and `c`, as the matrix unit of sm_90 makes it: 25 bits below the greatest exponent."""
+def step(ty, products, c, fraction_bits=25):
+    """A sum of products and `c`, as the matrix unit of sm_90 makes it: 25 bits below the greatest exponent, if not less."""
     terms = products + [decode(ty, c)]
     special = [v for v, _ in terms if isinstance(v, float)]
     if special:
         return encode(ty, sum(special), True)
-    lowest = Fraction(2) ** (max(e for _, e in terms) - 25)
+    lowest = Fraction(2) ** (max(e for _, e in terms) - fraction_bits)
     cut = lambda v: (abs(v) / lowest).__floor__() * (1 if v >= 0 else -1)
     return encode(ty, sum(cut(v) for v, _ in terms) * lowest, ty == 'f16')
 

@@ -16,15 +16,32 @@ pub struct MatrixUnit {
     /// The same for products of 8-bit numbers, whose sums keep no more bits either; `None` if the chip has no such
     /// products of its own and widens the numbers.
     pub narrow_fraction_bits: Option<u32>,
+    /// That for products of warp groups.
+    pub group_narrow_fraction_bits: Option<u32>,
+}
+
+impl MatrixUnit {
+    /// What it does with products of warp groups.
+    pub const fn of_groups(self) -> MatrixUnit {
+        MatrixUnit { narrow_fraction_bits: self.group_narrow_fraction_bits, ..self }
+    }
 }
 
 /// Turing and Ampere.
-pub(crate) const HALF_STEPS: MatrixUnit =
-    MatrixUnit { fraction_bits: 24, step_bits: 128, narrow_fraction_bits: None };
+pub(crate) const HALF_STEPS: MatrixUnit = MatrixUnit {
+    fraction_bits: 24,
+    step_bits: 128,
+    narrow_fraction_bits: None,
+    group_narrow_fraction_bits: None,
+};
 
 /// Ada.
 pub(crate) const NARROW_PRODUCTS: MatrixUnit = MatrixUnit { narrow_fraction_bits: Some(13), ..HALF_STEPS };
 
 /// Hopper and what followed.
-pub(crate) const WHOLE_STEPS: MatrixUnit =
-    MatrixUnit { fraction_bits: 25, step_bits: 256, narrow_fraction_bits: None };
+pub(crate) const WHOLE_STEPS: MatrixUnit = MatrixUnit {
+    fraction_bits: 25,
+    step_bits: 256,
+    narrow_fraction_bits: None,
+    group_narrow_fraction_bits: Some(13),
+};

@@ -149,6 +149,8 @@ codes! {
         "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
     Uninitialized = "ptx::uninitialized-register", Language, Warning,
         "A register is read, and on no path that control may take to this instruction has anything written it. PTX allows it and does not define the value. A write under a guard counts as a write, and so does one on a single path only, so that what is reported is never written first.";
+    SerializedProducts = "ptx::serialized-products", Language, Warning,
+        "Products of matrices of a warp group (`wgmma.mma_async`) run beside the program. A register that one writes, or that it reads as its left factor, is free when `wgmma.wait_group` has waited for the group of the product, and what a product reads must have been written before a `wgmma.fence`. Here a register is used earlier, or a function is called while products are under way. PTX gives no meaning to that; compilers, this one too, put a wait or a fence in front, so that products no longer overlap. Move the use behind the wait, or the fence behind the last write.";
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,

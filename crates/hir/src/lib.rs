@@ -33,6 +33,7 @@ mod symbols;
 mod texture;
 mod uninitialized;
 mod variable;
+mod warp_group;
 
 pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
@@ -52,3 +53,4 @@ pub use support::unsupported;
 pub use symbols::{Declared, Symbols, declarations};
 pub use uninitialized::{FlowReport, check_flow};
 pub use variable::{ModuleVariable, module_variables};
+pub use warp_group::Serialization;

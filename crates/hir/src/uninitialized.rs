@@ -8,6 +8,7 @@ use oriole_ptx::Opcode;
 use typed_index_collections::{TiVec, ti_vec};
 
 use crate::flow::Flow;
+use crate::warp_group::{self, Serialization};
 use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableKind};
 
 /// What the control flow of a body says against it, by ordinals of instructions.
@@ -18,6 +19,8 @@ pub struct FlowReport {
     pub uninitialized: Vec<(RegisterId, u32)>,
     /// Runs of instructions that control never reaches: first and last.
     pub unreachable: Vec<(u32, u32)>,
+    /// Instructions at which products of warp groups are serialized.
+    pub serialized: Vec<(u32, Serialization)>,
 }
 
 /// The most blocks that are walked for all registers together, for each block and each read of the body. A body that needs
@@ -27,7 +30,11 @@ const FUEL: usize = 64;
 /// Looks at the control flow of a body.
 pub fn check_flow(body: &Body) -> FlowReport {
     let flow = Flow::new(body);
-    FlowReport { uninitialized: uninitialized(body, &flow), unreachable: unreachable(&flow) }
+    FlowReport {
+        uninitialized: uninitialized(body, &flow),
+        unreachable: unreachable(&flow),
+        serialized: warp_group::serialized(&flow),
+    }
 }
 
 fn unreachable(flow: &Flow<'_>) -> Vec<(u32, u32)> {
@@ -137,16 +144,18 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
 }
 
 impl FlowReport {
-    /// Warnings of registers that are read before they are written.
+    /// Warnings of registers that are read before they are written, and of products that are serialized.
     pub fn warnings<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
-        self.uninitialized.iter().filter_map(|&(register, ordinal)| {
+        let serialized = self.serialized.iter().filter_map(|&(ordinal, reason)| reason.warning(ordinal, map));
+        let uninitialized = self.uninitialized.iter().filter_map(|&(register, ordinal)| {
             let (name, declaration) = map.registers.get(register)?;
             let message = format!("`{name}` is read here, and nothing can have written it before");
             let span = map.instructions.get(ordinal as usize).copied()?;
             Some(
                 Diagnostic::new(Code::Uninitialized, span, message).with_label(*declaration, "declared here"),
             )
-        })
+        });
+        uninitialized.chain(serialized)
     }
 
     /// Notes of instructions that control never reaches, and of registers that are declared and never used.

@@ -531,3 +531,58 @@ fn instructions_and_registers_of_no_effect() {
     ));
     expect![[""]].assert_eq(&notes(".reg .pred p; .reg .b32 a; L: setp.eq.u32 p, a, 0; @p bra L; ret;"));
 }
+
+/// Where products of warp groups are serialized, by the instruction that is to blame.
+#[test]
+fn products_that_are_serialized() {
+    const FENCE: &str = "wgmma.fence.sync.aligned;";
+    const PRODUCT: &str =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f0, f1, f2, f3}, d, d, 1, 1, 1, 0, 0;";
+    const FROM_REGISTERS: &str =
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {f0, f1, f2, f3}, {a, b, c, x}, d, 1, 1, 1, 0;";
+    const CLOSE: &str = "wgmma.commit_group.sync.aligned;";
+    const WAIT: &str = "wgmma.wait_group.sync.aligned 0;";
+    let warnings = |pieces: &[&str]| {
+        let module = resolve_module(&format!(
+            ".version 8.4\n.target sm_90a\n.address_size 64\n.func f() {{ ret; }}\n\
+             .func (.reg .f32 out) g(.reg .b64 d, .reg .f32 f0, .reg .f32 f1, .reg .f32 f2, .reg .f32 f3,\n\
+             .reg .b32 a, .reg .b32 b, .reg .b32 c, .reg .b32 x) {{ .reg .pred p; mov.pred p, 1; {} ret; }}",
+            pieces.concat()
+        ));
+        let shown = module.diagnostics.iter().map(|found| match found.code {
+            oriole_diagnostics::Code::SerializedProducts => {
+                found.message.to_string().split(':').next().unwrap_or_default().to_string()
+            }
+            _ => format!("[{}] {}", found.code, found.message),
+        });
+        shown.collect::<Vec<_>>().join("; ")
+    };
+    let read = "`f0` is used before `wgmma.wait_group` has waited for the product that writes it";
+    let factor = "`a` is written before `wgmma.wait_group` has waited for the product that reads it";
+    let unfenced = "`f1` was written since the last `wgmma.fence`";
+    let called = "a function is called while products of a warp group are under way";
+    for (pieces, expected) in [
+        (&[FENCE, PRODUCT, PRODUCT, CLOSE, WAIT, "mov.f32 out, f0;"][..], ""),
+        (&[FENCE, PRODUCT, CLOSE, "add.f32 out, f0, f0;", WAIT], read),
+        (&[FENCE, PRODUCT, CLOSE, "mov.f32 f0, 0f00000000;", WAIT, "mov.f32 out, f0;"], read),
+        // The wait is for groups that are closed.
+        (&[FENCE, PRODUCT, WAIT, "neg.f32 out, f0;", CLOSE], read),
+        (&[FENCE, PRODUCT, CLOSE, "wgmma.wait_group.sync.aligned 1;", "neg.f32 out, f0;"], read),
+        (&[FENCE, PRODUCT, CLOSE, PRODUCT, CLOSE, WAIT, "neg.f32 out, f0;"], ""),
+        // A copy is as far as what it copies.
+        (&[FENCE, PRODUCT, CLOSE, "mov.f32 out, f0;", WAIT], ""),
+        (
+            &[FENCE, FROM_REGISTERS, CLOSE, "add.u32 x, a, 1;", "mov.b32 a, x;", WAIT, "mov.f32 out, f0;"],
+            "`x` is written before `wgmma.wait_group` has waited for the product that reads it; `a` is written before `wgmma.wait_group` has waited for the product that reads it",
+        ),
+        (&[FENCE, FROM_REGISTERS, CLOSE, "add.u32 a, b, 1;", WAIT, "mov.f32 out, f0;"], factor),
+        (&[FENCE, "neg.f32 f1, f1;", PRODUCT, CLOSE, WAIT, "mov.f32 out, f0;"], unfenced),
+        (&["neg.f32 f1, f1;", FENCE, PRODUCT, CLOSE, WAIT, "mov.f32 out, f0;"], ""),
+        (&[FENCE, PRODUCT, CLOSE, "call f;", WAIT, "mov.f32 out, f0;"], called),
+        // The next iteration comes before the wait.
+        (&["L:", FENCE, PRODUCT, CLOSE, "@p bra L;", WAIT, "mov.f32 out, f0;"], ""),
+        (&["L: neg.f32 f0, f0;", FENCE, PRODUCT, CLOSE, "@p bra L;", WAIT, "mov.f32 out, f0;"], read),
+    ] {
+        assert_eq!(warnings(pieces), expected, "{pieces:?}");
+    }
+}

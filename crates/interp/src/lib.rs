@@ -27,6 +27,7 @@ mod step;
 mod tensor;
 pub mod value;
 mod warp;
+mod warp_group;
 
 pub use decode::unsupported;
 pub use grid::run;

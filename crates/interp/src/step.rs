@@ -3,7 +3,7 @@
 use oriole_ptx::SpecialRegister;
 use smallvec::SmallVec;
 
-use crate::matrix::Product;
+use crate::matrix::{GroupProduct, Product};
 use crate::memory::Place;
 use crate::value::Operation;
 use crate::value::compare::{Combine, Comparison};
@@ -22,6 +22,8 @@ pub struct Step {
     pub guard: Option<(u32, bool)>,
     /// What it does.
     pub action: Action,
+    /// The registers that it names; empty in functions without products of warp groups.
+    pub touched: Box<[u32]>,
 }
 
 /// Where an operand comes from.
@@ -515,6 +517,15 @@ pub enum MatrixOperation {
     },
     /// `movmatrix`: a transposed matrix of halves; operand: its register.
     Transpose,
+    /// `wgmma.fence`: nothing is left to be ordered.
+    GroupFence,
+    /// `wgmma.commit_group`
+    GroupCommit,
+    /// `wgmma.wait_group`: so many of the youngest groups may go on.
+    GroupWait(u64),
+    /// `wgmma.mma_async`; operands: the old sums, the left factor or its descriptor, the descriptor of the right factor,
+    /// what says which elements of a sparse factor are there, whether the old sums count.
+    GroupProduct(GroupProduct),
 }
 
 /// What is done to a barrier object.

@@ -14,6 +14,7 @@ use crate::machine::{BlockState, Machine};
 use crate::matrix;
 use crate::object;
 use crate::step::{Action, Location, MatrixOperation, MatrixStep, Source};
+use crate::warp_group::{self, Products};
 
 /// Steps of a warp after which a lane that could run and did not is favoured.
 const PATIENCE: u64 = 20_000;
@@ -28,6 +29,8 @@ pub struct Warp {
     pub lanes: Vec<Lane>,
     /// Number in the block.
     pub index: u32,
+    /// Products of the warp group under way.
+    pub products: Products,
     steps: u64,
     favoured: Option<(usize, u64)>,
 }
@@ -35,7 +38,7 @@ pub struct Warp {
 impl Warp {
     /// A warp of these lanes.
     pub fn new(index: u32, lanes: Vec<Lane>) -> Warp {
-        Warp { lanes, index, steps: 0, favoured: None }
+        Warp { lanes, index, products: Products::default(), steps: 0, favoured: None }
     }
 
     /// Lanes in a state that satisfies the predicate.
@@ -164,6 +167,7 @@ impl Warp {
             if machine.instructions > machine.budget || machine.clock > machine.budget {
                 return Err(Fault::new(FaultKind::Budget, "the budget of instructions is used up"));
             }
+            self.leave_products_alone(machine, block, active, pc)?;
             let specials = machine.special_values(block, self.index);
             if is_control(&step.action) {
                 for lane in members(group) {
@@ -365,6 +369,33 @@ impl Warp {
                 let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
                 product.evaluate(&machine.matrix_unit, &a, &b, &c)
             }
+            MatrixOperation::GroupFence => return Ok(()),
+            MatrixOperation::GroupCommit => {
+                self.products.commit();
+                return Ok(());
+            }
+            MatrixOperation::GroupWait(left) => {
+                let shared = &machine.shared[block.rank as usize];
+                let waited = self.products.wait(*left, &self.lanes, shared);
+                return waited.map_err(|fault| self.locate(machine, fault, block));
+            }
+            MatrixOperation::GroupProduct(product) => {
+                if self.products.feed(product, step, &self.lanes) {
+                    let text = "a left factor is in registers that a product of matrices has yet to write";
+                    return Err(self.locate(machine, Fault::new(FaultKind::Illegal, text), block));
+                }
+                let operands = std::array::from_fn(|operand| registers(&self.lanes, operand));
+                let issued = warp_group::issue(
+                    product,
+                    self.index,
+                    &machine.matrix_unit,
+                    operands,
+                    &machine.shared[block.rank as usize],
+                );
+                let (results, reading) = issued.map_err(|fault| self.locate(machine, fault, block))?;
+                self.products.begin(product, step, reading, &self.lanes);
+                results
+            }
             MatrixOperation::Transpose => matrix::transpose(&registers(&self.lanes, 0)),
             MatrixOperation::Load { row, transposed } => {
                 let count = step.destinations.len();
@@ -383,6 +414,35 @@ impl Warp {
             for (destination, value) in step.destinations.iter().zip(&results[lane]) {
                 self.lanes[lane].write(*destination, *value);
             }
+        }
+        Ok(())
+    }
+
+    /// The fault of an instruction that the whole warp executes.
+    fn locate(&self, machine: &Machine, fault: Fault, block: &BlockState) -> Fault {
+        let waiting = self.lanes.iter().find(|lane| matches!(lane.state, State::Collective(..)));
+        match waiting.or(self.lanes.first()) {
+            Some(lane) => machine.locate(fault, lane.pc, block, lane),
+            None => fault,
+        }
+    }
+
+    /// A step must not name what products under way write, unless it is a product itself.
+    fn leave_products_alone(
+        &self,
+        machine: &Machine,
+        block: &BlockState,
+        active: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let step = &machine.code.steps[pc as usize];
+        if self.products.is_empty() || active == 0 || matches!(step.action, Action::Matrix(_)) {
+            return Ok(());
+        }
+        let lane = &self.lanes[active.trailing_zeros() as usize];
+        if self.products.writes_one_of(&step.touched, lane.calls.len()) {
+            let text = "a register is used that a product of matrices has yet to write";
+            return Err(machine.locate(Fault::new(FaultKind::Illegal, text), pc, block, lane));
         }
         Ok(())
     }

@@ -91,6 +91,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         Ldmatrix => l.load_matrix(i),
         Stmatrix => l.store_matrix(i),
         Movmatrix => l.transpose_matrix(i),
+        Wgmma => l.warp_group(i),
         Bar | Barrier => l.barrier(i),
         Membar | Fence => l.memory_barrier(i),
         Nanosleep => l.nanosleep(i),

@@ -54,6 +54,7 @@ mod special;
 mod tensor_map;
 mod video;
 mod warp;
+mod warp_group;
 
 pub use error::LowerError;
 pub use limits::register_limit;

@@ -14,7 +14,7 @@ use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
 /// The words of a fragment, lowest register first.
-type Fragment = SmallVec<[Source; 8]>;
+pub(crate) type Fragment = SmallVec<[Source; 8]>;
 
 /// A product as PTX says it, with its operands in registers.
 struct Product {
@@ -52,7 +52,7 @@ impl Lower<'_> {
     }
 
     /// The words of a fragment that is read.
-    fn fragment(&mut self, i: &Instruction, index: usize, word: Type) -> Result<Fragment, LowerError> {
+    pub fn fragment(&mut self, i: &Instruction, index: usize, word: Type) -> Result<Fragment, LowerError> {
         let mut words = Fragment::new();
         for component in self.operand(i, index)?.components() {
             words.extend(self.words(component, word)?);

@@ -1678,3 +1678,75 @@ fn copies_that_signal_a_barrier_object() {
         "#]],
     );
 }
+
+#[test]
+fn products_of_warp_groups() {
+    check(
+        "wgmma.fence.sync.aligned;
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %d1, %d2, 0, 1, -1, 1, 0;
+         wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, %d2, %p1, -1, 1, 1;
+         wgmma.commit_group.sync.aligned;
+         wgmma.mma_async.sp.sync.aligned.m64n8k64.satfinite.s32.s8.u8 {%r5, %r6, %r7, %r8}, %d1, %d2, %r1, 0, 1;
+         wgmma.wait_group.sync.aligned 1;
+         wgmma.commit_group.sync.aligned;
+         wgmma.mma_async.sp.sync.aligned.m64n8k32.f16.f16.f16 {%r1, %r2}, {%r1, %r2, %r3, 0}, 5, %r4, 1, 1, 1, 1, 0;
+         @%p2 wgmma.wait_group.sync.aligned 9;
+         fence.proxy.async;
+         fence.proxy.async.global;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %4.0
+              value r2 = %4.1
+              value r4 = %5.0
+              value r6 = %5.1
+              value r8 = %0.0
+              value r9 = %1.0
+              value r10 = %2.0
+              value r11 = %3.0
+              value p12 = %10.0
+              value r18 = %6.0
+              value r19 = %7.0
+              value r20 = %8.0
+              value r21 = %9.0
+              value r26 = %11.0
+              value r27 = %12.0
+              value r28 = %13.0
+              value r29 = %14.0
+              value p35 = %15.0
+            b0: -> b2 b1
+              WARPGROUP.ARRIVE mem(generic rw ordered) ; 0
+              u1 = Copy r0 ; 1
+              u3 = Copy r2 ; 1
+              u5 = Copy r4 ; 1
+              u7 = Copy r6 ; 1
+              {r8 r9 r10 r11} = HGMMA.64x8x16.F32 {u1 u3 u5 u7}.negB.tnspA, RZ, !UPT mem(shared r) ; 1
+              q13 = VOTEU.ANY p12 ; 2
+              u14 = Copy r4 ; 2
+              u15 = Copy r6 ; 2
+              u16 = Undefined ; 2
+              u17 = Undefined ; 2
+              {r8 r9 r10 r11} = HGMMA.64x8x16.BF16.F32 -{r18 r19 r20 r21}, {u16 u17 u14 u15}.tnspB, {r8 r9 r10 r11}, q13, %(gsb0) mem(shared r) ; 2
+              u22 = Copy r0 ; 4
+              u23 = Copy r2 ; 4
+              u24 = Copy r4 ; 4
+              u25 = Copy r6 ; 4
+              {r26 r27 r28 r29} = IGMMA.64x8x64.S8.SAT.SP.U8_2 {u22 u23 u24 u25}, {r26 r27 r28 r29}, UPT, r18, #0 mem(shared r) ; 4
+              WARPGROUP.DEPBAR.LE %(gsb0), #1 mem(generic rw ordered) ; 5
+              RZ:2 = HGMMA.64x8x16.F16 URZ, RZ, !UPT, %(gsb0) mem(shared r) ; 6
+              r30 = Copy RZ ; 7
+              u31 = UMOV 0x5 ; 7
+              u32 = Copy RZ ; 7
+              u33 = Undefined ; 7
+              u34 = Undefined ; 7
+              {r18 r19} = HGMMA.64x8x32.F16.SP {r18 r19 r20 r30}, {u33 u34 u31 u32}, {r18 r19}, UPT, r21, #1 mem(shared r) ; 7
+              @!p35 BRA b2 ; 8
+            b1: -> b2
+              WARPGROUP.DEPBAR.LE %(gsb0), #7 mem(generic rw ordered) ; 8
+            b2:
+              MEMBAR.ALL.GPU mem(generic rw ordered) ; 9
+              FENCE.ASYNC.S.VIEW mem(generic rw ordered) ; 9
+              FENCE.ASYNC.G.VIEW mem(generic rw ordered) ; 10
+              EXIT ; 11
+        "#]],
+    );
+}

@@ -116,6 +116,10 @@ fn machine(op: Op, operands: &Operands<'_>) -> Option<Results> {
         Op::PRMT if is_plain_permutation(operands.instruction) => {
             one(permute(operands.word(0)?, operands.word(1)?, operands.word(2)?))
         }
+        // Whoever votes votes the same.
+        Op::VOTEU if operands.only(&[Mod::ANY]) && operands.instruction.destinations.len() == 1 => {
+            one(operands.predicate(0)?.into())
+        }
         Op::SEL => one(if operands.predicate(2)? { operands.word(0)? } else { operands.word(1)? }),
         Op::ISETP => compare(operands),
         Op::VIMNMX | Op::IMNMX if operands.only(&[Mod::U32]) => {

@@ -14,7 +14,7 @@ use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::live_dead::Removed;
 use crate::value_facts::ValueFacts;
-use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold};
+use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold, warp_group};
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, File, Form, Function, Instruction, Opcode, Origin, Outcome, Pass, PassContext, Pseudo,
@@ -148,6 +148,7 @@ fn rewrite(
         again |= operand_fold::run(&view, i);
         again |= address_fold::run(&view, i);
         again |= algebra::run(&view, i);
+        again |= warp_group::known_operands(facts, i);
         again |= known_result(definitions, facts, i);
         if !again {
             return (changed, true);

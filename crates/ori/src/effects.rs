@@ -28,9 +28,10 @@ pub fn is_removable(instruction: &Instruction) -> bool {
             Effect::Load => instruction.memory.is_some(),
             _ => false,
         },
-        Opcode::Pseudo(pseudo) => {
-            !matches!(pseudo, Pseudo::Call | Pseudo::CallHelper | Pseudo::Return | Pseudo::Parameters)
-        }
+        Opcode::Pseudo(pseudo) => !matches!(
+            pseudo,
+            Pseudo::Call | Pseudo::CallHelper | Pseudo::Return | Pseudo::Parameters | Pseudo::Keep
+        ),
     }
 }
 
@@ -56,6 +57,7 @@ pub fn is_pure(instruction: &Instruction) -> bool {
                 | Pseudo::Return
                 | Pseudo::Parameters
                 | Pseudo::Undefined
+                | Pseudo::Keep
         ),
     }
 }

@@ -11,7 +11,7 @@ use crate::{
 use oriole_chip::Chip;
 use oriole_sass::form::{self, Table};
 use oriole_sass::register::{PT, RZ, URZ};
-use oriole_sass::{EncodeError, FormId, Op, Operand, OperandKind};
+use oriole_sass::{Class, EncodeError, FormId, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
 
 /// What the machine sees of an instruction: operands, what is still symbolic, and the form that takes them.
@@ -184,10 +184,22 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
         }
     }
 
+    /// Uniform registers of a matrix instruction of a warp group are descriptors.
+    fn descriptor(&self, kind: OperandKind) -> OperandKind {
+        match kind {
+            OperandKind::UReg(n) if self.op.info().class(&Mods::none()) == Class::Group => {
+                OperandKind::MatrixDescriptor(n)
+            }
+            _ => kind,
+        }
+    }
+
     fn source(&mut self, source: &Source) -> Result<OperandKind, MarshalError> {
         Ok(match &source.kind {
-            SourceKind::Values(values) => named(self.function.file(values[0]), (self.register)(values)?),
-            SourceKind::Zero(file) | SourceKind::True(file) => neutral(*file)?,
+            SourceKind::Values(values) => {
+                self.descriptor(named(self.function.file(values[0]), (self.register)(values)?))
+            }
+            SourceKind::Zero(file) | SourceKind::True(file) => self.descriptor(neutral(*file)?),
             SourceKind::Imm(bits) => OperandKind::Imm(i64::from(*bits as i32)),
             SourceKind::Literal(number) => OperandKind::Imm(*number),
             SourceKind::Const { bank, base, offset } => {

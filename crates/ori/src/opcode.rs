@@ -65,6 +65,8 @@ pub enum Pseudo {
     FrameAddress,
     /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
+    /// Reads its sources, each one component, so that their registers are theirs up to here. Needs no code.
+    Keep,
 }
 
 impl Pseudo {
@@ -93,5 +95,6 @@ impl Pseudo {
         Pseudo::Parameters,
         Pseudo::FrameAddress,
         Pseudo::Undefined,
+        Pseudo::Keep,
     ];
 }

@@ -36,7 +36,10 @@ impl Statistics {
         for &id in cfg.order() {
             let block = function.block(id);
             for instruction in &block.instructions {
-                if !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Undefined | Pseudo::Parameters)) {
+                if !matches!(
+                    instruction.opcode,
+                    Opcode::Pseudo(Pseudo::Undefined | Pseudo::Parameters | Pseudo::Keep)
+                ) {
                     statistics.instructions += 1;
                 }
                 statistics.texture_instructions += u32::from(classify::is_texture(instruction));

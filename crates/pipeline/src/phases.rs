@@ -3,9 +3,9 @@
 
 use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
-    back_copy, branch_opt, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, gvn_cse,
-    hoist_invariants, linear_replacement, live_dead, predication, reassociate, strength_reduce,
-    uniform_registers,
+    back_copy, branch_opt, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi,
+    group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement, live_dead, predication,
+    reassociate, strength_reduce, uniform_registers,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -250,9 +250,9 @@ pub static PHASES: [Phase; 159] = [
     row(83, "OriBackCopyPropagate", Legal, 1, Work::Pass(&back_copy::PASS), "Copies fold into the definition of their source."),
     row(138, "OriSplitHighPressureLiveRanges", Legal, 0, NotYet, "Splits live ranges under pressure; runs before 84."),
     row(84, "OriPerformLiveDeadFourth", Legal, 1, By("LateArchOptimizeSecond"), "Liveness and dead code."),
-    row(85, "OriPropagateGmma", Legal, 0, NotYet, "Accumulators of warpgroup matrix operations."),
+    row(85, "OriPropagateGmma", Legal, 1, Work::Pass(&group_descriptors::PASS), "Descriptors of warpgroup matrix operations are computed in uniform registers."),
     row(86, "InsertPseudoUseDefForConvUR", Legal, 0, By("the interference graph of uniform registers"), "Keeps uniform values alive across divergent code."),
-    row(87, "FixupGmmaSequence", Legal, 0, NotYet, "Order rules of warpgroup matrix operations."),
+    row(87, "FixupGmmaSequence", Legal, 0, Work::Pass(&keep_factors::PASS), "Factors of warpgroup matrix operations stay in their registers until the wait."),
     row(88, "OriHoistInvariantsLate3", Legal, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(89, "AdvancedPhaseSetRegAttr", Legal, 0, NotForCompute, "Backend hook."),
     row(90, "OriSetRegisterAttr", Legal, 0, NotYet, "Scheduling attributes of registers."),

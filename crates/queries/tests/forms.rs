@@ -416,6 +416,7 @@ fn words_that_change_nothing() {
         st: - weak
         st: cluster gpu
         tensormap: cta cluster gpu
+        wgmma: - aligned
     "#]]
     .assert_eq(&lines.into_iter().collect::<String>());
 }

@@ -244,7 +244,7 @@ impl Expander {
                 Ok(())
             }
             Pseudo::ParallelCopy => self.parallel(&instruction, out),
-            Pseudo::Undefined | Pseudo::Parameters => Ok(()),
+            Pseudo::Undefined | Pseudo::Parameters | Pseudo::Keep => Ok(()),
             Pseudo::Call => self.call(instruction, out),
             Pseudo::CallHelper => self.call_routine(instruction, out),
             Pseudo::Return if instruction.guard.is_some() => {

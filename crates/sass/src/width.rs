@@ -71,7 +71,7 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
     let pair_if = |condition: bool| Some(if condition { 2 } else { 1 });
     match width {
         Width::One => Some(1),
-        Width::Two => Some(2),
+        Width::Two | Width::UpperTwo => Some(2),
         Width::Four => Some(4),
         Width::Size => Some(memory_registers(mods)),
         Width::Wide => pair_if(has(Mod::WIDE)),

@@ -11,8 +11,9 @@ use oriole_sass::{Access, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
-/// Where the files begin in one numbering of all tracked registers. Convergence barriers are kept in order by the machine.
-const UNIFORM: u16 = RZ as u16 + 1;
+/// Where the files begin in one numbering of all tracked registers, the general one first. Convergence barriers are kept in
+/// order by the machine.
+pub const UNIFORM: u16 = RZ as u16 + 1;
 /// All uniform registers.
 pub const ALL_UNIFORM: std::ops::Range<u16> = UNIFORM..PREDICATE;
 const PREDICATE: u16 = UNIFORM + MOST_UNIFORM as u16;

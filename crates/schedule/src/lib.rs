@@ -13,6 +13,7 @@ mod effects;
 mod graph;
 mod post_ra;
 mod pre_ra;
+mod products;
 mod profile;
 mod region;
 mod report;
@@ -73,12 +74,15 @@ pub enum ScheduleError {
     Nop,
     /// The chip has asynchronous copies and no load from shared memory.
     Load,
+    /// The chip has products of warp groups and nothing that waits for them.
+    Products,
 }
 
 impl fmt::Display for ScheduleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ScheduleError::Nop => f.write_str("the chip has no form of NOP"),
+            ScheduleError::Products => f.write_str("the chip has no form of a wait for products"),
             ScheduleError::Load => f.write_str("the chip has no form of a load that goes before copies"),
         }
     }
@@ -112,6 +116,7 @@ pub fn control_words(
 ) -> Result<MachineFunction, ScheduleError> {
     let &Tables { forms, latency: model, .. } = tables;
     let nop = words::Nop::new(tables).map_err(|_| ScheduleError::Nop)?;
+    products::complete(&mut finishing, tables).map_err(|_| ScheduleError::Products)?;
     copies::insert_loads(&mut finishing, tables).map_err(|_| ScheduleError::Load)?;
     if options.serial {
         serial::assign(&mut finishing, model, &nop);

@@ -26,13 +26,17 @@ fn options() -> FinishOptions {
 /// Blocks are written one after the other, `-> n ...` at the head of each names its successors. Printed are wait mask, read
 /// and write scoreboard, yield, stall.
 fn words(input: &str, options: FinishOptions, expected: Expect) {
+    words_on(Chip::SM_90, input, options, expected);
+}
+
+fn words_on(chip: Chip, input: &str, options: FinishOptions, expected: Expect) {
     let mut function = MachineFunction::default();
     for line in input.lines().map(str::trim).filter(|l| !l.is_empty()) {
         if let Some(list) = line.strip_prefix("->") {
             let successors = list.split_whitespace().map(|n| BlockId(n.parse().expect("a number"))).collect();
             function.blocks.push(MachineBlock { instructions: Vec::new(), successors, loop_depth: 0 });
         } else {
-            let instruction = parse(Chip::SM_90, line, Some(0)).expect("an instruction");
+            let instruction = parse(chip, line, Some(0)).expect("an instruction");
             let machine = machine(instruction, Origin(0));
             function.blocks.last_mut().expect("a block").instructions.push(machine);
         }
@@ -47,7 +51,7 @@ fn words(input: &str, options: FinishOptions, expected: Expect) {
             let waits: String =
                 (0..6u8).map(|n| if c.wait_mask >> n & 1 != 0 { (b'0' + n) as char } else { '-' }).collect();
             let number = |n: Option<u8>| n.map_or("-".to_owned(), |n| n.to_string());
-            let plain = text(Chip::SM_90, &machine.instruction, Some(0), Style::Plain).expect("text");
+            let plain = text(chip, &machine.instruction, Some(0), Style::Plain).expect("text");
             out += &format!(
                 "{waits}:{}:{}:{}:{:02} {plain}\n",
                 number(c.read_barrier),
@@ -684,5 +688,63 @@ fn a_report_in_figures() {
             .lines()
             .map(|line| line.trim_start().to_owned() + "\n")
             .collect::<String>(),
+    );
+}
+
+/// What an allocation moves between a fence and a product, or takes before the wait, and results that are used too early.
+#[test]
+fn products_are_fenced_and_waited_for() {
+    let chip = Chip::SM_90A;
+    let products = |input: &str, expected: Expect| words_on(chip, input, options(), expected);
+    products(
+        "->
+         WARPGROUP.ARRIVE
+         MOV R28, R1
+         HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0
+         MOV R28, R1
+         WARPGROUP.DEPBAR.LE gsb0, 0x0
+         MOV R2, R24
+         EXIT",
+        expect![[r#"
+            --
+            ------:-:-:-:02 WARPGROUP.ARRIVE
+            ------:-:-:Y:05 MOV R28, R1
+            ------:-:-:Y:05 WARPGROUP.ARRIVE
+            ------:-:-:-:01 HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0
+            ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
+            ------:-:-:-:01 MOV R28, R1
+            ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
+            ------:-:-:-:01 MOV R2, R24
+            ------:-:-:-:05 EXIT
+        "#]],
+    );
+    products(
+        "-> 1
+         LDG.E R24, desc[UR6][R2.64]
+         WARPGROUP.ARRIVE
+         HGMMA.64x8x16.F16 R24, gdesc[UR4], R24
+         -> 1 2
+         WARPGROUP.ARRIVE
+         HGMMA.64x8x16.F16 R32, gdesc[UR4], R32, gsb0
+         WARPGROUP.DEPBAR.LE gsb0, 0x1
+         IADD3 R3, R25, R3, RZ
+         ->
+         CALL.REL.NOINC 0x0
+         EXIT",
+        expect![[r#"
+            --
+            ------:-:0:-:02 LDG.E R24, desc[UR6][R2.64]
+            0-----:-:-:-:02 WARPGROUP.ARRIVE
+            ------:-:-:-:01 HGMMA.64x8x16.F16 R24, gdesc[UR4], R24
+            --
+            ------:-:-:-:02 WARPGROUP.ARRIVE
+            ------:-:-:-:01 HGMMA.64x8x16.F16 R32, gdesc[UR4], R32, gsb0
+            ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x1
+            ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
+            ------:-:-:Y:07 IADD3 R3, R25, R3, RZ
+            --
+            ------:-:-:-:05 CALL.REL.NOINC 0x0
+            ------:-:-:-:05 EXIT
+        "#]],
     );
 }

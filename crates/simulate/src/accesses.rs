@@ -416,11 +416,11 @@ fn read_uniform(
             }
         }
         OperandKind::MatrixDescriptor(first) => {
-            // With A in registers one descriptor of two registers, else one each for A and B.
+            // One descriptor each for A and B; with A in registers only that of B, in its place above.
             let registers =
                 all.iter().skip(1).take_while(|o| !matches!(o.kind, OperandKind::MatrixDescriptor(_)));
-            let width = if registers.count() > 0 { 2 } else { 4 };
-            uniform(first, width, Slot::MatrixDescriptor);
+            let missing = if registers.count() > 0 { 2 } else { 0 };
+            uniform(first.saturating_add(missing), 4 - missing, Slot::MatrixDescriptor);
         }
         OperandKind::Attribute { uniform: Some(part), .. } => uniform(part, 1, Slot::UniformAddress),
         _ => {}

@@ -107,6 +107,8 @@ pub enum HazardKind {
     StallTooShort,
     /// A register is read from the operand cache, where an earlier value of it was kept.
     KeptTooLong,
+    /// A product of a warp group uses a register that was written since the last fence before products.
+    WithoutFence,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
 }
@@ -158,6 +160,12 @@ impl std::fmt::Display for Hazard {
                 write!(
                     f,
                     "{kernel}+{pc:#x}: reads {file}{register} as {other:#x} kept it, before it was overwritten"
+                )
+            }
+            HazardKind::WithoutFence => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: uses {file}{register} without a fence, it is written at {other:#x}"
                 )
             }
             HazardKind::UniformDivergent => {
@@ -213,6 +221,8 @@ pub enum Fault {
     },
     /// A tensor map is wrong, or is not simulated.
     Tensor(String),
+    /// Shared memory at this address changed while a product of matrices was reading it.
+    Changed(u64),
     /// The program counter left the code.
     RunAway,
     /// The kernel trapped.
@@ -235,6 +245,9 @@ impl std::fmt::Display for Fault {
             Fault::NotSimulated(text) => write!(f, "not simulated: {text}"),
             Fault::OutOfBounds { space, address, size } => {
                 write!(f, "{space} access of {size} bytes at {address:#x} is out of bounds")
+            }
+            Fault::Changed(address) => {
+                write!(f, "shared memory at {address:#x} changed while a product of matrices was reading it")
             }
             Fault::Misaligned { space, address, size } => {
                 write!(f, "{space} access of {size} bytes at {address:#x} is not aligned")

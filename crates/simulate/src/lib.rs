@@ -18,6 +18,7 @@ mod machine;
 mod memory;
 mod number;
 mod operand_cache;
+mod products;
 mod program;
 mod texture;
 mod tracker;

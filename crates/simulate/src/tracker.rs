@@ -4,6 +4,7 @@
 
 use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
+use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like};
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
@@ -90,6 +91,8 @@ pub(crate) struct Tracker<C> {
     set: [Option<(i64, u32)>; 6],
     /// Operands kept for the next instruction.
     kept: OperandCache,
+    /// Products of warp groups under way.
+    products: Products,
 }
 
 /// Scoreboards that a `DEPBAR` waits for completely, and those it waits for in part.
@@ -178,6 +181,7 @@ impl<C: Condition> Tracker<C> {
             recent: Vec::new(),
             set: [None; 6],
             kept: OperandCache::default(),
+            products: Products::default(),
         }
     }
 
@@ -239,6 +243,7 @@ impl<C: Condition> Tracker<C> {
                 }
             }
         }
+        self.products.issue(step, pc, &mut report);
         if step.instruction.op == Op::BAR && model.barrier_reads_memory() {
             self.operands.retain(|entry| entry.read_queue != ReadQueue::Memory);
         }
@@ -585,6 +590,6 @@ impl<C: Condition> Tracker<C> {
                 changed = true;
             }
         }
-        changed
+        changed | self.products.merge(&other.products)
     }
 }

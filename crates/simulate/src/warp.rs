@@ -74,6 +74,10 @@ pub(crate) struct Warp {
     pub cluster_arrivals: [u32; 32],
     /// What it knows of its looking at barrier objects.
     pub polls: Polls,
+    /// Products under way, oldest first.
+    pub products: Vec<Reading>,
+    /// Groups of products closed so far.
+    pub closed: u64,
 }
 
 /// A warp that looks at barrier objects again and again and does nothing else.
@@ -85,6 +89,14 @@ pub(crate) struct Polls {
     pub since: u32,
     /// What had happened in the cluster by then.
     pub events: u64,
+}
+
+/// What a product under way reads of shared memory.
+pub(crate) struct Reading {
+    /// Number of its group, once that is closed.
+    pub group: Option<u64>,
+    /// Addresses, each with the bytes that were there.
+    pub pieces: Vec<(usize, [u8; 16])>,
 }
 
 impl Warp {
@@ -106,6 +118,8 @@ impl Warp {
             return_address: [[0; 32]; 2],
             cluster_arrivals: [0; 32],
             polls: Polls::default(),
+            products: Vec::new(),
+            closed: 0,
         }
     }
 

@@ -173,7 +173,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 16] = [
+    let rows: [(&str, &[HazardKind]); 23] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -205,14 +205,48 @@ fn hazards_are_found() {
             "SYNCS.ARRIVE.TRANS64.A1T0 R2, [UR4+0x400], RZ ; stall=2 write=1\nUMOV UR4, 0x0 ; stall=15\nMOV R9, R2 ; stall=15 wait=1",
             &[],
         ),
+        // Products of warp groups: nothing but the wait tells that they are done.
+        (
+            "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R24",
+            &[],
+        ),
+        (
+            "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0",
+            &[],
+        ),
+        ("HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0\nMOV R9, R24", &[ReadWithoutWait]),
+        (
+            "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0\nWARPGROUP.DEPBAR.LE gsb0, 0x1\nMOV R25, R1",
+            &[WriteWithoutWait],
+        ),
+        // The wait is for groups that are closed.
+        (
+            "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R1",
+            &[OverwriteUnread],
+        ),
+        (
+            "WARPGROUP.ARRIVE\nMOV R28, R1 ; stall=15\nWARPGROUP.ARRIVE\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24",
+            &[],
+        ),
+        (
+            "WARPGROUP.ARRIVE\nMOV R28, R1 ; stall=15\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24",
+            &[WithoutFence],
+        ),
     ];
     for (body, expected) in rows {
         assert_eq!(hazards(body), expected, "{body}");
     }
     let lines = rows.iter().map(|row| row.0).collect::<Vec<_>>().join("\n");
     let found = oriole_simulate::lint(&assemble(&format!("{lines}\nEXIT")));
-    for kind in [ReadTooEarly, ReadWithoutWait, WaitTooEarly, WriteWithoutWait, OverwriteUnread, KeptTooLong]
-    {
+    for kind in [
+        ReadTooEarly,
+        ReadWithoutWait,
+        WaitTooEarly,
+        WriteWithoutWait,
+        OverwriteUnread,
+        KeptTooLong,
+        WithoutFence,
+    ] {
         assert!(found.iter().any(|hazard| hazard.kind == kind), "{kind:?}");
     }
 }

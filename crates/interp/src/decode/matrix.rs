@@ -1,12 +1,12 @@
-//! Instructions on matrices that a whole warp executes: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`.
+//! Instructions on matrices that a whole warp executes: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wgmma`.
 
-use oriole_hir::{Instruction, Operand};
+use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ptx::word::Rounding;
 use oriole_ptx::{Opcode, Type, Word};
 use rustc_apfloat::Round;
 
 use super::{Decode, FunctionDecoder, Spellings, spelling};
-use crate::matrix::{Element, Product, Role, Sum};
+use crate::matrix::{Element, GroupProduct, Product, Role, Sum};
 use crate::step::{Action, Destination, MatrixOperation, MatrixStep, Source};
 
 impl FunctionDecoder<'_> {
@@ -27,6 +27,7 @@ impl FunctionDecoder<'_> {
                 }
                 (MatrixOperation::Product(product), Some(0), sources)
             }
+            Opcode::Wgmma => return self.warp_group(instruction, key),
             Opcode::Ldmatrix => {
                 let row = self.location(instruction, 1, instruction.space)?;
                 (MatrixOperation::Load { row, transposed }, Some(0), Vec::new())
@@ -40,6 +41,39 @@ impl FunctionDecoder<'_> {
         let destinations = match destination {
             Some(index) => self.written(instruction, index)?,
             None => Vec::new(),
+        };
+        Ok(Action::Matrix(Box::new(MatrixStep { operation, key, destinations, sources })))
+    }
+
+    /// What a warp group does with matrices.
+    fn warp_group(&self, instruction: &Instruction, key: u32) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        let (mut destinations, mut sources) = (Vec::new(), Vec::new());
+        let operation = if has(Word::Fence) {
+            MatrixOperation::GroupFence
+        } else if has(Word::CommitGroup) {
+            MatrixOperation::GroupCommit
+        } else if has(Word::WaitGroup) {
+            let Source::Immediate(left) = self.source_at(instruction, 0, Type::U64)? else {
+                return Err("how many groups may be left is no constant".into());
+            };
+            MatrixOperation::GroupWait(left)
+        } else {
+            let product = group_product(instruction)?;
+            let address =
+                |index| -> Decode<Vec<Source>> { Ok(vec![self.source_at(instruction, index, Type::U64)?]) };
+            destinations = self.written(instruction, 0)?;
+            sources.push(self.registers(instruction, 0)?);
+            sources.push(if product.left_in_registers {
+                self.registers(instruction, 1)?
+            } else {
+                address(1)?
+            });
+            sources.push(address(2)?);
+            let sparse = product.selector.is_some();
+            sources.push(if sparse { vec![self.source_at(instruction, 3, Type::B32)?] } else { Vec::new() });
+            sources.push(vec![self.source_at(instruction, if sparse { 5 } else { 3 }, Type::Pred)?]);
+            MatrixOperation::GroupProduct(product)
         };
         Ok(Action::Matrix(Box::new(MatrixStep { operation, key, destinations, sources })))
     }
@@ -82,19 +116,56 @@ fn product(instruction: &Instruction) -> Decode<Product> {
         Type::S32 => Sum::Integer(saturates),
         _ => return Err("its sum has another type".into()),
     };
-    let element = |ty: Type| {
-        Ok(match ty {
-            Type::F16 => Element::F16,
-            Type::BF16 => Element::BF16,
-            Type::TF32 => Element::TF32,
-            Type::F64 => Element::F64,
-            Type::E4M3 => Element::E4M3,
-            Type::E5M2 => Element::E5M2,
-            Type::S8 | Type::U8 | Type::S4 | Type::U4 => Element::Integer(ty.bits(), ty.is_signed()),
-            Type::B1 => Element::Bit,
-            _ => return Err(format!("its factors have the type {}", ty.name())),
-        })
-    };
     let (a, b) = (element(a)?, element(b)?);
     Ok(Product { rows: shape.rows, columns: shape.columns, depth: shape.depth, a, b, sum })
+}
+
+/// What the elements of a factor are.
+fn element(ty: Type) -> Decode<Element> {
+    Ok(match ty {
+        Type::F16 => Element::F16,
+        Type::BF16 => Element::BF16,
+        Type::TF32 => Element::TF32,
+        Type::F64 => Element::F64,
+        Type::E4M3 => Element::E4M3,
+        Type::E5M2 => Element::E5M2,
+        Type::S8 | Type::U8 | Type::S4 | Type::U4 => Element::Integer(ty.bits(), ty.is_signed()),
+        Type::B1 => Element::Bit,
+        _ => return Err(format!("its factors have the type {}", ty.name())),
+    })
+}
+
+/// What a form of `wgmma.mma_async` multiplies, and how.
+fn group_product(instruction: &Instruction) -> Decode<GroupProduct> {
+    let has = |word| instruction.modifiers.has(word);
+    let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
+    let [d, a, b] = instruction.types[..] else { return Err("it does not have three types".into()) };
+    let sum = match d {
+        Type::F16 => Sum::Float(true),
+        Type::F32 => Sum::Float(false),
+        Type::S32 if a == Type::B1 => Sum::Bits(false),
+        Type::S32 => Sum::Integer(has(Word::Satfinite)),
+        _ => return Err("its sum has another type".into()),
+    };
+    let number = |index: usize| match instruction.operands.get(index) {
+        Some(Operand::Immediate(Immediate::Integer(number))) => Some(*number),
+        _ => None,
+    };
+    let left_in_registers = matches!(instruction.operands.get(1), Some(Operand::Vector(_)));
+    let sparse = has(Word::Sp);
+    // Behind the predicate: both signs, then which factors lie the other way round.
+    let signs = if sparse { 6 } else { 4 };
+    let ways = signs + 2;
+    let right_way = if left_in_registers { ways } else { ways + 1 };
+    Ok(GroupProduct {
+        columns: shape.columns,
+        depth: shape.depth,
+        a: element(a)?,
+        b: element(b)?,
+        sum,
+        negated: (number(signs) == Some(-1)) != (number(signs + 1) == Some(-1)),
+        transposed: [!left_in_registers && number(ways) == Some(1), number(right_way) == Some(1)],
+        selector: if sparse { number(4).map(|selector| selector as u32) } else { None },
+        left_in_registers,
+    })
 }

@@ -195,16 +195,29 @@ impl<'a> FunctionDecoder<'a> {
     /// A step for each instruction, and a return behind the last.
     fn decode(&mut self, spellings: &mut Spellings, steps: &mut Vec<Step>) {
         let mut ordinal = 0;
+        let is_group = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == Opcode::Wgmma);
+        let watched = self.body.statements.iter().any(is_group);
         for statement in &self.body.statements {
             let Statement::Instruction(instruction) = statement else { continue };
             let guard = instruction.guard.map(|(register, negated)| (self.slots[register], negated));
             let action = self.instruction(instruction, spellings).unwrap_or_else(|reason| {
                 Action::NotSupported(format!("{}: {reason}", spelling(instruction)))
             });
-            steps.push(Step { ordinal, function: self.function as u32, guard, action });
+            let touched = if watched { self.touched(instruction) } else { Box::default() };
+            steps.push(Step { ordinal, function: self.function as u32, guard, action, touched });
             ordinal += 1;
         }
-        steps.push(Step { ordinal, function: self.function as u32, guard: None, action: Action::Return });
+        let (function, touched) = (self.function as u32, Box::default());
+        steps.push(Step { ordinal, function, guard: None, action: Action::Return, touched });
+    }
+
+    /// The registers that an instruction names.
+    fn touched(&self, instruction: &Instruction) -> Box<[u32]> {
+        let mut slots = Vec::new();
+        for operand in &instruction.operands {
+            operand.for_each_register(&mut |register| slots.push(self.slots[register]));
+        }
+        slots.into()
     }
 
     fn instruction(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
@@ -226,7 +239,7 @@ impl<'a> FunctionDecoder<'a> {
             Bra | Brx | Call | Ret | Exit | Trap | Bar | Barrier | Activemask | Alloca | Stacksave
             | Stackrestore => self.control(instruction, spellings),
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
-            Mma | Ldmatrix | Stmatrix | Movmatrix => self.matrix(instruction, spellings),
+            Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
             Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
             | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
             _ => self.arithmetic(instruction),

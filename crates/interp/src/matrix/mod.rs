@@ -5,10 +5,12 @@
 //! them holds is a rule of the language. Memory and the flow of lanes are somebody else's.
 
 mod fragment;
+mod group;
 mod sum;
 
 use fragment::Fragment;
 pub use fragment::Role;
+pub use group::{GroupProduct, Layout, Piece};
 use oriole_chip::MatrixUnit;
 pub use sum::{Element, Sum};
 

@@ -145,6 +145,7 @@ pub enum Width {
     One,
     Two,
     Four,
+    UpperTwo,
     Size,
     Wide,
     Long,

@@ -224,9 +224,9 @@ fn floats(context: &mut Context) -> Result<(), Fault> {
 }
 
 /// A number and the exponent of the leading bit that its format has at its size.
-struct Term {
-    value: f64,
-    exponent: i32,
+pub(super) struct Term {
+    pub value: f64,
+    pub exponent: i32,
 }
 
 /// The first power of two beyond the range of a single.
@@ -236,7 +236,7 @@ const F32_END: i32 = 128;
 const ZERO_EXPONENT: i32 = -126;
 
 impl Term {
-    fn of(format: Format, bits: u64) -> Term {
+    pub(super) fn of(format: Format, bits: u64) -> Term {
         let value = if format == TF32 {
             // The lowest bits of the single do not count.
             F32.to_f64(bits & !0x1fff)
@@ -254,9 +254,9 @@ impl Term {
 }
 
 /// How a chip adds terms.
-struct Steps {
+pub(super) struct Steps {
     /// Terms of a step.
-    depth: usize,
+    pub depth: usize,
     /// Bits below the greatest exponent that count.
     fraction_bits: u32,
     /// Bits behind the point that a single keeps.
@@ -265,7 +265,7 @@ struct Steps {
 
 impl Steps {
     /// For factors of so many bits; `None` if the chip has no such products.
-    fn new(unit: &MatrixUnit, bits: u32, narrow: bool) -> Option<Steps> {
+    pub(super) fn new(unit: &MatrixUnit, bits: u32, narrow: bool) -> Option<Steps> {
         let depth = (unit.step_bits / bits) as usize;
         if !narrow {
             return Some(Steps { depth, fraction_bits: unit.fraction_bits, kept: None });
@@ -275,7 +275,7 @@ impl Steps {
     }
 
     /// One step: the terms and what comes in, cut below a common place, added and rounded.
-    fn add(&self, sum: Format, terms: &[Term], c: u64) -> u64 {
+    pub(super) fn add(&self, sum: Format, terms: &[Term], c: u64) -> u64 {
         let old = Term::of(sum, c);
         let all = || terms.iter().chain([&old]);
         // Infinities and what is no number go the way of ordinary addition.

@@ -16,6 +16,7 @@ mod synchronize;
 mod tensor;
 mod transcendental;
 mod video;
+mod warp_group;
 mod warp_wide;
 
 use crate::block::Block;
@@ -331,7 +332,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
     let op = context.instruction.op;
     match op {
         NOP | MEMBAR | ERRBAR | CGAERRBAR | FENCE | CCTL | CCTLL | CCTLT | DEPBAR | LDGDEPBAR | PMTRIG
-        | ACQBULK | PREEXIT | WARPGROUP => Ok(()),
+        | ACQBULK | PREEXIT => Ok(()),
         IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF | PRMT
         | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO | POPC
         | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => integer::execute(context),
@@ -353,6 +354,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
+        HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
         BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE
         | YIELD | NANOSLEEP | BMOV | BAR | UCGABAR_ARV | UCGABAR_WAIT | BPT | RPCMOV => {

@@ -267,6 +267,7 @@ impl Pool {
             "one" => "One",
             "two" => "Two",
             "four" => "Four",
+            "upper_two" => "UpperTwo",
             "size" => "Size",
             "wide" => "Wide",
             "long" => "Long",

@@ -49,8 +49,11 @@ pub fn check(families: &[Family], positions: &[Position]) -> Result<(), String> 
     for row in families.iter().flat_map(|family| &family.rows).filter(|row| row.supported) {
         for slot in &row.slots {
             let words = slot.words();
-            let choice =
-                words.len() > 1 && class(&words[0]) == Class::Word && !matches!(slot, Slot::Sequence(_));
+            // A shape is numbers, which stages ask for as numbers.
+            let choice = words.len() > 1
+                && class(&words[0]) == Class::Word
+                && !matches!(slot, Slot::Sequence(_))
+                && !words.iter().all(|word| is_shape(word));
             let covered =
                 |position: &&Position| words.iter().all(|word| position.words.iter().any(|own| own == word));
             if choice && !positions.iter().any(|position| covered(&position)) {
@@ -62,6 +65,15 @@ pub fn check(families: &[Family], positions: &[Position]) -> Result<(), String> 
         }
     }
     Ok(())
+}
+
+/// Whether a word is the shape of a product, such as `m64n8k16`.
+fn is_shape(word: &str) -> bool {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    word.strip_prefix('m')
+        .and_then(|rest| rest.split_once('n'))
+        .and_then(|(rows, rest)| Some((rows, rest.split_once('k')?)))
+        .is_some_and(|(rows, (columns, depth))| [rows, columns, depth].into_iter().all(is_number))
 }
 
 /// Every word by the name of its variant.

@@ -39,226 +39,227 @@ const T19: &[Row] = &[row(0,&[m(Mod::_64x8x256)]),row(1,&[m(Mod::_64x16x256)]),r
 const T20: &[Row] = &[row(0,&[m(Mod::_64x8x32)]),row(3,&[m(Mod::_64x16x32)]),row(6,&[m(Mod::_64x24x32)]),row(9,&[m(Mod::_64x32x32)]),row(12,&[m(Mod::_64x48x32)]),row(15,&[m(Mod::_64x64x32)]),row(18,&[m(Mod::_64x80x32)]),row(21,&[m(Mod::_64x96x32)]),row(24,&[m(Mod::_64x112x32)]),row(27,&[m(Mod::_64x128x32)]),row(30,&[m(Mod::_64x144x32)]),row(33,&[m(Mod::_64x160x32)]),row(36,&[m(Mod::_64x176x32)]),row(39,&[m(Mod::_64x192x32)]),row(42,&[m(Mod::_64x208x32)]),row(45,&[m(Mod::_64x224x32)]),row(48,&[m(Mod::_64x240x32)]),row(51,&[m(Mod::_64x256x32)])];
 const T21: &[Row] = &[row(0,&[m(Mod::_64x8x32)]),row(1,&[m(Mod::_64x16x32)]),row(2,&[m(Mod::_64x24x32)]),row(3,&[m(Mod::_64x32x32)]),row(4,&[m(Mod::_64x40x32)]),row(5,&[m(Mod::_64x48x32)]),row(6,&[m(Mod::_64x56x32)]),row(7,&[m(Mod::_64x64x32)]),row(8,&[m(Mod::_64x72x32)]),row(9,&[m(Mod::_64x80x32)]),row(10,&[m(Mod::_64x88x32)]),row(11,&[m(Mod::_64x96x32)]),row(12,&[m(Mod::_64x104x32)]),row(13,&[m(Mod::_64x112x32)]),row(14,&[m(Mod::_64x120x32)]),row(15,&[m(Mod::_64x128x32)]),row(16,&[m(Mod::_64x136x32)]),row(17,&[m(Mod::_64x144x32)]),row(18,&[m(Mod::_64x152x32)]),row(19,&[m(Mod::_64x160x32)]),row(20,&[m(Mod::_64x168x32)]),row(21,&[m(Mod::_64x176x32)]),row(22,&[m(Mod::_64x184x32)]),row(23,&[m(Mod::_64x192x32)]),row(24,&[m(Mod::_64x200x32)]),row(25,&[m(Mod::_64x208x32)]),row(26,&[m(Mod::_64x216x32)]),row(27,&[m(Mod::_64x224x32)]),row(28,&[m(Mod::_64x232x32)]),row(29,&[m(Mod::_64x240x32)]),row(30,&[m(Mod::_64x248x32)]),row(31,&[m(Mod::_64x256x32)])];
 const T22: &[Row] = &[row(1,&[m(Mod::_64x8x64)]),row(4,&[m(Mod::_64x16x64)]),row(7,&[m(Mod::_64x24x64)]),row(10,&[m(Mod::_64x32x64)]),row(13,&[m(Mod::_64x48x64)]),row(16,&[m(Mod::_64x64x64)]),row(19,&[m(Mod::_64x80x64)]),row(22,&[m(Mod::_64x96x64)]),row(25,&[m(Mod::_64x112x64)]),row(28,&[m(Mod::_64x128x64)]),row(31,&[m(Mod::_64x144x64)]),row(34,&[m(Mod::_64x160x64)]),row(37,&[m(Mod::_64x176x64)]),row(40,&[m(Mod::_64x192x64)]),row(43,&[m(Mod::_64x208x64)]),row(46,&[m(Mod::_64x224x64)]),row(49,&[m(Mod::_64x240x64)]),row(52,&[m(Mod::_64x256x64)])];
-const T23: &[Row] = &[row(0,&[m(Mod::_88128)]),row(1,&[m(Mod::_168128)]),row(2,&[m(Mod::_168256)])];
-const T24: &[Row] = &[row(0,&[m(Mod::_8816)]),row(2,&[m(Mod::_16816)]),row(3,&[m(Mod::_16832)])];
-const T25: &[Row] = &[row(2,&[m(Mod::_8832)]),row(5,&[m(Mod::_16832)]),row(6,&[m(Mod::_16864)])];
-const T26: &[Row] = &[row(0,&[m(Mod::_8x8x4)]),row(1,&[m(Mod::_16x8x4)]),row(2,&[m(Mod::_16x8x8)]),row(3,&[m(Mod::_16x8x16)])];
-const T27: &[Row] = &[row(0,&[]),row(1,&[m(Mod::A1T0)]),row(2,&[m(Mod::A0T1)]),row(3,&[m(Mod::A0TR)]),row(4,&[m(Mod::A0TX)]),row(5,&[m(Mod::ART0)])];
-const T28: &[Row] = &[row(0,&[m(Mod::AB)]),row(1,&[m(Mod::C)])];
-const T29: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ACC)])];
-const T30: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)])];
-const T31: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
-const T32: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::F32ADD)])];
-const T33: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)])];
-const T34: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)]),row(9,&[m(Mod::SAFEADD)])];
-const T35: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
-const T36: &[Row] = &[row(0,&[m(Mod::ALL)]),row(1,&[m(Mod::ANY)]),row(2,&[m(Mod::EQ)])];
-const T37: &[Row] = &[row(0,&[m(Mod::AND)]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)])];
-const T38: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ANY)])];
-const T39: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)])];
-const T40: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)]),row(2,&[m(Mod::PTP)])];
-const T41: &[Row] = &[row(0,&[m(Mod::ARRIVE)]),row(1,&[m(Mod::WAIT)])];
-const T42: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ARVCNT)]),row(2,&[m(Mod::TRANSCNT)])];
-const T43: &[Row] = &[row(0,&[]),row(3,&[m(Mod::ATTR)])];
-const T44: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B)])];
-const T45: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B1)]),row(2,&[m(Mod::B2)]),row(3,&[m(Mod::B3)])];
-const T46: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::B1)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B3)])];
-const T47: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B_2)])];
-const T48: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BA)])];
-const T49: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF)])];
-const T50: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)]),row(2,&[m(Mod::TF32)])];
-const T51: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16_V2)])];
-const T52: &[Row] = &[row(0,&[m(Mod::BYPASS)]),row(1,&[])];
-const T53: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
-const T54: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
-const T55: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
-const T56: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
-const T57: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
-const T58: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T59: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T61: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
-const T62: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,End,Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,End,Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,End,Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,End,Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,End,Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,End,Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,End,Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,End,Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,End,Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,End,Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,End,Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,End,Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,End,Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,End,Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,End,Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,End,Mod::H1)])];
-const T63: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
-const T64: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
-const T65: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
-const T66: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
-const T67: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
-const T68: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
-const T69: &[Row] = &[row(0,&[m(Mod::E4M3_2)]),row(1,&[m(Mod::E5M2_2)])];
-const T70: &[Row] = &[row(0,&[m(Mod::E4M3)]),row(1,&[m(Mod::E5M2)])];
-const T71: &[Row] = &[row(0,&[m(Mod::E5M2_2)]),row(1,&[m(Mod::E4M3_2)])];
-const T72: &[Row] = &[row(1,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(11,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(14,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(17,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(19,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)])];
-const T73: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)])];
-const T74: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(258,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(259,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(262,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(263,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(326,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(327,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(332,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(380,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(386,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(387,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(390,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(391,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)])];
-const T75: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(258,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(259,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(262,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(263,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(326,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(327,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(332,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(380,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(386,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(387,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(390,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(391,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)])];
-const T76: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
-const T77: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
-const T78: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
-const T79: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
-const T80: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
-const T81: &[Row] = &[row(28,&[m(Mod::F16_2),m(Mod::F64)]),row(29,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,End,Mod::H1)]),row(44,&[m(Mod::F32_2),m(Mod::F64)]),row(45,&[m(Mod::F32_2),m(Mod::F64)]),row(46,&[m(Mod::F32_2),m(Mod::F64)]),row(47,&[m(Mod::F32_2),m(Mod::F64)]),row(52,&[m(Mod::F16),m(Mod::F64_2)]),row(53,&[m(Mod::F16),m(Mod::F64_2)]),row(54,&[m(Mod::F16),m(Mod::F64_2)]),row(55,&[m(Mod::F16),m(Mod::F64_2)]),row(56,&[m(Mod::F32),m(Mod::F64_2)]),row(57,&[m(Mod::F32),m(Mod::F64_2)]),row(58,&[m(Mod::F32),m(Mod::F64_2)]),row(59,&[m(Mod::F32),m(Mod::F64_2)]),row(76,&[m(Mod::BF16_2),m(Mod::F64)]),row(77,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,End,Mod::H1)])];
-const T82: &[Row] = &[row(14,&[m(Mod::F16_2),m(Mod::F64)]),row(15,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(22,&[m(Mod::F32_2),m(Mod::F64)]),row(23,&[m(Mod::F32_2),m(Mod::F64)]),row(26,&[m(Mod::F16),m(Mod::F64_2)]),row(27,&[m(Mod::F16),m(Mod::F64_2)]),row(28,&[m(Mod::F32),m(Mod::F64_2)]),row(29,&[m(Mod::F32),m(Mod::F64_2)]),row(38,&[m(Mod::BF16_2),m(Mod::F64)]),row(39,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
-const T83: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
-const T84: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
-const T85: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)]),row(3,&[m(Mod::TF32)]),row(4,&[m(Mod::E5M2)]),row(5,&[m(Mod::E4M3)])];
-const T86: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
-const T87: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
-const T88: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
-const T89: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
-const T90: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,End,Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,End,Mod::H1)])];
-const T91: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T92: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T93: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
-const T94: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
-const T95: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
-const T96: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
-const T97: &[Row] = &[row(3,&[m(Mod::F32_2),m(Mod::F64)]),row(9,&[m(Mod::F16),m(Mod::F64_2)]),row(10,&[m(Mod::F32),m(Mod::F64_2)]),row(12,&[m(Mod::BF16),m(Mod::F64_2)])];
-const T98: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
-const T99: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
-const T100: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
-const T101: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
-const T102: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::F32)]),row(2,&[Suffix(SELF,End,Mod::H0_H0)]),row(3,&[Suffix(SELF,End,Mod::H1_H1)]),row(4,&[Suffix(SELF,End,Mod::H0_NH1)])];
-const T103: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
-const T104: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
-const T105: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
-const T106: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
-const T107: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
-const T108: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
-const T109: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
-const T110: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
-const T111: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
-const T112: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
-const T113: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
-const T114: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
-const T115: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
-const T116: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
-const T117: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,End,Mod::H0_H0)]),row(3,&[Suffix(SELF,End,Mod::H1_H1)])];
-const T118: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
-const T119: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
-const T120: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
-const T121: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
-const T122: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
-const T123: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
-const T124: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
-const T125: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
-const T126: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
-const T127: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
-const T128: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
-const T129: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
-const T130: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
-const T131: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
-const T132: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
-const T133: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
-const T134: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
-const T135: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
-const T136: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
-const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
-const T138: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)]),row(6,&[m(Mod::FDV),m(Mod::LC)])];
-const T139: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
-const T140: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)])];
-const T141: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)])];
-const T142: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T143: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T144: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T145: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T146: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T147: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T148: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T149: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::negA)])];
-const T150: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::negB)])];
-const T151: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T152: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T153: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T154: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T155: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T161: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T163: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T164: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)]),row(9,&[m(Mod::PML2)]),row(10,&[m(Mod::DML2)]),row(11,&[m(Mod::RML2)])];
-const T165: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T167: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T168: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T169: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::REGOFFSET)])];
-const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T173: &[Row] = &[row(0,&[]),row(2,&[]),row(3,&[m(Mod::RELU)])];
-const T174: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T175: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T176: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T177: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T180: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T181: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T185: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T186: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)])];
-const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T194: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
-const T195: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
-const T196: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR_WARPGROUP_INFO)]),row(135,&[n(SELF,Symbol::SR_WARPGROUPID)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR138)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR141)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T197: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
-const T198: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
-const T199: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
-const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
-const T201: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
-const T202: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
-const T203: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
-const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
-const T205: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::tnspA)])];
-const T206: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::tnspB)])];
-const T207: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
-const T208: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
-const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
-const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
-const T211: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
-const T212: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T213: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T214: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
-const T215: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T216: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
-const T217: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
-const T218: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
-const T219: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
-const T220: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
-const T221: &[Row] = &[row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)]),row(8,&[m(Mod::F64),m(Mod::U8)]),row(9,&[m(Mod::F64),m(Mod::S8)]),row(10,&[m(Mod::F64),m(Mod::U16)]),row(11,&[m(Mod::F64),m(Mod::S16)]),row(12,&[m(Mod::F64),m(Mod::U32)]),row(13,&[m(Mod::F64)]),row(14,&[m(Mod::F64),m(Mod::U64)]),row(15,&[m(Mod::F64),m(Mod::S64)])];
-const T222: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
-const T223: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
-const T224: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
-const T225: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,End,Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,End,Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,End,Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,End,Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,End,Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,End,Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,End,Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,End,Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
-const T226: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
-const T227: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
-const T228: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
-const T229: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
-const T230: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
-const T231: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
-const T232: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
-const T233: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
-const T234: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
-const T235: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
-const T236: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T237: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T238: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T239: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T240: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T241: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T242: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T23: &[Row] = &[row(0,&[m(Mod::_64x8x64)]),row(1,&[m(Mod::_64x16x64)]),row(2,&[m(Mod::_64x24x64)]),row(3,&[m(Mod::_64x32x64)]),row(4,&[m(Mod::_64x40x64)]),row(5,&[m(Mod::_64x48x64)]),row(6,&[m(Mod::_64x56x64)]),row(7,&[m(Mod::_64x64x64)]),row(8,&[m(Mod::_64x72x64)]),row(9,&[m(Mod::_64x80x64)]),row(10,&[m(Mod::_64x88x64)]),row(11,&[m(Mod::_64x96x64)]),row(12,&[m(Mod::_64x104x64)]),row(13,&[m(Mod::_64x112x64)]),row(14,&[m(Mod::_64x120x64)]),row(15,&[m(Mod::_64x128x64)]),row(16,&[m(Mod::_64x136x64)]),row(17,&[m(Mod::_64x144x64)]),row(18,&[m(Mod::_64x152x64)]),row(19,&[m(Mod::_64x160x64)]),row(20,&[m(Mod::_64x168x64)]),row(21,&[m(Mod::_64x176x64)]),row(22,&[m(Mod::_64x184x64)]),row(23,&[m(Mod::_64x192x64)]),row(24,&[m(Mod::_64x200x64)]),row(25,&[m(Mod::_64x208x64)]),row(26,&[m(Mod::_64x216x64)]),row(27,&[m(Mod::_64x224x64)]),row(28,&[m(Mod::_64x232x64)]),row(29,&[m(Mod::_64x240x64)]),row(30,&[m(Mod::_64x248x64)]),row(31,&[m(Mod::_64x256x64)])];
+const T24: &[Row] = &[row(0,&[m(Mod::_88128)]),row(1,&[m(Mod::_168128)]),row(2,&[m(Mod::_168256)])];
+const T25: &[Row] = &[row(0,&[m(Mod::_8816)]),row(2,&[m(Mod::_16816)]),row(3,&[m(Mod::_16832)])];
+const T26: &[Row] = &[row(2,&[m(Mod::_8832)]),row(5,&[m(Mod::_16832)]),row(6,&[m(Mod::_16864)])];
+const T27: &[Row] = &[row(0,&[m(Mod::_8x8x4)]),row(1,&[m(Mod::_16x8x4)]),row(2,&[m(Mod::_16x8x8)]),row(3,&[m(Mod::_16x8x16)])];
+const T28: &[Row] = &[row(0,&[]),row(1,&[m(Mod::A1T0)]),row(2,&[m(Mod::A0T1)]),row(3,&[m(Mod::A0TR)]),row(4,&[m(Mod::A0TX)]),row(5,&[m(Mod::ART0)])];
+const T29: &[Row] = &[row(0,&[m(Mod::AB)]),row(1,&[m(Mod::C)])];
+const T30: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ACC)])];
+const T31: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)])];
+const T32: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
+const T33: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::F32ADD)])];
+const T34: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)])];
+const T35: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)]),row(9,&[m(Mod::SAFEADD)])];
+const T36: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
+const T37: &[Row] = &[row(0,&[m(Mod::ALL)]),row(1,&[m(Mod::ANY)]),row(2,&[m(Mod::EQ)])];
+const T38: &[Row] = &[row(0,&[m(Mod::AND)]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)])];
+const T39: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ANY)])];
+const T40: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)])];
+const T41: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)]),row(2,&[m(Mod::PTP)])];
+const T42: &[Row] = &[row(0,&[m(Mod::ARRIVE)]),row(1,&[m(Mod::WAIT)])];
+const T43: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ARVCNT)]),row(2,&[m(Mod::TRANSCNT)])];
+const T44: &[Row] = &[row(0,&[]),row(3,&[m(Mod::ATTR)])];
+const T45: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B)])];
+const T46: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B1)]),row(2,&[m(Mod::B2)]),row(3,&[m(Mod::B3)])];
+const T47: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::B1)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B3)])];
+const T48: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B_2)])];
+const T49: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BA)])];
+const T50: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF)])];
+const T51: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)]),row(2,&[m(Mod::TF32)])];
+const T52: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16_V2)])];
+const T53: &[Row] = &[row(0,&[m(Mod::BYPASS)]),row(1,&[])];
+const T54: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
+const T55: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
+const T56: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
+const T57: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
+const T58: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
+const T59: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T61: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T62: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
+const T63: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,End,Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,End,Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,End,Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,End,Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,End,Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,End,Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,End,Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,End,Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,End,Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,End,Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,End,Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,End,Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,End,Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,End,Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,End,Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,End,Mod::H1)])];
+const T64: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
+const T65: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
+const T66: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
+const T67: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
+const T68: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
+const T69: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
+const T70: &[Row] = &[row(0,&[m(Mod::E4M3_2)]),row(1,&[m(Mod::E5M2_2)])];
+const T71: &[Row] = &[row(0,&[m(Mod::E4M3)]),row(1,&[m(Mod::E5M2)])];
+const T72: &[Row] = &[row(0,&[m(Mod::E5M2_2)]),row(1,&[m(Mod::E4M3_2)])];
+const T73: &[Row] = &[row(1,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(11,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(14,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(17,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(19,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)])];
+const T74: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)])];
+const T75: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(258,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(259,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(262,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(263,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(326,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(327,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(332,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(380,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(386,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(387,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(390,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)]),row(391,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,End,Mod::H1)])];
+const T76: &[Row] = &[row(2,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(3,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B)]),row(6,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(7,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(70,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(71,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B)]),row(76,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(124,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(130,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(131,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B)]),row(134,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B)]),row(135,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B)]),row(258,&[m(Mod::E5M2_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(259,&[m(Mod::E4M3_2),m(Mod::F16),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(262,&[m(Mod::BF16),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(263,&[m(Mod::BF16),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(326,&[m(Mod::E5M2_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(327,&[m(Mod::E4M3_2),m(Mod::TF32),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(332,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)]),row(380,&[m(Mod::F32),m(Mod::PACK_B),m(Mod::RZ),m(Mod::TF32)]),row(386,&[m(Mod::E5M2),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(387,&[m(Mod::E4M3_2),m(Mod::E5M2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(390,&[m(Mod::E4M3),m(Mod::E5M2_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)]),row(391,&[m(Mod::E4M3),m(Mod::E4M3_2),m(Mod::UNPACK_B),Suffix(1,Part(0),Mod::H1)])];
+const T77: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
+const T78: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
+const T79: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
+const T80: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
+const T81: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
+const T82: &[Row] = &[row(28,&[m(Mod::F16_2),m(Mod::F64)]),row(29,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,End,Mod::H1)]),row(44,&[m(Mod::F32_2),m(Mod::F64)]),row(45,&[m(Mod::F32_2),m(Mod::F64)]),row(46,&[m(Mod::F32_2),m(Mod::F64)]),row(47,&[m(Mod::F32_2),m(Mod::F64)]),row(52,&[m(Mod::F16),m(Mod::F64_2)]),row(53,&[m(Mod::F16),m(Mod::F64_2)]),row(54,&[m(Mod::F16),m(Mod::F64_2)]),row(55,&[m(Mod::F16),m(Mod::F64_2)]),row(56,&[m(Mod::F32),m(Mod::F64_2)]),row(57,&[m(Mod::F32),m(Mod::F64_2)]),row(58,&[m(Mod::F32),m(Mod::F64_2)]),row(59,&[m(Mod::F32),m(Mod::F64_2)]),row(76,&[m(Mod::BF16_2),m(Mod::F64)]),row(77,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,End,Mod::H1)])];
+const T83: &[Row] = &[row(14,&[m(Mod::F16_2),m(Mod::F64)]),row(15,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(22,&[m(Mod::F32_2),m(Mod::F64)]),row(23,&[m(Mod::F32_2),m(Mod::F64)]),row(26,&[m(Mod::F16),m(Mod::F64_2)]),row(27,&[m(Mod::F16),m(Mod::F64_2)]),row(28,&[m(Mod::F32),m(Mod::F64_2)]),row(29,&[m(Mod::F32),m(Mod::F64_2)]),row(38,&[m(Mod::BF16_2),m(Mod::F64)]),row(39,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
+const T84: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
+const T85: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
+const T86: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)]),row(3,&[m(Mod::TF32)]),row(4,&[m(Mod::E5M2)]),row(5,&[m(Mod::E4M3)])];
+const T87: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
+const T88: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
+const T89: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
+const T90: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
+const T91: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,End,Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,End,Mod::H1)])];
+const T92: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T93: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T94: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
+const T95: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
+const T96: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
+const T97: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
+const T98: &[Row] = &[row(3,&[m(Mod::F32_2),m(Mod::F64)]),row(9,&[m(Mod::F16),m(Mod::F64_2)]),row(10,&[m(Mod::F32),m(Mod::F64_2)]),row(12,&[m(Mod::BF16),m(Mod::F64_2)])];
+const T99: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
+const T100: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
+const T101: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
+const T102: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
+const T103: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::F32)]),row(2,&[Suffix(SELF,End,Mod::H0_H0)]),row(3,&[Suffix(SELF,End,Mod::H1_H1)]),row(4,&[Suffix(SELF,End,Mod::H0_NH1)])];
+const T104: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
+const T105: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
+const T106: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
+const T107: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
+const T108: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
+const T109: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
+const T110: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
+const T111: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
+const T112: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
+const T113: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
+const T114: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
+const T115: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
+const T116: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
+const T117: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
+const T118: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,End,Mod::H0_H0)]),row(3,&[Suffix(SELF,End,Mod::H1_H1)])];
+const T119: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
+const T120: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
+const T121: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
+const T122: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
+const T123: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
+const T124: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
+const T125: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
+const T126: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
+const T127: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
+const T128: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
+const T129: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
+const T130: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
+const T131: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
+const T132: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
+const T133: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
+const T134: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
+const T135: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
+const T136: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
+const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
+const T138: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
+const T139: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)]),row(6,&[m(Mod::FDV),m(Mod::LC)])];
+const T140: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
+const T141: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)])];
+const T142: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)])];
+const T143: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T144: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T145: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T146: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T147: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T148: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T149: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T150: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::negA)])];
+const T151: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::negB)])];
+const T152: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T153: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T154: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T155: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T162: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T164: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T165: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)]),row(9,&[m(Mod::PML2)]),row(10,&[m(Mod::DML2)]),row(11,&[m(Mod::RML2)])];
+const T166: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T168: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T169: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T170: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::REGOFFSET)])];
+const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T174: &[Row] = &[row(0,&[]),row(2,&[]),row(3,&[m(Mod::RELU)])];
+const T175: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T177: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T178: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T180: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T181: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
+const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T185: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T186: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T187: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)])];
+const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
+const T195: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
+const T196: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
+const T197: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR_WARPGROUP_INFO)]),row(135,&[n(SELF,Symbol::SR_WARPGROUPID)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR138)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR141)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T198: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T199: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
+const T200: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
+const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
+const T202: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
+const T203: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
+const T204: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
+const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
+const T206: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::tnspA)])];
+const T207: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::tnspB)])];
+const T208: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
+const T209: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
+const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
+const T211: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
+const T212: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
+const T213: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T214: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T215: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
+const T216: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T217: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
+const T218: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
+const T219: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
+const T220: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
+const T221: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
+const T222: &[Row] = &[row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)]),row(8,&[m(Mod::F64),m(Mod::U8)]),row(9,&[m(Mod::F64),m(Mod::S8)]),row(10,&[m(Mod::F64),m(Mod::U16)]),row(11,&[m(Mod::F64),m(Mod::S16)]),row(12,&[m(Mod::F64),m(Mod::U32)]),row(13,&[m(Mod::F64)]),row(14,&[m(Mod::F64),m(Mod::U64)]),row(15,&[m(Mod::F64),m(Mod::S64)])];
+const T223: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
+const T224: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
+const T225: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
+const T226: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,End,Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,End,Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,End,Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,End,Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,End,Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,End,Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,End,Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,End,Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
+const T227: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
+const T228: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
+const T229: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
+const T230: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
+const T231: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
+const T232: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
+const T233: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
+const T234: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
+const T235: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
+const T236: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
+const T237: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T238: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T239: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T240: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T241: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T242: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T243: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -267,7 +268,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T15);
-const G7: Set = set(&[79],SELF,T156);
+const G7: Set = set(&[79],SELF,T157);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -280,36 +281,36 @@ const S16: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: tr
 const F17: Field = field((64, 6),(0, 0),1,0,false,false,Never);
 const F18: Field = field((40, 24),(0, 0),1,0,true,false,Zero);
 const S19: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F17,F18],W::One,[255, 255, 255]);
-const G20: Set = set(&[70, 71],SELF,T42);
+const G20: Set = set(&[70, 71],SELF,T43);
 const F21: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S22: Slot = slot(Use,K::Reg,&[F21],W::Unknown,[255, 255, 255]);
 const F23: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S24: Slot = slot(Use,K::Reg,&[F23],W::Unknown,[255, 255, 255]);
-const G25: Set = set(&[76],SELF,T159);
+const G25: Set = set(&[76],SELF,T160);
 const F26: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S27: Slot = slot(Def,K::Pred,&[F26],W::One,[255, 255, 255]);
 const S28: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F18],W::Address,[255, 255, 255]);
 const S30: Slot = slot(Use,K::Reg,&[F21],W::Size,[255, 255, 255]);
-const G31: Set = set(&[72],SELF,T68);
-const G32: Set = set(&[73, 74, 75],SELF,T182);
-const G33: Set = set(&[77, 78, 79, 80],SELF,T59);
-const G34: Set = set(&[84, 85, 86],SELF,T76);
-const G35: Set = set(&[87, 88, 89, 90],SELF,T33);
+const G31: Set = set(&[72],SELF,T69);
+const G32: Set = set(&[73, 74, 75],SELF,T183);
+const G33: Set = set(&[77, 78, 79, 80],SELF,T60);
+const G34: Set = set(&[84, 85, 86],SELF,T77);
+const G35: Set = set(&[87, 88, 89, 90],SELF,T34);
 const F36: Field = field((64, 8),(0, 0),1,0,false,false,Never);
 const S37: Slot = slot(Use,K::Reg,&[F36],W::Size,[255, 255, 255]);
-const G38: Set = set(&[73, 74, 75],SELF,T180);
-const G39: Set = set(&[87, 88],SELF,T53);
-const G40: Set = set(&[73, 74, 75, 76],SELF,T95);
-const G41: Set = set(&[88, 89],SELF,T30);
+const G38: Set = set(&[73, 74, 75],SELF,T181);
+const G39: Set = set(&[87, 88],SELF,T54);
+const G40: Set = set(&[73, 74, 75, 76],SELF,T96);
+const G41: Set = set(&[88, 89],SELF,T31);
 const S42: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F17,F18],W::Address,[255, 255, 255]);
-const G43: Set = set(&[70, 72],SELF,T213);
+const G43: Set = set(&[70, 72],SELF,T214);
 const S44: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F17,F12,F18],W::Address,[255, 255, 255]);
-const G45: Set = set(&[70],2,T212);
+const G45: Set = set(&[70],2,T213);
 const G46: Set = set(&[74, 87],SELF,T16);
-const G47: Set = set(&[87, 88, 89, 90],SELF,T34);
+const G47: Set = set(&[87, 88, 89, 90],SELF,T35);
 const S48: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F18],W::One,[255, 255, 255]);
-const G49: Set = set(&[78, 79],1,T239);
+const G49: Set = set(&[78, 79],1,T240);
 const S50: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
 const F51: Field = field((54, 4),(0, 0),1,0,false,false,Never);
 const S52: Slot = slot(Use,K::Imm,&[F51],W::One,[255, 255, 255]);
@@ -317,10 +318,10 @@ const F53: Field = field((81, 3),(0, 0),1,0,false,false,Neutral);
 const S54: Slot = slot(Def,K::Pred,&[F53],W::One,[255, 255, 255]);
 const F55: Field = field((42, 12),(0, 0),1,0,false,false,Zero);
 const S56: Slot = slot(Use,K::Imm,&[F55],W::One,[255, 255, 255]);
-const G57: Set = set(&[77, 80],SELF,T199);
+const G57: Set = set(&[77, 80],SELF,T200);
 const F58: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S59: Slot = slot(Use,K::Pred,&[F58],W::One,[255, 255, 90]);
-const G60: Set = set(&[74, 75, 77, 80],SELF,T165);
+const G60: Set = set(&[74, 75, 77, 80],SELF,T166);
 const S61: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S62: Slot = slot(Use,K::Reg,&[F21],W::One,[255, 255, 255]);
 const S63: Slot = slot(Def,K::Reg,&[F0],W::GroupD,[255, 255, 255]);
@@ -332,20 +333,20 @@ const G68: Set = set(&[53, 54, 55, 56, 57],SELF,T19);
 const S69: Slot = slot(Use,K::FixedSymbol(Symbol::gsb0),&[],W::One,[255, 255, 255]);
 const S70: Slot = slot(Use,K::Reg,&[F12],W::Four,[255, 255, 255]);
 const F71: Field = field((32, 6),(0, 0),1,0,false,false,Never);
-const S72: Slot = slot(Use,K::MatrixDescriptor,&[F71],W::Two,[255, 255, 255]);
+const S72: Slot = slot(Use,K::MatrixDescriptor,&[F71],W::UpperTwo,[255, 255, 255]);
 const S73: Slot = slot(Def,K::Reg,&[F0],W::MatrixD,[255, 255, 255]);
 const S74: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
 const S75: Slot = slot(Use,K::Reg,&[F21],W::MatrixB,[255, 255, 255]);
 const S76: Slot = slot(Use,K::Reg,&[F36],W::MatrixC,[255, 255, 255]);
-const G77: Set = set(&[75, 76],SELF,T23);
+const G77: Set = set(&[75, 76],SELF,T24);
 const S78: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
-const G79: Set = set(&[24, 25, 26, 27, 28, 29],1,T203);
-const G80: Set = set(&[84],SELF,T56);
+const G79: Set = set(&[24, 25, 26, 27, 28, 29],1,T204);
+const G80: Set = set(&[84],SELF,T57);
 const F81: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
-const G84: Set = set(&[24, 25, 26, 27, 28, 29],0,T203);
-const G85: Set = set(&[84],SELF,T166);
+const G84: Set = set(&[24, 25, 26, 27, 28, 29],0,T204);
+const G85: Set = set(&[84],SELF,T167);
 const S86: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S87: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F88: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -362,7 +363,7 @@ const F98: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S99: Slot = slot(Def,K::Barrier,&[F98],W::One,[255, 255, 255]);
 const S100: Slot = slot(Use,K::Barrier,&[F98],W::One,[255, 255, 255]);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G102: Set = set(&[75],SELF,T236);
+const G102: Set = set(&[75],SELF,T237);
 const F103: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S104: Slot = slot(Use,K::Imm,&[F103],W::One,[255, 255, 255]);
 const F105: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -371,46 +372,46 @@ const F107: Field = field((24, 3),(0, 0),1,0,false,false,Never);
 const S108: Slot = slot(Use,K::UPred,&[F107],W::One,[255, 255, 27]);
 const F109: Field = field((16, 8),(34, 48),4,0,true,false,Never);
 const S110: Slot = slot(Use,K::Target,&[F109],W::One,[255, 255, 255]);
-const G111: Set = set(&[84],SELF,T38);
-const G112: Set = set(&[85, 86],SELF,T128);
-const G113: Set = set(&[32, 33, 84],SELF,T235);
+const G111: Set = set(&[84],SELF,T39);
+const G112: Set = set(&[85, 86],SELF,T129);
+const G113: Set = set(&[32, 33, 84],SELF,T236);
 const S114: Slot = slot(Use,K::UReg,&[F14],W::One,[255, 255, 30]);
-const G115: Set = set(&[32],SELF,T67);
+const G115: Set = set(&[32],SELF,T68);
 const S116: Slot = slot(DefUse,K::Barrier,&[F98],W::One,[255, 255, 255]);
 const S117: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F118: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S119: Slot = slot(Use,K::Imm,&[F118],W::One,[255, 255, 255]);
 const S120: Slot = slot(Use,K::UReg,&[F14],W::Two,[255, 255, 255]);
-const G121: Set = set(&[32, 33],SELF,T234);
+const G121: Set = set(&[32, 33],SELF,T235);
 const F122: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S123: Slot = slot(Use,K::Target,&[F122],W::One,[255, 255, 255]);
-const G124: Set = set(&[86],SELF,T154);
-const G125: Set = set(&[78, 79],SELF,T233);
-const G126: Set = set(&[87, 88, 89, 90],SELF,T131);
+const G124: Set = set(&[86],SELF,T155);
+const G125: Set = set(&[78, 79],SELF,T234);
+const G126: Set = set(&[87, 88, 89, 90],SELF,T132);
 const F127: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S128: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F127],W::Address,[255, 255, 255]);
-const G129: Set = set(&[87, 88, 89, 90],SELF,T164);
+const G129: Set = set(&[87, 88, 89, 90],SELF,T165);
 const S130: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F71],W::Address,[255, 255, 255]);
-const G131: Set = set(&[87, 88],SELF,T132);
-const G132: Set = set(&[87, 88, 89],SELF,T163);
+const G131: Set = set(&[87, 88],SELF,T133);
+const G132: Set = set(&[87, 88, 89],SELF,T164);
 const S133: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F71],W::One,[255, 255, 255]);
 const S134: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
 const F135: Field = field((40, 14),(0, 0),1,0,false,false,Never);
 const S136: Slot = slot(Use,K::Imm,&[F135],W::One,[255, 255, 255]);
 const S137: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G138: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T196);
+const G138: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T197);
 const G139: Set = set(&[80],SELF,T11);
 const F140: Field = field((84, 3),(0, 0),1,0,false,false,Never);
 const S141: Slot = slot(Def,K::Pred,&[F140],W::One,[255, 255, 255]);
 const F142: Field = field((32, 28),(0, 0),1,0,false,false,Never);
 const S143: Slot = slot(Use,K::Imm,&[F142],W::One,[255, 255, 255]);
-const G144: Set = set(&[62, 63],SELF,T167);
-const G145: Set = set(&[74, 75],SELF,T37);
-const G146: Set = set(&[76, 77, 78],SELF,T106);
+const G144: Set = set(&[62, 63],SELF,T168);
+const G145: Set = set(&[74, 75],SELF,T38);
+const G146: Set = set(&[76, 77, 78],SELF,T107);
 const S147: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
 const S148: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
 const S149: Slot = slot(Use,K::Reg,&[F36],W::Two,[75, 74, 255]);
-const G150: Set = set(&[78, 79],SELF,T175);
+const G150: Set = set(&[78, 79],SELF,T176);
 const S151: Slot = slot(Use,K::Float(FloatKind::F64High),&[F88],W::One,[255, 255, 255]);
 const S152: Slot = slot(Use,K::Const,&[F92,F93],W::One,[63, 62, 255]);
 const S153: Slot = slot(Use,K::ConstBindless,&[F71,F95],W::One,[63, 62, 255]);
@@ -428,91 +429,91 @@ const S164: Slot = slot(Use,K::Reg,&[F21],W::Two,[63, 62, 255]);
 const S165: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 73, 255]);
 const S166: Slot = slot(Use,K::Reg,&[F21],W::MatrixB,[63, 62, 255]);
 const S167: Slot = slot(Use,K::Reg,&[F36],W::MatrixC,[75, 74, 255]);
-const G168: Set = set(&[76, 77],SELF,T26);
-const G169: Set = set(&[76, 77, 78, 79],SELF,T142);
+const G168: Set = set(&[76, 77],SELF,T27);
+const G169: Set = set(&[76, 77, 78, 79],SELF,T143);
 const F170: Field = field((16, 6),(0, 0),1,0,false,false,Never);
 const S171: Slot = slot(Def,K::UReg,&[F170],W::One,[255, 255, 255]);
-const G172: Set = set(&[85],SELF,T125);
+const G172: Set = set(&[85],SELF,T126);
 const S173: Slot = slot(Use,K::UReg,&[F14],W::One,[255, 255, 72]);
-const G174: Set = set(&[84, 85],SELF,T134);
-const G175: Set = set(&[86],SELF,T151);
+const G174: Set = set(&[84, 85],SELF,T135);
+const G175: Set = set(&[86],SELF,T152);
 const S176: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
 const S177: Slot = slot(Use,K::Reg,&[F21],W::FromFloat64,[63, 62, 255]);
-const G178: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T80);
-const G179: Set = set(&[80],SELF,T112);
-const G180: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T207);
+const G178: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T81);
+const G179: Set = set(&[80],SELF,T113);
+const G180: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T208);
 const F181: Field = field((32, 16),(0, 0),1,0,false,false,Never);
 const S182: Slot = slot(Use,K::Float(FloatKind::F16),&[F181],W::One,[255, 255, 255]);
-const G183: Set = set(&[75, 76],SELF,T86);
-const G184: Set = set(&[84, 86],SELF,T79);
+const G183: Set = set(&[75, 76],SELF,T87);
+const G184: Set = set(&[84, 86],SELF,T80);
 const S185: Slot = slot(Use,K::Float(FloatKind::F32),&[F88],W::One,[255, 255, 255]);
-const G186: Set = set(&[75, 76, 77],SELF,T88);
-const G187: Set = set(&[60],1,T118);
-const G188: Set = set(&[76, 77],SELF,T98);
-const G189: Set = set(&[60, 61, 75, 76, 84, 85, 86],SELF,T81);
-const G190: Set = set(&[75, 76, 77, 84],SELF,T97);
+const G186: Set = set(&[75, 76, 77],SELF,T89);
+const G187: Set = set(&[60],1,T119);
+const G188: Set = set(&[76, 77],SELF,T99);
+const G189: Set = set(&[60, 61, 75, 76, 84, 85, 86],SELF,T82);
+const G190: Set = set(&[75, 76, 77, 84],SELF,T98);
 const S191: Slot = slot(Use,K::UReg,&[F71],W::FromFloat64,[63, 62, 255]);
-const G192: Set = set(&[60, 61, 84, 85],SELF,T83);
+const G192: Set = set(&[60, 61, 84, 85],SELF,T84);
 const S193: Slot = slot(Use,K::UReg,&[F71],W::One,[63, 62, 255]);
-const G194: Set = set(&[60],1,T119);
-const G195: Set = set(&[60, 75, 76, 84, 85, 86],SELF,T82);
-const G196: Set = set(&[74, 76, 78, 86, 87],SELF,T72);
-const G197: Set = set(&[75],SELF,T172);
-const G198: Set = set(&[79, 80],SELF,T177);
-const G199: Set = set(&[73],SELF,T71);
-const G200: Set = set(&[76, 86, 87],SELF,T85);
-const G201: Set = set(&[88],1,T119);
-const G202: Set = set(&[77],SELF,T189);
+const G194: Set = set(&[60],1,T120);
+const G195: Set = set(&[60, 75, 76, 84, 85, 86],SELF,T83);
+const G196: Set = set(&[74, 76, 78, 86, 87],SELF,T73);
+const G197: Set = set(&[75],SELF,T173);
+const G198: Set = set(&[79, 80],SELF,T178);
+const G199: Set = set(&[73],SELF,T72);
+const G200: Set = set(&[76, 86, 87],SELF,T86);
+const G201: Set = set(&[88],1,T120);
+const G202: Set = set(&[77],SELF,T190);
 const S203: Slot = slot(Use,K::Reg,&[F36],W::One,[255, 255, 255]);
-const G204: Set = set(&[72],2,T119);
-const G205: Set = set(&[72],3,T119);
-const G206: Set = set(&[72],3,T118);
-const G207: Set = set(&[72],2,T118);
-const G208: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87],SELF,T73);
-const G209: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87, 88],SELF,T74);
-const G210: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87, 88],SELF,T75);
+const G204: Set = set(&[72],2,T120);
+const G205: Set = set(&[72],3,T120);
+const G206: Set = set(&[72],3,T119);
+const G207: Set = set(&[72],2,T119);
+const G208: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87],SELF,T74);
+const G209: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87, 88],SELF,T75);
+const G210: Set = set(&[73, 74, 76, 78, 79, 80, 86, 87, 88],SELF,T76);
 const S211: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
 const S212: Slot = slot(Use,K::Reg,&[F21],W::Float64,[63, 62, 255]);
-const G213: Set = set(&[60, 61, 84, 85, 86],SELF,T92);
-const G214: Set = set(&[72, 75, 76],SELF,T231);
-const G215: Set = set(&[77],SELF,T155);
-const G216: Set = set(&[78, 79],SELF,T109);
-const G217: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T93);
+const G213: Set = set(&[60, 61, 84, 85, 86],SELF,T93);
+const G214: Set = set(&[72, 75, 76],SELF,T232);
+const G215: Set = set(&[77],SELF,T156);
+const G216: Set = set(&[78, 79],SELF,T110);
+const G217: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T94);
 const S218: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F181],W::One,[255, 255, 255]);
-const G219: Set = set(&[72, 75, 76],SELF,T232);
-const G220: Set = set(&[72],SELF,T220);
-const G221: Set = set(&[60, 61, 84, 85, 86],SELF,T90);
-const G222: Set = set(&[72, 75, 76, 84],SELF,T221);
+const G219: Set = set(&[72, 75, 76],SELF,T233);
+const G220: Set = set(&[72],SELF,T221);
+const G221: Set = set(&[60, 61, 84, 85, 86],SELF,T91);
+const G222: Set = set(&[72, 75, 76, 84],SELF,T222);
 const S223: Slot = slot(Use,K::UReg,&[F71],W::Float64,[63, 62, 255]);
-const G224: Set = set(&[74],SELF,T155);
-const G225: Set = set(&[76],SELF,T227);
-const G226: Set = set(&[78, 79],SELF,T208);
+const G224: Set = set(&[74],SELF,T156);
+const G225: Set = set(&[76],SELF,T228);
+const G226: Set = set(&[78, 79],SELF,T209);
 const S227: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
 const S228: Slot = slot(Use,K::Reg,&[F21],W::One,[63, 62, 255]);
-const G229: Set = set(&[77],SELF,T187);
-const G230: Set = set(&[72],SELF,T186);
+const G229: Set = set(&[77],SELF,T188);
+const G230: Set = set(&[72],SELF,T187);
 const S231: Slot = slot(Use,K::Reg,&[F36],W::One,[75, 74, 255]);
-const G232: Set = set(&[76, 80],SELF,T110);
+const G232: Set = set(&[76, 80],SELF,T111);
 const S233: Slot = slot(Use,K::Reg,&[F21],W::One,[255, 255, 63]);
-const G234: Set = set(&[73],SELF,T211);
-const G235: Set = set(&[74],SELF,T192);
+const G234: Set = set(&[73],SELF,T212);
+const G235: Set = set(&[74],SELF,T193);
 const S236: Slot = slot(Use,K::Const,&[F92,F93],W::One,[255, 255, 63]);
 const S237: Slot = slot(Use,K::ConstBindless,&[F71,F95],W::One,[255, 255, 63]);
 const S238: Slot = slot(Use,K::UReg,&[F71],W::One,[255, 255, 63]);
 const F239: Field = field((66, 3),(0, 0),1,0,false,false,Never);
 const S240: Slot = slot(Def,K::Pred,&[F239],W::One,[255, 255, 255]);
-const G241: Set = set(&[81],SELF,T147);
-const G242: Set = set(&[82],SELF,T241);
-const G243: Set = set(&[84, 85, 86],SELF,T65);
+const G241: Set = set(&[81],SELF,T148);
+const G242: Set = set(&[82],SELF,T242);
+const G243: Set = set(&[84, 85, 86],SELF,T66);
 const S244: Slot = slot(Def,K::Reg,&[F36],W::Two,[255, 255, 255]);
 const S245: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G246: Set = set(&[60, 78],SELF,T202);
+const G246: Set = set(&[60, 78],SELF,T203);
 const G247: Set = set(&[61, 62],5,T9);
-const G248: Set = set(&[76],SELF,T57);
-const G249: Set = set(&[77],SELF,T148);
-const G250: Set = set(&[87, 88, 89],SELF,T138);
-const G251: Set = set(&[90],SELF,T153);
-const G252: Set = set(&[59],SELF,T44);
+const G248: Set = set(&[76],SELF,T58);
+const G249: Set = set(&[77],SELF,T149);
+const G250: Set = set(&[87, 88, 89],SELF,T139);
+const G251: Set = set(&[90],SELF,T154);
+const G252: Set = set(&[59],SELF,T45);
 const G253: Set = set(&[61, 62],7,T9);
 const F254: Field = field((40, 6),(0, 0),1,0,false,false,Never);
 const S255: Slot = slot(Use,K::Imm,&[F254],W::One,[255, 255, 255]);
@@ -520,76 +521,76 @@ const F256: Field = field((46, 8),(0, 0),1,0,false,false,Never);
 const S257: Slot = slot(Use,K::Imm,&[F256],W::One,[255, 255, 255]);
 const G258: Set = set(&[61, 62],8,T9);
 const S259: Slot = slot(Use,K::UReg,&[F254],W::Unknown,[255, 255, 255]);
-const G260: Set = set(&[76, 77, 78, 79],SELF,T107);
-const G261: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T198);
+const G260: Set = set(&[76, 77, 78, 79],SELF,T108);
+const G261: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T199);
 const S262: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
-const G263: Set = set(&[60, 61],2,T116);
-const G264: Set = set(&[73, 78, 85],SELF,T99);
-const G265: Set = set(&[74, 75],1,T116);
+const G263: Set = set(&[60, 61],2,T117);
+const G264: Set = set(&[73, 78, 85],SELF,T100);
+const G265: Set = set(&[74, 75],1,T117);
 const F266: Field = field((48, 16),(0, 0),1,0,false,false,Never);
 const S267: Slot = slot(Use,K::Float(FloatKind::F16),&[F266],W::One,[255, 255, 255]);
-const G268: Set = set(&[85],SELF,T51);
-const G269: Set = set(&[60, 61],2,T117);
+const G268: Set = set(&[85],SELF,T52);
+const G269: Set = set(&[60, 61],2,T118);
 const S270: Slot = slot(Use,K::Reg,&[F36],W::One,[84, 83, 255]);
-const G271: Set = set(&[60, 61, 86],2,T101);
-const G272: Set = set(&[76, 80],SELF,T111);
-const G273: Set = set(&[78, 85],SELF,T100);
-const G274: Set = set(&[81, 82],3,T116);
-const G275: Set = set(&[81, 82, 86],2,T101);
-const G276: Set = set(&[60, 61],3,T117);
-const G277: Set = set(&[81, 82],4,T116);
-const G278: Set = set(&[60, 61, 86],2,T102);
-const G279: Set = set(&[60, 61],3,T116);
-const G280: Set = set(&[79, 88],SELF,T173);
+const G271: Set = set(&[60, 61, 86],2,T102);
+const G272: Set = set(&[76, 80],SELF,T112);
+const G273: Set = set(&[78, 85],SELF,T101);
+const G274: Set = set(&[81, 82],3,T117);
+const G275: Set = set(&[81, 82, 86],2,T102);
+const G276: Set = set(&[60, 61],3,T118);
+const G277: Set = set(&[81, 82],4,T117);
+const G278: Set = set(&[60, 61, 86],2,T103);
+const G279: Set = set(&[60, 61],3,T117);
+const G280: Set = set(&[79, 88],SELF,T174);
 const G281: Set = set(&[53, 54, 55, 56, 57, 58],SELF,T17);
-const G282: Set = set(&[61],1,T205);
-const G283: Set = set(&[62],1,T206);
-const G284: Set = set(&[63],1,T150);
-const G285: Set = set(&[72],1,T149);
-const G286: Set = set(&[75],SELF,T87);
-const G287: Set = set(&[76, 77],SELF,T50);
+const G282: Set = set(&[61],1,T206);
+const G283: Set = set(&[62],1,T207);
+const G284: Set = set(&[63],1,T151);
+const G285: Set = set(&[72],1,T150);
+const G286: Set = set(&[75],SELF,T88);
+const G287: Set = set(&[76, 77],SELF,T51);
 const F288: Field = field((40, 8),(0, 0),1,0,false,false,Never);
 const S289: Slot = slot(Use,K::Reg,&[F288],W::One,[255, 255, 255]);
 const F290: Field = field((48, 2),(0, 0),1,0,false,false,Never);
 const S291: Slot = slot(Use,K::Imm,&[F290],W::One,[255, 255, 255]);
 const G292: Set = set(&[53, 54, 55, 56, 57, 59],SELF,T18);
-const G293: Set = set(&[74],SELF,T171);
+const G293: Set = set(&[74],SELF,T172);
 const S294: Slot = slot(Use,K::Reg,&[F12],W::Four,[72, 255, 255]);
-const G295: Set = set(&[62],2,T206);
-const G296: Set = set(&[63],2,T150);
+const G295: Set = set(&[62],2,T207);
+const G296: Set = set(&[63],2,T151);
 const S297: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
 const S298: Slot = slot(Use,K::Reg,&[F21],W::MatrixB,[63, 255, 255]);
 const G299: Set = set(&[75, 78],SELF,T1);
-const G300: Set = set(&[76],SELF,T87);
-const G301: Set = set(&[82, 83],SELF,T50);
-const G302: Set = set(&[50],5,T174);
+const G300: Set = set(&[76],SELF,T88);
+const G301: Set = set(&[82, 83],SELF,T51);
+const G302: Set = set(&[50],5,T175);
 const G303: Set = set(&[75, 78],SELF,T0);
 const F304: Field = field((69, 3),(0, 0),1,0,false,false,Never);
 const S305: Slot = slot(Def,K::Pred,&[F304],W::One,[255, 255, 255]);
-const G306: Set = set(&[60, 61],4,T116);
-const G307: Set = set(&[74, 75],3,T116);
-const G308: Set = set(&[60, 61],4,T117);
-const G309: Set = set(&[65],SELF,T51);
-const G310: Set = set(&[69, 70],SELF,T37);
-const G311: Set = set(&[71],SELF,T49);
-const G312: Set = set(&[71],SELF,T120);
-const G313: Set = set(&[74, 75],2,T116);
+const G306: Set = set(&[60, 61],4,T117);
+const G307: Set = set(&[74, 75],3,T117);
+const G308: Set = set(&[60, 61],4,T118);
+const G309: Set = set(&[65],SELF,T52);
+const G310: Set = set(&[69, 70],SELF,T38);
+const G311: Set = set(&[71],SELF,T50);
+const G312: Set = set(&[71],SELF,T121);
+const G313: Set = set(&[74, 75],2,T117);
 const S314: Slot = slot(Use,K::Reg,&[F21],W::Integer64,[255, 255, 255]);
-const G315: Set = set(&[60, 61, 74, 84, 85],SELF,T224);
-const G316: Set = set(&[75, 76, 77],SELF,T84);
-const G317: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T105);
+const G315: Set = set(&[60, 61, 74, 84, 85],SELF,T225);
+const G316: Set = set(&[75, 76, 77],SELF,T85);
+const G317: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T106);
 const F318: Field = field((32, 32),(0, 0),1,0,true,false,Never);
 const S319: Slot = slot(Use,K::Imm,&[F318],W::One,[255, 255, 255]);
-const G320: Set = set(&[75, 76, 77],SELF,T89);
-const G321: Set = set(&[60, 61, 74, 84, 85],SELF,T225);
-const G322: Set = set(&[74],SELF,T220);
+const G320: Set = set(&[75, 76, 77],SELF,T90);
+const G321: Set = set(&[60, 61, 74, 84, 85],SELF,T226);
+const G322: Set = set(&[74],SELF,T221);
 const S323: Slot = slot(Use,K::UReg,&[F71],W::Integer64,[255, 255, 255]);
-const G324: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T104);
-const G325: Set = set(&[74],SELF,T217);
-const G326: Set = set(&[78, 79],SELF,T177);
-const G327: Set = set(&[76, 77],SELF,T228);
-const G328: Set = set(&[72, 73, 76, 77, 78],SELF,T226);
-const G329: Set = set(&[74, 75],SELF,T188);
+const G324: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T105);
+const G325: Set = set(&[74],SELF,T218);
+const G326: Set = set(&[78, 79],SELF,T178);
+const G327: Set = set(&[76, 77],SELF,T229);
+const G328: Set = set(&[72, 73, 76, 77, 78],SELF,T227);
+const G329: Set = set(&[74, 75],SELF,T189);
 const F330: Field = field((84, 3),(0, 0),1,0,false,false,Neutral);
 const S331: Slot = slot(Def,K::Pred,&[F330],W::One,[255, 255, 255]);
 const S332: Slot = slot(Use,K::Reg,&[F21],W::One,[63, 255, 255]);
@@ -602,10 +603,10 @@ const S338: Slot = slot(Use,K::Const,&[F92,F93],W::One,[63, 255, 255]);
 const S339: Slot = slot(Use,K::ConstBindless,&[F71,F95],W::One,[63, 255, 255]);
 const S340: Slot = slot(Use,K::UReg,&[F71],W::One,[63, 255, 255]);
 const G341: Set = set(&[73, 76, 77],SELF,T13);
-const G342: Set = set(&[74],SELF,T223);
+const G342: Set = set(&[74],SELF,T224);
 const G343: Set = set(&[53, 54, 55, 56, 57, 58],SELF,T20);
-const G344: Set = set(&[75],SELF,T187);
-const G345: Set = set(&[82],SELF,T223);
+const G344: Set = set(&[75],SELF,T188);
+const G345: Set = set(&[82],SELF,T224);
 const F346: Field = field((48, 2),(0, 0),1,0,false,false,Zero);
 const S347: Slot = slot(Use,K::Imm,&[F346],W::One,[255, 255, 255]);
 const G348: Set = set(&[53, 54, 55, 56, 57, 58],SELF,T22);
@@ -614,55 +615,55 @@ const S350: Slot = slot(Use,K::Reg,&[F36],W::Two,[75, 255, 255]);
 const S351: Slot = slot(Use,K::Reg,&[F36],W::Two,[255, 255, 75]);
 const S352: Slot = slot(Use,K::UReg,&[F71],W::Two,[63, 255, 255]);
 const S353: Slot = slot(Use,K::UReg,&[F71],W::Two,[255, 255, 63]);
-const G354: Set = set(&[75, 86],SELF,T24);
-const G355: Set = set(&[78],SELF,T223);
-const G356: Set = set(&[82],SELF,T187);
-const G357: Set = set(&[75, 85, 86],SELF,T25);
+const G354: Set = set(&[75, 86],SELF,T25);
+const G355: Set = set(&[78],SELF,T224);
+const G356: Set = set(&[82],SELF,T188);
+const G357: Set = set(&[75, 85, 86],SELF,T26);
 const F358: Field = field((64, 8),(0, 0),4,0,false,false,Never);
 const S359: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F358],W::Unknown,[255, 255, 255]);
-const G360: Set = set(&[76],SELF,T54);
-const G361: Set = set(&[78, 79],SELF,T161);
+const G360: Set = set(&[76],SELF,T55);
+const G361: Set = set(&[78, 79],SELF,T162);
 const F362: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
 const S363: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F14,F362],W::Unknown,[255, 255, 255]);
 const S364: Slot = slot(Use,K::Const,&[F92,F93],W::Unknown,[255, 255, 255]);
 const F365: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
 const S366: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F365],W::Unknown,[255, 255, 255]);
-const G367: Set = set(&[74, 75],SELF,T210);
-const G368: Set = set(&[76, 77],SELF,T162);
-const G369: Set = set(&[78],SELF,T193);
-const G370: Set = set(&[76, 77],SELF,T43);
-const G371: Set = set(&[76, 77, 78],SELF,T108);
+const G367: Set = set(&[74, 75],SELF,T211);
+const G368: Set = set(&[76, 77],SELF,T163);
+const G369: Set = set(&[78],SELF,T194);
+const G370: Set = set(&[76, 77],SELF,T44);
+const G371: Set = set(&[76, 77, 78],SELF,T109);
 const F372: Field = field((68, 3),(0, 0),1,0,false,false,Never);
 const S373: Slot = slot(Use,K::Pred,&[F372],W::One,[255, 255, 71]);
 const F374: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
 const S375: Slot = slot(Use,K::Pred,&[F374],W::One,[255, 255, 67]);
-const G376: Set = set(&[68, 69],SELF,T137);
-const G377: Set = set(&[73, 74, 75],SELF,T230);
-const G378: Set = set(&[77, 78, 79, 80],SELF,T60);
+const G376: Set = set(&[68, 69],SELF,T138);
+const G377: Set = set(&[73, 74, 75],SELF,T231);
+const G378: Set = set(&[77, 78, 79, 80],SELF,T61);
 const S379: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F71,F18],W::Address,[255, 255, 255]);
-const G380: Set = set(&[72, 90],SELF,T214);
+const G380: Set = set(&[72, 90],SELF,T215);
 const S381: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F71,F12,F18],W::Address,[255, 255, 255]);
 const F382: Field = field((38, 16),(0, 0),1,0,true,false,Never);
 const S383: Slot = slot(Use,K::ConstBindlessIndexed,&[F14,F36,F382],W::One,[255, 255, 255]);
-const G384: Set = set(&[73, 74, 75],SELF,T229);
-const G385: Set = set(&[78, 79],SELF,T126);
+const G384: Set = set(&[73, 74, 75],SELF,T230);
+const G385: Set = set(&[78, 79],SELF,T127);
 const S386: Slot = slot(Use,K::ConstIndexed,&[F92,F12,F382],W::One,[255, 255, 255]);
-const G387: Set = set(&[72, 90],SELF,T215);
-const G388: Set = set(&[70],1,T212);
+const G387: Set = set(&[72, 90],SELF,T216);
+const G388: Set = set(&[70],1,T213);
 const G389: Set = set(&[73, 74],SELF,T12);
-const G390: Set = set(&[87, 88, 89],SELF,T31);
-const G391: Set = set(&[73, 74, 75, 76],SELF,T96);
-const G392: Set = set(&[88, 89],SELF,T32);
+const G390: Set = set(&[87, 88, 89],SELF,T32);
+const G391: Set = set(&[73, 74, 75, 76],SELF,T97);
+const G392: Set = set(&[88, 89],SELF,T33);
 const F393: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
 const F394: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
 const S395: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F393,F17,F394],W::One,[255, 255, 255]);
 const F396: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
 const S397: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F12,F396],W::Address,[255, 255, 255]);
-const G398: Set = set(&[71, 72],SELF,T137);
+const G398: Set = set(&[71, 72],SELF,T138);
 const G399: Set = set(&[73, 74],SELF,T14);
-const G400: Set = set(&[77, 78, 79, 80],SELF,T58);
-const G401: Set = set(&[81],SELF,T52);
-const G402: Set = set(&[82],SELF,T242);
+const G400: Set = set(&[77, 78, 79, 80],SELF,T59);
+const G401: Set = set(&[81],SELF,T53);
+const G402: Set = set(&[82],SELF,T243);
 const F403: Field = field((64, 6),(0, 0),1,1,false,false,Never);
 const S404: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F403,F12,F396],W::Address,[255, 255, 255]);
 const S405: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F393,F394],W::One,[255, 255, 255]);
@@ -673,191 +674,192 @@ const S409: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: 
 const S410: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F71,F12,F18],W::One,[255, 255, 255]);
 const S411: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
 const G412: Set = set(&[72, 73],SELF,T8);
-const G413: Set = set(&[78, 79],SELF,T141);
+const G413: Set = set(&[78, 79],SELF,T142);
 const F414: Field = field((24, 6),(0, 0),1,0,false,false,Neutral);
 const S415: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F414,F362],W::Unknown,[255, 255, 255]);
-const G416: Set = set(&[72],SELF,T28);
+const G416: Set = set(&[72],SELF,T29);
 const F417: Field = field((75, 5),(0, 0),1,0,false,false,Never);
 const S418: Slot = slot(Use,K::Imm,&[F417],W::One,[255, 255, 255]);
-const G419: Set = set(&[73, 80],SELF,T122);
+const G419: Set = set(&[73, 80],SELF,T123);
 const F420: Field = field((24, 58),(0, 0),1,0,true,false,Never);
 const S421: Slot = slot(Use,K::Target,&[F420],W::One,[255, 255, 255]);
 const F422: Field = field((72, 8),(0, 0),1,0,false,false,Never);
 const S423: Slot = slot(Use,K::Imm,&[F422],W::One,[255, 255, 255]);
-const G424: Set = set(&[80],SELF,T160);
+const G424: Set = set(&[80],SELF,T161);
 const S425: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G426: Set = set(&[73],SELF,T219);
-const G427: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T64);
+const G426: Set = set(&[73],SELF,T220);
+const G427: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T65);
 const F428: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
 const S429: Slot = slot(Use,K::Imm,&[F428],W::One,[255, 255, 255]);
-const G430: Set = set(&[78, 79],SELF,T144);
-const G431: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T61);
-const G432: Set = set(&[74, 75, 76, 77],SELF,T145);
-const G433: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T62);
-const G434: Set = set(&[60, 61, 72, 73],SELF,T91);
-const G435: Set = set(&[84],SELF,T200);
-const G436: Set = set(&[85],SELF,T237);
-const G437: Set = set(&[86],SELF,T170);
-const G438: Set = set(&[79],SELF,T77);
+const G430: Set = set(&[78, 79],SELF,T145);
+const G431: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T62);
+const G432: Set = set(&[74, 75, 76, 77],SELF,T146);
+const G433: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T63);
+const G434: Set = set(&[60, 61, 72, 73],SELF,T92);
+const G435: Set = set(&[84],SELF,T201);
+const G436: Set = set(&[85],SELF,T238);
+const G437: Set = set(&[86],SELF,T171);
+const G438: Set = set(&[79],SELF,T78);
 const S439: Slot = slot(Use,K::UReg,&[F71],W::Unknown,[255, 255, 255]);
 const S440: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G441: Set = set(&[76, 77],SELF,T45);
-const G442: Set = set(&[78, 79, 80],SELF,T63);
+const G441: Set = set(&[76, 77],SELF,T46);
+const G442: Set = set(&[78, 79, 80],SELF,T64);
 const S443: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
 const F444: Field = field((64, 3),(72, 5),1,0,false,false,Never);
 const S445: Slot = slot(Use,K::Imm,&[F444],W::One,[255, 255, 255]);
 const S446: Slot = slot(Use,K::UPred,&[F372],W::One,[255, 255, 71]);
 const S447: Slot = slot(Use,K::Imm,&[F181],W::One,[255, 255, 255]);
-const G448: Set = set(&[72, 73, 74],SELF,T103);
+const G448: Set = set(&[72, 73, 74],SELF,T104);
 const G449: Set = set(&[53, 54, 55, 56, 57],SELF,T21);
-const G450: Set = set(&[76],SELF,T70);
-const G451: Set = set(&[77],SELF,T69);
-const G452: Set = set(&[73, 74],SELF,T114);
-const S453: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G454: Set = set(&[76, 77],1,T46);
-const S455: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F406,F18],W::One,[255, 255, 255]);
-const G456: Set = set(&[72],0,T212);
-const G457: Set = set(&[73, 74],SELF,T179);
-const G458: Set = set(&[87, 88, 89],SELF,T35);
-const G459: Set = set(&[73, 74],SELF,T181);
-const G460: Set = set(&[72, 90],SELF,T216);
-const G461: Set = set(&[73],SELF,T178);
-const G462: Set = set(&[78, 79, 80],SELF,T158);
-const G463: Set = set(&[86],SELF,T152);
-const S464: Slot = slot(Use,K::Imm,&[F109],W::One,[255, 255, 255]);
-const G465: Set = set(&[31],0,T176);
-const G466: Set = set(&[31],1,T176);
-const S467: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const S468: Slot = slot(Use,K::ConstBindless,&[F71,F95],W::Unknown,[255, 255, 255]);
-const G469: Set = set(&[78, 79],SELF,T240);
-const G470: Set = set(&[73, 74],SELF,T185);
-const G471: Set = set(&[76],SELF,T135);
-const G472: Set = set(&[80],SELF,T121);
-const G473: Set = set(&[58, 59],SELF,T123);
-const F474: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S475: Slot = slot(Use,K::Imm,&[F474],W::One,[255, 255, 255]);
-const F476: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S477: Slot = slot(Use,K::Imm,&[F476],W::One,[255, 255, 255]);
-const G478: Set = set(&[90],0,T212);
-const S479: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F17,F12,F18],W::One,[255, 255, 255]);
-const G480: Set = set(&[78, 79],0,T239);
-const S481: Slot = slot(Use,K::Reg,&[F21],W::Count,[255, 255, 255]);
-const G482: Set = set(&[78],SELF,T140);
-const S483: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S484: Slot = slot(Use,K::Reg,&[F36],W::Unknown,[255, 255, 255]);
-const G485: Set = set(&[59, 60],SELF,T124);
-const G486: Set = set(&[61, 62, 63],SELF,T3);
-const G487: Set = set(&[72],SELF,T48);
-const G488: Set = set(&[73, 74, 75],SELF,T183);
-const G489: Set = set(&[73, 74, 75],SELF,T169);
-const S490: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G491: Set = set(&[72],SELF,T209);
-const S492: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G493: Set = set(&[74],SELF,T238);
-const S494: Slot = slot(Def,K::UReg,&[F170],W::Long,[255, 255, 255]);
-const S495: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F14,F18],W::One,[255, 255, 255]);
-const S496: Slot = slot(Use,K::UReg,&[F71],W::Long,[255, 255, 255]);
-const G497: Set = set(&[73, 74],SELF,T204);
-const G498: Set = set(&[75],SELF,T157);
-const G499: Set = set(&[84, 85, 86],SELF,T27);
-const G500: Set = set(&[72],SELF,T133);
-const G501: Set = set(&[72],SELF,T130);
-const G502: Set = set(&[60],SELF,T190);
-const G503: Set = set(&[61, 62, 63],5,T6);
-const G504: Set = set(&[76],SELF,T39);
-const G505: Set = set(&[78],SELF,T66);
-const G506: Set = set(&[79, 80],SELF,T94);
-const G507: Set = set(&[61, 62, 63],7,T6);
-const G508: Set = set(&[61, 62, 63],8,T6);
-const G509: Set = set(&[61, 62, 63],5,T5);
-const G510: Set = set(&[77],SELF,T55);
-const G511: Set = set(&[78],SELF,T143);
-const G512: Set = set(&[88],SELF,T139);
-const G513: Set = set(&[61, 62, 63],7,T5);
-const G514: Set = set(&[61, 62, 63],8,T5);
-const G515: Set = set(&[62, 63],5,T10);
-const G516: Set = set(&[76, 77],SELF,T40);
-const G517: Set = set(&[87, 88],SELF,T168);
-const G518: Set = set(&[59],SELF,T47);
-const G519: Set = set(&[62, 63],7,T10);
-const G520: Set = set(&[62, 63],8,T10);
-const G521: Set = set(&[61, 62, 63],4,T6);
-const G522: Set = set(&[61, 62, 63],6,T6);
-const G523: Set = set(&[61, 63],5,T7);
-const G524: Set = set(&[87],SELF,T136);
-const G525: Set = set(&[61, 63],7,T7);
-const G526: Set = set(&[61, 63],8,T7);
-const F527: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S528: Slot = slot(Use,K::Imm,&[F527],W::One,[255, 255, 255]);
-const G529: Set = set(&[62, 63],3,T201);
-const S530: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F71],W::Bulk,[255, 255, 255]);
-const S531: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F14],W::Bulk,[255, 255, 255]);
-const S532: Slot = slot(Use,K::UReg,&[F17],W::One,[255, 255, 255]);
-const G533: Set = set(&[73],SELF,T115);
-const G534: Set = set(&[74],SELF,T113);
-const G535: Set = set(&[75],SELF,T146);
-const G536: Set = set(&[77, 79],SELF,T194);
-const G537: Set = set(&[78, 80],SELF,T197);
-const G538: Set = set(&[81, 82],SELF,T137);
-const G539: Set = set(&[83],SELF,T191);
-const S540: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F254],W::Two,[255, 255, 255]);
-const G541: Set = set(&[81, 82, 83, 84],SELF,T184);
-const G542: Set = set(&[77, 78, 79],SELF,T195);
-const S543: Slot = slot(Use,K::UReg,&[F14],W::One,[255, 255, 255]);
-const S544: Slot = slot(Def,K::UPred,&[F26],W::One,[255, 255, 255]);
-const F545: Field = field((73, 4),(0, 0),1,0,false,false,Never);
-const S546: Slot = slot(Use,K::Imm,&[F545],W::One,[255, 255, 255]);
-const S547: Slot = slot(Def,K::UPred,&[F53],W::One,[255, 255, 255]);
-const S548: Slot = slot(Def,K::UPred,&[F330],W::One,[255, 255, 255]);
-const S549: Slot = slot(Use,K::UReg,&[F14],W::Long,[72, 255, 255]);
-const S550: Slot = slot(Use,K::UReg,&[F71],W::Long,[63, 255, 255]);
-const S551: Slot = slot(Use,K::UReg,&[F17],W::Long,[75, 255, 255]);
-const S552: Slot = slot(Use,K::UReg,&[F14],W::Long,[255, 255, 72]);
-const S553: Slot = slot(Use,K::UReg,&[F71],W::Long,[255, 255, 63]);
-const S554: Slot = slot(Use,K::UReg,&[F17],W::Long,[255, 255, 75]);
-const S555: Slot = slot(Use,K::UPred,&[F58],W::One,[255, 255, 90]);
-const S556: Slot = slot(Use,K::UPred,&[F336],W::One,[255, 255, 80]);
-const S557: Slot = slot(Use,K::UReg,&[F17],W::One,[75, 255, 255]);
-const S558: Slot = slot(Use,K::UReg,&[F17],W::One,[255, 255, 75]);
-const S559: Slot = slot(Def,K::UReg,&[F170],W::Wide,[255, 255, 255]);
-const S560: Slot = slot(Use,K::UReg,&[F17],W::Two,[75, 255, 255]);
-const S561: Slot = slot(Use,K::UReg,&[F17],W::Two,[255, 255, 75]);
-const S562: Slot = slot(Def,K::UPred,&[F140],W::One,[255, 255, 255]);
-const S563: Slot = slot(Def,K::UReg,&[F170],W::Size,[255, 255, 255]);
-const S564: Slot = slot(Use,K::Const,&[F92,F382],W::One,[255, 255, 255]);
-const F565: Field = field((38, 16),(0, 0),1,0,false,false,Never);
-const S566: Slot = slot(Use,K::ConstBindless,&[F14,F565],W::One,[255, 255, 255]);
-const S567: Slot = slot(Use,K::ConstUniformIndexed,&[F92,F14,F382],W::One,[255, 255, 255]);
-const S568: Slot = slot(Use,K::UReg,&[F14],W::One,[72, 255, 255]);
-const S569: Slot = slot(Def,K::UReg,&[F170],W::Two,[255, 255, 255]);
-const S570: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S571: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F572: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S573: Slot = slot(Use,K::Imm,&[F572],W::One,[255, 255, 255]);
-const F574: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S575: Slot = slot(Use,K::Imm,&[F574],W::One,[255, 255, 255]);
-const S576: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F14],W::Tensor,[255, 255, 255]);
-const G577: Set = set(&[82],SELF,T129);
-const S578: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F71],W::Tensor,[255, 255, 255]);
-const G579: Set = set(&[79, 80, 81],SELF,T4);
-const G580: Set = set(&[82],SELF,T127);
-const G581: Set = set(&[73],SELF,T222);
-const G582: Set = set(&[75],SELF,T29);
-const G583: Set = set(&[76, 77],3,T116);
-const G584: Set = set(&[76, 77],4,T116);
-const G585: Set = set(&[73],SELF,T2);
-const G586: Set = set(&[72, 73],SELF,T218);
-const G587: Set = set(&[76],SELF,T172);
-const S588: Slot = slot(Def,K::Reg,&[F393],W::One,[255, 255, 255]);
-const G589: Set = set(&[72, 73],SELF,T36);
-const F590: Field = field((16, 6),(0, 0),1,0,false,false,Neutral);
-const S591: Slot = slot(Def,K::UReg,&[F590],W::One,[255, 255, 255]);
-const G592: Set = set(&[79],SELF,T41);
-const F593: Field = field((72, 3),(0, 0),1,0,false,false,Never);
-const S594: Slot = slot(Use,K::Imm,&[F593],W::One,[255, 255, 255]);
-const G595: Set = set(&[85],SELF,T78);
+const G450: Set = set(&[76],SELF,T71);
+const G451: Set = set(&[77],SELF,T70);
+const G452: Set = set(&[53, 54, 55, 56, 57],SELF,T23);
+const G453: Set = set(&[73, 74],SELF,T115);
+const S454: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G455: Set = set(&[76, 77],1,T47);
+const S456: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F406,F18],W::One,[255, 255, 255]);
+const G457: Set = set(&[72],0,T213);
+const G458: Set = set(&[73, 74],SELF,T180);
+const G459: Set = set(&[87, 88, 89],SELF,T36);
+const G460: Set = set(&[73, 74],SELF,T182);
+const G461: Set = set(&[72, 90],SELF,T217);
+const G462: Set = set(&[73],SELF,T179);
+const G463: Set = set(&[78, 79, 80],SELF,T159);
+const G464: Set = set(&[86],SELF,T153);
+const S465: Slot = slot(Use,K::Imm,&[F109],W::One,[255, 255, 255]);
+const G466: Set = set(&[31],0,T177);
+const G467: Set = set(&[31],1,T177);
+const S468: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const S469: Slot = slot(Use,K::ConstBindless,&[F71,F95],W::Unknown,[255, 255, 255]);
+const G470: Set = set(&[78, 79],SELF,T241);
+const G471: Set = set(&[73, 74],SELF,T186);
+const G472: Set = set(&[76],SELF,T136);
+const G473: Set = set(&[80],SELF,T122);
+const G474: Set = set(&[58, 59],SELF,T124);
+const F475: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S476: Slot = slot(Use,K::Imm,&[F475],W::One,[255, 255, 255]);
+const F477: Field = field((53, 5),(0, 0),1,0,false,false,Never);
+const S478: Slot = slot(Use,K::Imm,&[F477],W::One,[255, 255, 255]);
+const G479: Set = set(&[90],0,T213);
+const S480: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F17,F12,F18],W::One,[255, 255, 255]);
+const G481: Set = set(&[78, 79],0,T240);
+const S482: Slot = slot(Use,K::Reg,&[F21],W::Count,[255, 255, 255]);
+const G483: Set = set(&[78],SELF,T141);
+const S484: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S485: Slot = slot(Use,K::Reg,&[F36],W::Unknown,[255, 255, 255]);
+const G486: Set = set(&[59, 60],SELF,T125);
+const G487: Set = set(&[61, 62, 63],SELF,T3);
+const G488: Set = set(&[72],SELF,T49);
+const G489: Set = set(&[73, 74, 75],SELF,T184);
+const G490: Set = set(&[73, 74, 75],SELF,T170);
+const S491: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G492: Set = set(&[72],SELF,T210);
+const S493: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G494: Set = set(&[74],SELF,T239);
+const S495: Slot = slot(Def,K::UReg,&[F170],W::Long,[255, 255, 255]);
+const S496: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F14,F18],W::One,[255, 255, 255]);
+const S497: Slot = slot(Use,K::UReg,&[F71],W::Long,[255, 255, 255]);
+const G498: Set = set(&[73, 74],SELF,T205);
+const G499: Set = set(&[75],SELF,T158);
+const G500: Set = set(&[84, 85, 86],SELF,T28);
+const G501: Set = set(&[72],SELF,T134);
+const G502: Set = set(&[72],SELF,T131);
+const G503: Set = set(&[60],SELF,T191);
+const G504: Set = set(&[61, 62, 63],5,T6);
+const G505: Set = set(&[76],SELF,T40);
+const G506: Set = set(&[78],SELF,T67);
+const G507: Set = set(&[79, 80],SELF,T95);
+const G508: Set = set(&[61, 62, 63],7,T6);
+const G509: Set = set(&[61, 62, 63],8,T6);
+const G510: Set = set(&[61, 62, 63],5,T5);
+const G511: Set = set(&[77],SELF,T56);
+const G512: Set = set(&[78],SELF,T144);
+const G513: Set = set(&[88],SELF,T140);
+const G514: Set = set(&[61, 62, 63],7,T5);
+const G515: Set = set(&[61, 62, 63],8,T5);
+const G516: Set = set(&[62, 63],5,T10);
+const G517: Set = set(&[76, 77],SELF,T41);
+const G518: Set = set(&[87, 88],SELF,T169);
+const G519: Set = set(&[59],SELF,T48);
+const G520: Set = set(&[62, 63],7,T10);
+const G521: Set = set(&[62, 63],8,T10);
+const G522: Set = set(&[61, 62, 63],4,T6);
+const G523: Set = set(&[61, 62, 63],6,T6);
+const G524: Set = set(&[61, 63],5,T7);
+const G525: Set = set(&[87],SELF,T137);
+const G526: Set = set(&[61, 63],7,T7);
+const G527: Set = set(&[61, 63],8,T7);
+const F528: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S529: Slot = slot(Use,K::Imm,&[F528],W::One,[255, 255, 255]);
+const G530: Set = set(&[62, 63],3,T202);
+const S531: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F71],W::Bulk,[255, 255, 255]);
+const S532: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F14],W::Bulk,[255, 255, 255]);
+const S533: Slot = slot(Use,K::UReg,&[F17],W::One,[255, 255, 255]);
+const G534: Set = set(&[73],SELF,T116);
+const G535: Set = set(&[74],SELF,T114);
+const G536: Set = set(&[75],SELF,T147);
+const G537: Set = set(&[77, 79],SELF,T195);
+const G538: Set = set(&[78, 80],SELF,T198);
+const G539: Set = set(&[81, 82],SELF,T138);
+const G540: Set = set(&[83],SELF,T192);
+const S541: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F254],W::Two,[255, 255, 255]);
+const G542: Set = set(&[81, 82, 83, 84],SELF,T185);
+const G543: Set = set(&[77, 78, 79],SELF,T196);
+const S544: Slot = slot(Use,K::UReg,&[F14],W::One,[255, 255, 255]);
+const S545: Slot = slot(Def,K::UPred,&[F26],W::One,[255, 255, 255]);
+const F546: Field = field((73, 4),(0, 0),1,0,false,false,Never);
+const S547: Slot = slot(Use,K::Imm,&[F546],W::One,[255, 255, 255]);
+const S548: Slot = slot(Def,K::UPred,&[F53],W::One,[255, 255, 255]);
+const S549: Slot = slot(Def,K::UPred,&[F330],W::One,[255, 255, 255]);
+const S550: Slot = slot(Use,K::UReg,&[F14],W::Long,[72, 255, 255]);
+const S551: Slot = slot(Use,K::UReg,&[F71],W::Long,[63, 255, 255]);
+const S552: Slot = slot(Use,K::UReg,&[F17],W::Long,[75, 255, 255]);
+const S553: Slot = slot(Use,K::UReg,&[F14],W::Long,[255, 255, 72]);
+const S554: Slot = slot(Use,K::UReg,&[F71],W::Long,[255, 255, 63]);
+const S555: Slot = slot(Use,K::UReg,&[F17],W::Long,[255, 255, 75]);
+const S556: Slot = slot(Use,K::UPred,&[F58],W::One,[255, 255, 90]);
+const S557: Slot = slot(Use,K::UPred,&[F336],W::One,[255, 255, 80]);
+const S558: Slot = slot(Use,K::UReg,&[F17],W::One,[75, 255, 255]);
+const S559: Slot = slot(Use,K::UReg,&[F17],W::One,[255, 255, 75]);
+const S560: Slot = slot(Def,K::UReg,&[F170],W::Wide,[255, 255, 255]);
+const S561: Slot = slot(Use,K::UReg,&[F17],W::Two,[75, 255, 255]);
+const S562: Slot = slot(Use,K::UReg,&[F17],W::Two,[255, 255, 75]);
+const S563: Slot = slot(Def,K::UPred,&[F140],W::One,[255, 255, 255]);
+const S564: Slot = slot(Def,K::UReg,&[F170],W::Size,[255, 255, 255]);
+const S565: Slot = slot(Use,K::Const,&[F92,F382],W::One,[255, 255, 255]);
+const F566: Field = field((38, 16),(0, 0),1,0,false,false,Never);
+const S567: Slot = slot(Use,K::ConstBindless,&[F14,F566],W::One,[255, 255, 255]);
+const S568: Slot = slot(Use,K::ConstUniformIndexed,&[F92,F14,F382],W::One,[255, 255, 255]);
+const S569: Slot = slot(Use,K::UReg,&[F14],W::One,[72, 255, 255]);
+const S570: Slot = slot(Def,K::UReg,&[F170],W::Two,[255, 255, 255]);
+const S571: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S572: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F573: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S574: Slot = slot(Use,K::Imm,&[F573],W::One,[255, 255, 255]);
+const F575: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S576: Slot = slot(Use,K::Imm,&[F575],W::One,[255, 255, 255]);
+const S577: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F14],W::Tensor,[255, 255, 255]);
+const G578: Set = set(&[82],SELF,T130);
+const S579: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F71],W::Tensor,[255, 255, 255]);
+const G580: Set = set(&[79, 80, 81],SELF,T4);
+const G581: Set = set(&[82],SELF,T128);
+const G582: Set = set(&[73],SELF,T223);
+const G583: Set = set(&[75],SELF,T30);
+const G584: Set = set(&[76, 77],3,T117);
+const G585: Set = set(&[76, 77],4,T117);
+const G586: Set = set(&[73],SELF,T2);
+const G587: Set = set(&[72, 73],SELF,T219);
+const G588: Set = set(&[76],SELF,T173);
+const S589: Slot = slot(Def,K::Reg,&[F393],W::One,[255, 255, 255]);
+const G590: Set = set(&[72, 73],SELF,T37);
+const F591: Field = field((16, 6),(0, 0),1,0,false,false,Neutral);
+const S592: Slot = slot(Def,K::UReg,&[F591],W::One,[255, 255, 255]);
+const G593: Set = set(&[79],SELF,T42);
+const F594: Field = field((72, 3),(0, 0),1,0,false,false,Never);
+const S595: Slot = slot(Use,K::Imm,&[F594],W::One,[255, 255, 255]);
+const G596: Set = set(&[85],SELF,T79);
 
-static FORMS: [Form; 916] = [
+static FORMS: [Form; 922] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ALD, uniform_guard: false, mask: 0x800300000000000ff000fff, value: 0xff000321, unused: 0x1fff7ff43fffffc000000000000, unused_value: 0x0, always: &[], slots: &[S1,S9,S11], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1268,6 +1270,8 @@ static FORMS: [Form; 916] = [
     Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c26, unused: 0x1fff7ffc100ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S333], sets: &[G341,G342], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
     Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x870000000000000000009f1, unused: 0x1fff003c500f81fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67], sets: &[G343,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x800000000000000000009f1, unused: 0x1fff003c500f81fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67,S69], sets: &[G343,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x870020000000000000009f1, unused: 0x1fff003c100f81c00ffc0000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S64,S65,S67,S289,S347], sets: &[G348,G293,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x800020000000000000009f1, unused: 0x1fff003c100f81c00ffc0000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S64,S65,S67,S289,S347,S69], sets: &[G348,G293,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x87000000000000000000df1, unused: 0x1fff003c500f81fffc000000000, unused_value: 0x0, always: &[], slots: &[S63,S70,S72,S65,S67], sets: &[G343,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x80000000000000000000df1, unused: 0x1fff003c500f81fffc000000000, unused_value: 0x0, always: &[], slots: &[S63,S70,S72,S65,S67,S69], sets: &[G343,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::IGMMA, uniform_guard: false, mask: 0x87822000000000000000fff, value: 0x87002000000000000000df1, unused: 0x1fff003c100f81c00c000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S70,S72,S65,S67,S289,S347], sets: &[G348,G293,G344,G225,G345], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
@@ -1475,39 +1479,43 @@ static FORMS: [Form; 916] = [
     Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S97], sets: &[G448], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x870000000000000000009f3, unused: 0x1fff00fc400781fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67], sets: &[G449,G284,G285,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x800000000000000000009f3, unused: 0x1fff00fc400781fffffc0000000, unused_value: 0x0, always: &[], slots: &[S63,S64,S65,S67,S69], sets: &[G449,G284,G285,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x870020004000000000009f3, unused: 0x1fff00fc000781c00ffc0000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S64,S65,S67,S289,S347], sets: &[G452,G284,G285,G293,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x800020004000000000009f3, unused: 0x1fff00fc000781c00ffc0000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S64,S65,S67,S289,S347,S69], sets: &[G452,G284,G285,G293,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x87000000000000000000df3, unused: 0x1fff00fc400781fffc000000000, unused_value: 0x0, always: &[], slots: &[S63,S294,S72,S65,S67], sets: &[G449,G296,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x80000000000000000000df3, unused: 0x1fff00fc400781fffc000000000, unused_value: 0x0, always: &[], slots: &[S63,S294,S72,S65,S67,S69], sets: &[G449,G296,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S29], sets: &[G31,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff000000c000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S379], sets: &[G387,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S62], sets: &[G454], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S89], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa04, unused: 0x1fff7ffcffff80000ff00ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S94], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a04, unused: 0x1fff7ffcfffffc000c000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S96], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffffc000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S101,S97], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x87002000400000000000df3, unused: 0x1fff00fc000781c00c000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S294,S72,S65,S67,S289,S347], sets: &[G452,G296,G293,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::QGMMA, uniform_guard: false, mask: 0x87002000400000000000fff, value: 0x80002000400000000000df3, unused: 0x1fff00fc000781c00c000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S63,S294,S72,S65,S67,S289,S347,S69], sets: &[G452,G296,G293,G286,G450,G451], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S29], sets: &[G31,G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff000000c000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S379], sets: &[G387,G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S454,S101,S62], sets: &[G455], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S454,S101,S89], sets: &[G455], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa04, unused: 0x1fff7ffcffff80000ff00ff0000, unused_value: 0x0, always: &[], slots: &[S454,S101,S94], sets: &[G455], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a04, unused: 0x1fff7ffcfffffc000c000ff0000, unused_value: 0x0, always: &[], slots: &[S454,S101,S96], sets: &[G455], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffffc000ff0000, unused_value: 0x0, always: &[], slots: &[S454,S101,S97], sets: &[G455], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff7e1ffffffffffff00c00000, unused_value: 0x0, always: &[], slots: &[S54,S171,S101], sets: &[], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff7e1ffffffffffff00c00000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S27,S171,S101], sets: &[], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S455,S30], sets: &[G456,G457,G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S29,S30], sets: &[G31,G459,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008800000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00e10400000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G460,G459,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0009800000000000000fff, value: 0xc000180000000000000098e, unused: 0x1fff00e10400000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S44,S30], sets: &[G459,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S30], sets: &[G457,G458,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S29,S30], sets: &[G31,G460,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008800000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00e10400000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G461,G460,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0009800000000000000fff, value: 0xc000180000000000000098e, unused: 0x1fff00e10400000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S44,S30], sets: &[G460,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S29,S30], sets: &[G31,G40,G33,G34,G41], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88000800000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00e00400000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G460,G40,G33,G34,G41], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88000800000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00e00400000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G461,G40,G33,G34,G41], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0xc8001800000000000000fff, value: 0xc00018000000000000009a6, unused: 0x1fff00e00400000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S44,S30], sets: &[G40,G33,G34,G41], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00c00000, unused_value: 0x0, always: &[], slots: &[S171,S101], sets: &[G461,G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S106,S117,S110], sets: &[G463], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S106,S117,S464], sets: &[G463], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c000000000003c0000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S106,S120,S110], sets: &[G463], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x82000000000000000000950, unused: 0x1fff01c000000000003c0000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S106,S120,S464], sets: &[G463], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S22], sets: &[G465], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S78], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S89], sets: &[G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S467,S91], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb52, unused: 0x1fff7fffffff80000ff7fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S364], sets: &[G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000b52, unused: 0x1fff7ffffffffc000c07fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S468], sets: &[G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb54, unused: 0x1fff7fffffff80000ffffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S467,S364], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000b54, unused: 0x1fff7ffffffffc000c0ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S467,S468], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffffc07fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S439], sets: &[G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S467,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00c00000, unused_value: 0x0, always: &[], slots: &[S171,S101], sets: &[G462,G463], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S106,S117,S110], sets: &[G464], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S106,S117,S465], sets: &[G464], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c000000000003c0000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S106,S120,S110], sets: &[G464], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x82000000000000000000950, unused: 0x1fff01c000000000003c0000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S106,S120,S465], sets: &[G464], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S22], sets: &[G466], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S78], sets: &[G467], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S89], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S468,S91], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb52, unused: 0x1fff7fffffff80000ff7fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S364], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000b52, unused: 0x1fff7ffffffffc000c07fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S469], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb54, unused: 0x1fff7fffffff80000ffffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S468,S364], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000b54, unused: 0x1fff7ffffffffc000c0ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S468,S469], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffffc07fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S83,S439], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S468,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S50,S78], sets: &[G138], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffffc00000, unused_value: 0x0, always: &[], slots: &[S171,S78], sets: &[G138], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62,S59], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
@@ -1515,202 +1523,202 @@ static FORMS: [Form; 916] = [
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa07, unused: 0x1fff07ffffff80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94,S59], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a07, unused: 0x1fff07fffffffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96,S59], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S59], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S101], sets: &[G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S101], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S245], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62], sets: &[G234,G102], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89], sets: &[G234,G102], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa1a, unused: 0x1fff7fff5fff80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94], sets: &[G234,G102], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a1a, unused: 0x1fff7fff5ffffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96], sets: &[G234,G102], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97], sets: &[G234,G102], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62,S203], sets: &[G470,G102,G471,G472], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S89], sets: &[G470,G102,G471,G472], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x619, unused: 0x1fff7fee100f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S94], sets: &[G470,G102,G471,G472], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000619, unused: 0x1fff7fee100ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S96], sets: &[G470,G102,G471,G472], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203], sets: &[G470,G102,G471,G472], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa19, unused: 0x1fff7fee100f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94,S203], sets: &[G470,G102,G471,G472], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a19, unused: 0x1fff7fee100ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96,S203], sets: &[G470,G102,G471,G472], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fee100ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S203], sets: &[G470,G102,G471,G472], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fee100ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S97], sets: &[G470,G102,G471,G472], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S62,S203], sets: &[G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S62,S475], sets: &[G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S477,S203], sets: &[G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S477,S475], sets: &[G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62,S203], sets: &[G471,G102,G472,G473], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S89], sets: &[G471,G102,G472,G473], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x619, unused: 0x1fff7fee100f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S94], sets: &[G471,G102,G472,G473], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000619, unused: 0x1fff7fee100ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S96], sets: &[G471,G102,G472,G473], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203], sets: &[G471,G102,G472,G473], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa19, unused: 0x1fff7fee100f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94,S203], sets: &[G471,G102,G472,G473], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a19, unused: 0x1fff7fee100ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96,S203], sets: &[G471,G102,G472,G473], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fee100ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S203], sets: &[G471,G102,G472,G473], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fee100ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S203,S97], sets: &[G471,G102,G472,G473], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S62,S203], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S62,S476], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S478,S203], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S50,S101,S478,S476], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S128,S37], sets: &[G31,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G460,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G461,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S44,S30], sets: &[G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S455,S30], sets: &[G399,G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S30], sets: &[G399,G479], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S29,S30], sets: &[G31,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G460,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S42,S30], sets: &[G461,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00c00000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S44,S30], sets: &[G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S48,S30], sets: &[G377,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S19,S30], sets: &[G377,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S479,S30], sets: &[G377,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S48,S30], sets: &[G377,G480], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S19,S30], sets: &[G377,G480], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x844, unused: 0x1fff7ffb4ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::_16)], slots: &[S48,S481], sets: &[G412,G482], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ffb4c00000000000ff0000, unused_value: 0x0, always: &[m(Mod::_16)], slots: &[S19,S481], sets: &[G412,G482], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S22,S484], sets: &[G485,G486,G487,G488,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S483,S22,S484], sets: &[G485,G486,G487,G457,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x593, unused: 0x1fff00010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S22,S134,S136], sets: &[G485,G486,G487,G488,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x595, unused: 0x1fff78010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S483,S22,S134,S136], sets: &[G485,G486,G487,G457,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x793, unused: 0x1fff00010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S22,S134,S255,S257], sets: &[G485,G486,G487,G488,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x795, unused: 0x1fff78010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S483,S22,S134,S255,S257], sets: &[G485,G486,G487,G457,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07c0000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S22,S259,S257], sets: &[G485,G486,G487,G488,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07c0000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S483,S22,S259,S257], sets: &[G485,G486,G487,G457,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000797, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S483,S134,S255,S257], sets: &[G485,G486,G489,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x799, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S134,S255,S257], sets: &[G485,G486,G487,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S483,S484], sets: &[G485,G486,G489,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S484], sets: &[G485,G486,G487,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000b97, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S483,S134,S136], sets: &[G485,G486,G489,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb99, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S134,S136], sets: &[G485,G486,G487,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000f97, unused: 0x1fff78010ff07c000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S483,S259,S257], sets: &[G485,G486,G489,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07c000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S483,S259,S257], sets: &[G485,G486,G487,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x7b3, unused: 0x1fff771feff180000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S483,S490,S134,S255,S257], sets: &[G486,G487], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S54,S1,S483,S490,S484], sets: &[G486,G487], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0xbb3, unused: 0x1fff771feff180000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S483,S490,S134,S136], sets: &[G486,G487], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fc000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S483,S490,S259,S257], sets: &[G486,G487], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S484], sets: &[G485,G486,G487,G488,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x59f, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S134,S136], sets: &[G485,G486,G487,G488,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x79f, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S134,S255,S257], sets: &[G485,G486,G487,G488,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S259,S257], sets: &[G485,G486,G487,G488,G33,G34,G458], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000079b, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S483,S22,S134,S255,S257], sets: &[G485,G486,G489,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x79d, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S134,S255,S257], sets: &[G485,G486,G487,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S483,S22,S484], sets: &[G485,G486,G489,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S484], sets: &[G485,G486,G487,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000b9b, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S483,S22,S134,S136], sets: &[G485,G486,G489,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb9d, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S134,S136], sets: &[G485,G486,G487,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000f9b, unused: 0x1fff78e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S483,S22,S259,S257], sets: &[G485,G486,G489,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S483,S22,S259,S257], sets: &[G485,G486,G487,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000c00000000000000fff, value: 0x800004000000000000005a7, unused: 0x1fff7f1fe000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64),m(Mod::PHASECHK)], slots: &[S27,S19,S62], sets: &[G491], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff9c0000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S492,S19], sets: &[G493], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff000000c0c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S494,S495,S496], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000c00000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78ff1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64),m(Mod::ARRIVE)], slots: &[S147,S19,S62], sets: &[G497,G498,G499], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G500], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffcc0000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S19], sets: &[G501], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ffc0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S494,S495], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000361, unused: 0x1fff000000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G502,G503,G504,G249,G505,G506,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb60, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G502,G507,G504,G249,G505,G506,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b62, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G502,G508,G504,G249,G505,G506,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff00000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G502,G507,G504,G249,G505,G506,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000800000000000fff, value: 0x8000000800000000000367, unused: 0x1fff000000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G502,G509,G504,G510,G511,G506,G34,G512,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000000000000000fff, value: 0x8000000000000000000b66, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G502,G513,G504,G510,G511,G506,G34,G512,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000800000000000fff, value: 0x8000000800000000000b68, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G502,G514,G504,G510,G511,G506,G34,G512,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000000000000000fff, value: 0x88000000000000000000f66, unused: 0x1fff00000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G502,G513,G504,G510,G511,G506,G34,G512,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002800000000000fff, value: 0x2800000000000364, unused: 0x1fff200000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G502,G515,G516,G505,G506,G34,G517,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002000000000000fff, value: 0x2000000000000b63, unused: 0x1fff20000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G518,G502,G519,G516,G505,G506,G34,G517,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002800000000000fff, value: 0x2800000000000b65, unused: 0x1fff20000000000000000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G502,G520,G516,G505,G506,G34,G517,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002000000000000fff, value: 0x80000002000000000000f63, unused: 0x1fff20000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G502,G519,G516,G505,G506,G34,G517,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffd00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::LOD),m(Mod::B)], slots: &[S244,S147,S245,S22,S78,S429], sets: &[G521,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb69, unused: 0x1fff3ffd0001000000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G522,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b6b, unused: 0x1fff3ffd0001000000000000000, unused_value: 0x0, always: &[m(Mod::LOD),m(Mod::B)], slots: &[S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G507,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffd0001fc0000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G522,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004800000000000fff, value: 0x80000000000036d, unused: 0x1fff300600017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G523,G504,G506,G34,G524,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004000000000000fff, value: 0xb6c, unused: 0x1fff30060001000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S22,S134,S136,S78,S429], sets: &[G252,G525,G504,G506,G34,G524,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004800000000000fff, value: 0x800000000000b6e, unused: 0x1fff30060001000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G526,G504,G506,G34,G524,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff30060001fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S22,S259,S257,S78,S429], sets: &[G525,G504,G506,G34,G524,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S244,S147,S245,S78,S528], sets: &[G529,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb6f, unused: 0x1fff3fff000300000ff00000000, unused_value: 0x0, always: &[], slots: &[S244,S147,S245,S78,S134,S136,S528], sets: &[G252,G529,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b71, unused: 0x1fff3fff000300000ff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S244,S147,S245,S78,S134,S255,S257,S528], sets: &[G529,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fc000ff00000000, unused_value: 0x0, always: &[], slots: &[S244,S147,S245,S78,S259,S257,S528], sets: &[G529,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7f001c0ffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S530,S531,S532], sets: &[G533,G534,G535,G536,G537,G538,G539], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7f001c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S530,S531,S532,S540], sets: &[G533,G534,G535,G536,G537,G538,G539], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffefc0ffffffffc0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S531,S532], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffefc0ffffc0ffc0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S531,S532,S540], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff46009c0ffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S530,S531,S532], sets: &[G533,G536,G537,G541,G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff46009c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S530,S531,S532,S540], sets: &[G533,G542,G541,G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S97], sets: &[G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S89], sets: &[G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S480,S30], sets: &[G377,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S48,S30], sets: &[G377,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31c00000000000ff0000, unused_value: 0x0, always: &[], slots: &[S19,S30], sets: &[G377,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x844, unused: 0x1fff7ffb4ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::_16)], slots: &[S48,S482], sets: &[G412,G483], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ffb4c00000000000ff0000, unused_value: 0x0, always: &[m(Mod::_16)], slots: &[S19,S482], sets: &[G412,G483], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S22,S485], sets: &[G486,G487,G488,G489,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S484,S22,S485], sets: &[G486,G487,G488,G458,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x593, unused: 0x1fff00010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S22,S134,S136], sets: &[G486,G487,G488,G489,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x595, unused: 0x1fff78010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S484,S22,S134,S136], sets: &[G486,G487,G488,G458,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x793, unused: 0x1fff00010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S22,S134,S255,S257], sets: &[G486,G487,G488,G489,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x795, unused: 0x1fff78010ff0000000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S484,S22,S134,S255,S257], sets: &[G486,G487,G488,G458,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07c0000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S22,S259,S257], sets: &[G486,G487,G488,G489,G33,G34,G35], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07c0000000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S54,S1,S484,S22,S259,S257], sets: &[G486,G487,G488,G458,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000797, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S484,S134,S255,S257], sets: &[G486,G487,G490,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x799, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S134,S255,S257], sets: &[G486,G487,G488,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S484,S485], sets: &[G486,G487,G490,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S485], sets: &[G486,G487,G488,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000b97, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S484,S134,S136], sets: &[G486,G487,G490,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb99, unused: 0x1fff78010ff000000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S134,S136], sets: &[G486,G487,G488,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000f97, unused: 0x1fff78010ff07c000ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S54,S1,S484,S259,S257], sets: &[G486,G487,G490,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07c000ff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S54,S1,S484,S259,S257], sets: &[G486,G487,G488,G377,G378,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x7b3, unused: 0x1fff771feff180000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S484,S491,S134,S255,S257], sets: &[G487,G488], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S54,S1,S484,S491,S485], sets: &[G487,G488], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0xbb3, unused: 0x1fff771feff180000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S484,S491,S134,S136], sets: &[G487,G488], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fc000ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S54,S1,S484,S491,S259,S257], sets: &[G487,G488], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S485], sets: &[G486,G487,G488,G489,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x59f, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S134,S136], sets: &[G486,G487,G488,G489,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x79f, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S134,S255,S257], sets: &[G486,G487,G488,G489,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S259,S257], sets: &[G486,G487,G488,G489,G33,G34,G459], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000079b, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S484,S22,S134,S255,S257], sets: &[G486,G487,G490,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x79d, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S134,S255,S257], sets: &[G486,G487,G488,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S484,S22,S485], sets: &[G486,G487,G490,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S485], sets: &[G486,G487,G488,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000b9b, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S484,S22,S134,S136], sets: &[G486,G487,G490,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb9d, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S134,S136], sets: &[G486,G487,G488,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000f9b, unused: 0x1fff78e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S484,S22,S259,S257], sets: &[G486,G487,G490,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07c0000000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S484,S22,S259,S257], sets: &[G486,G487,G488,G377,G33,G34], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000c00000000000000fff, value: 0x800004000000000000005a7, unused: 0x1fff7f1fe000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64),m(Mod::PHASECHK)], slots: &[S27,S19,S62], sets: &[G492], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff9c0000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S493,S19], sets: &[G494], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff000000c0c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S495,S496,S497], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000c00000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78ff1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64),m(Mod::ARRIVE)], slots: &[S147,S19,S62], sets: &[G498,G499,G500], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G501], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffcc0000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S19], sets: &[G502], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ffc0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S495,S496], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000361, unused: 0x1fff000000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G503,G504,G505,G249,G506,G507,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb60, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G503,G508,G505,G249,G506,G507,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b62, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G503,G509,G505,G249,G506,G507,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff00000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G503,G508,G505,G249,G506,G507,G34,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000800000000000fff, value: 0x8000000800000000000367, unused: 0x1fff000000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G503,G510,G505,G511,G512,G507,G34,G513,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000000000000000fff, value: 0x8000000000000000000b66, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G503,G514,G505,G511,G512,G507,G34,G513,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000800000000000fff, value: 0x8000000800000000000b68, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G503,G515,G505,G511,G512,G507,G34,G513,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0xa8000000000000000000fff, value: 0x88000000000000000000f66, unused: 0x1fff00000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G503,G514,G505,G511,G512,G507,G34,G513,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002800000000000fff, value: 0x2800000000000364, unused: 0x1fff200000007ffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G503,G516,G517,G506,G507,G34,G518,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002000000000000fff, value: 0x2000000000000b63, unused: 0x1fff20000000000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G519,G503,G520,G517,G506,G507,G34,G518,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002800000000000fff, value: 0x2800000000000b65, unused: 0x1fff20000000000000000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G503,G521,G517,G506,G507,G34,G518,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000002000000000000fff, value: 0x80000002000000000000f63, unused: 0x1fff20000000fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G503,G520,G517,G506,G507,G34,G518,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffd00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::LOD),m(Mod::B)], slots: &[S244,S147,S245,S22,S78,S429], sets: &[G522,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb69, unused: 0x1fff3ffd0001000000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S147,S245,S11,S134,S136,S78,S429], sets: &[G252,G523,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b6b, unused: 0x1fff3ffd0001000000000000000, unused_value: 0x0, always: &[m(Mod::LOD),m(Mod::B)], slots: &[S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G508,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffd0001fc0000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S147,S245,S11,S259,S257,S78,S429], sets: &[G523,G249,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004800000000000fff, value: 0x80000000000036d, unused: 0x1fff300600017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S78,S429], sets: &[G524,G505,G507,G34,G525,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004000000000000fff, value: 0xb6c, unused: 0x1fff30060001000000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S22,S134,S136,S78,S429], sets: &[G252,G526,G505,G507,G34,G525,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004800000000000fff, value: 0x800000000000b6e, unused: 0x1fff30060001000000000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S54,S244,S147,S245,S22,S134,S255,S257,S78,S429], sets: &[G527,G505,G507,G34,G525,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000004000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff30060001fc0000000000000, unused_value: 0x0, always: &[], slots: &[S54,S244,S147,S245,S22,S259,S257,S78,S429], sets: &[G526,G505,G507,G34,G525,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S244,S147,S245,S78,S529], sets: &[G530,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb6f, unused: 0x1fff3fff000300000ff00000000, unused_value: 0x0, always: &[], slots: &[S244,S147,S245,S78,S134,S136,S529], sets: &[G252,G530,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000b71, unused: 0x1fff3fff000300000ff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S244,S147,S245,S78,S134,S255,S257,S529], sets: &[G530,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fc000ff00000000, unused_value: 0x0, always: &[], slots: &[S244,S147,S245,S78,S259,S257,S529], sets: &[G530,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7f001c0ffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S531,S532,S533], sets: &[G534,G535,G536,G537,G538,G539,G540], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7f001c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S531,S532,S533,S541], sets: &[G534,G535,G536,G537,G538,G539,G540], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffefc0ffffffffc0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S532,S533], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffefc0ffffc0ffc0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S532,S533,S541], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff46009c0ffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S531,S532,S533], sets: &[G534,G537,G538,G542,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff46009c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S531,S532,S533,S541], sets: &[G534,G543,G542,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S97], sets: &[G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S89], sets: &[G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1e1ffffff0000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S543,S447,S546], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1e1ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S543,S97,S546], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc27c000000000ffc00000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S171,S532,S185], sets: &[G198], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S547,S238], sets: &[G234,G235], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S547,S89], sets: &[G234,G235], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2c07fffffc0c0c00000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S494,S547,S548,S549,S550,S551], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S494,S547,S548,S552,S553,S554,S555,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2c07fffffc0c0c00000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S494,S547,S548,S549,S550,S551], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S494,S547,S548,S552,S553,S554,S555,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2c000000000c0c00000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S494,S547,S548,S549,S319,S551], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S494,S547,S548,S552,S319,S554,S555,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2c000000000c0c00000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S494,S547,S548,S549,S319,S551], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S494,S547,S548,S552,S319,S554,S555,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff1c0ffffffc0c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S543,S97,S557], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff1c0ffffffc0c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S543,S97,S558,S555], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f1c0ffffffc0c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S559,S547,S543,S97,S560], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f1c0ffffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S559,S547,S543,S97,S561,S555], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9c000000000c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S543,S532,S319], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9c000000000c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S543,S532,S319,S555], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1c000000000c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S543,S319,S557], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1c000000000c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S543,S319,S558,S555], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S559,S547,S543,S319,S560], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S559,S547,S543,S319,S561,S555], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffffc0c0ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S544,S562,S543,S97,S555], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S544,S562,S543,S97,S555,S446], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff00000000c0ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S544,S562,S543,S319,S555], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f00000000c0ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S544,S562,S543,S319,S555,S446], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0xab9, unused: 0x1fff7fff1fff800003fffc00000, unused_value: 0x0, always: &[], slots: &[S563,S564], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000ab9, unused: 0x1fff7fff1ffffc0003fc0c00000, unused_value: 0x0, always: &[], slots: &[S563,S566], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000abb, unused: 0x1fff7fff1fff800003fc0c00000, unused_value: 0x0, always: &[], slots: &[S563,S567], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffffc0c0c00000, unused_value: 0x780003f0000000000000000, always: &[], slots: &[S171,S547,S568,S340,S418], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffffc0c0c00000, unused_value: 0x3f0000000000000000, always: &[m(Mod::X)], slots: &[S171,S547,S173,S238,S418,S555], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000c07fffffc0c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S547,S568,S340,S532,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S171,S547,S173,S238,S532,S418,S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S547,S568,S532,S89,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S171,S547,S173,S532,S89,S418,S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff00000000c0c00000, unused_value: 0x780003f0000000000000000, always: &[], slots: &[S171,S547,S568,S89,S418], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff00000000c0c00000, unused_value: 0x3f0000000000000000, always: &[m(Mod::X)], slots: &[S171,S547,S173,S89,S418,S555], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S547,S568,S89,S532,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S171,S547,S173,S89,S532,S418,S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffffc00000, unused_value: 0x0, always: &[], slots: &[S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000c00000, unused_value: 0x0, always: &[], slots: &[S569,S421], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff07000c0ffffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S547,S171,S543,S97,S532,S423,S555], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S547,S171,S543,S89,S532,S423,S555], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S494,S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S494,S496], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S570,S543,S89], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S570,S543,S97], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffffc0ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S544,S562,S555,S97,S446,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff00100c0ffffffc0ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S544,S562,S555,S97,S532,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff78100c0ffffffc0c0000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S544,S562,S543,S97,S532,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S544,S562,S555,S556,S446,S445,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1e1ffffff0000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S545,S544,S447,S547], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1e1ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S545,S544,S97,S547], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc27c000000000ffc00000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S171,S533,S185], sets: &[G198], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S548,S238], sets: &[G234,G235], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S548,S89], sets: &[G234,G235], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2c07fffffc0c0c00000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S495,S548,S549,S550,S551,S552], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S495,S548,S549,S553,S554,S555,S556,S557], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2c07fffffc0c0c00000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S495,S548,S549,S550,S551,S552], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S495,S548,S549,S553,S554,S555,S556,S557], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2c000000000c0c00000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S495,S548,S549,S550,S319,S552], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S495,S548,S549,S553,S319,S555,S556,S557], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2c000000000c0c00000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S495,S548,S549,S550,S319,S552], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S495,S548,S549,S553,S319,S555,S556,S557], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff1c0ffffffc0c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S544,S97,S558], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff1c0ffffffc0c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S544,S97,S559,S556], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f1c0ffffffc0c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S560,S548,S544,S97,S561], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f1c0ffffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S560,S548,S544,S97,S562,S556], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9c000000000c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S544,S533,S319], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9c000000000c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S544,S533,S319,S556], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1c000000000c0c00000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S171,S544,S319,S558], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1c000000000c0c00000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S171,S544,S319,S559,S556], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S560,S548,S544,S319,S561], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S560,S548,S544,S319,S562,S556], sets: &[G234], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffffc0c0ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S545,S563,S544,S97,S556], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S545,S563,S544,S97,S556,S446], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff00000000c0ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S545,S563,S544,S319,S556], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f00000000c0ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S545,S563,S544,S319,S556,S446], sets: &[G234,G145,G371], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0xab9, unused: 0x1fff7fff1fff800003fffc00000, unused_value: 0x0, always: &[], slots: &[S564,S565], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000ab9, unused: 0x1fff7fff1ffffc0003fc0c00000, unused_value: 0x0, always: &[], slots: &[S564,S567], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULDC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000abb, unused: 0x1fff7fff1fff800003fc0c00000, unused_value: 0x0, always: &[], slots: &[S564,S568], sets: &[G384], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffffc0c0c00000, unused_value: 0x780003f0000000000000000, always: &[], slots: &[S171,S548,S569,S340,S418], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffffc0c0c00000, unused_value: 0x3f0000000000000000, always: &[m(Mod::X)], slots: &[S171,S548,S173,S238,S418,S556], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000c07fffffc0c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S548,S569,S340,S533,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000c07fffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S171,S548,S173,S238,S533,S418,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S548,S569,S533,S89,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S171,S548,S173,S533,S89,S418,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff00000000c0c00000, unused_value: 0x780003f0000000000000000, always: &[], slots: &[S171,S548,S569,S89,S418], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff00000000c0c00000, unused_value: 0x3f0000000000000000, always: &[m(Mod::X)], slots: &[S171,S548,S173,S89,S418,S556], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000c000000000c0c00000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S171,S548,S569,S89,S533,S418], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S171,S548,S173,S89,S533,S418,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffffc00000, unused_value: 0x0, always: &[], slots: &[S570], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000c00000, unused_value: 0x0, always: &[], slots: &[S570,S421], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff07000c0ffffffc0c0c00000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S548,S171,S544,S97,S533,S423,S556], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000c000000000c0c00000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S548,S171,S544,S89,S533,S423,S556], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S495,S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S495,S497], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S571,S544,S89], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S571,S544,S97], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffffc0ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S545,S563,S556,S97,S446,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff00100c0ffffffc0ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S545,S563,S556,S97,S533,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff78100c0ffffffc0c0000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S545,S563,S544,S97,S533,S423,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S545,S563,S556,S557,S446,S445,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffffc0ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S238], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ffc00000, unused_value: 0x0, always: &[], slots: &[S171,S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffec0ffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S97,S532], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffec000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S89,S532], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff00000000c0ff0000, unused_value: 0x0, always: &[], slots: &[S571,S543,S89], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S571,S543,S97], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S97,S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S89,S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S544,S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffec0ffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S97,S533], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffec000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S89,S533], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff00000000c0ff0000, unused_value: 0x0, always: &[], slots: &[S572,S544,S89], sets: &[G455], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S572,S544,S97], sets: &[G455], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S97,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S89,S556], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S545,S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffffc0ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S544,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S545,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffffc0ffff0000, unused_value: 0x0, always: &[], slots: &[S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S97], sets: &[G234,G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S89], sets: &[G234,G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee1c0ffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S97,S532], sets: &[G470,G102,G471,G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1c000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S532,S89], sets: &[G470,G102,G471,G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1c000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S543,S89,S532], sets: &[G470,G102,G471,G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S97], sets: &[G234,G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff00000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S89], sets: &[G234,G102], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee1c0ffffffc0c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S97,S533], sets: &[G471,G102,G472,G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1c000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S533,S89], sets: &[G471,G102,G472,G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1c000000000c0c00000, unused_value: 0x0, always: &[], slots: &[S171,S544,S89,S533], sets: &[G471,G102,G472,G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffffc0ff0000, unused_value: 0x0, always: &[], slots: &[S576], sets: &[G577], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffffc0ff0000, unused_value: 0x0, always: &[], slots: &[S577], sets: &[G578], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7f867c0ffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576,S532], sets: &[G535,G579,G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7f867c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576,S532,S540], sets: &[G535,G579,G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7fc6fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7fc6fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576,S540], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80410000000000000000fff, value: 0x804000000000000000003b8, unused: 0x1fff7f86fc0ffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2),m(Mod::IM2COL)], slots: &[S578,S576,S532], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80410000000000000000fff, value: 0x804100000000000000003b8, unused: 0x1fff7f86fc0ffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2),m(Mod::IM2COL)], slots: &[S578,S576,S532,S540], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7fc6fffffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S578,S576], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7fc6fffffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S578,S576,S540], sets: &[G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576], sets: &[G579,G580,G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576,S540], sets: &[G579,G580,G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f86fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576], sets: &[G579,G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f86fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S578,S576,S540], sets: &[G579,G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7f867c0ffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577,S533], sets: &[G536,G580,G581], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7f867c0ffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577,S533,S541], sets: &[G536,G580,G581], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7fc6fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7fc6fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577,S541], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80410000000000000000fff, value: 0x804000000000000000003b8, unused: 0x1fff7f86fc0ffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2),m(Mod::IM2COL)], slots: &[S579,S577,S533], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80410000000000000000fff, value: 0x804100000000000000003b8, unused: 0x1fff7f86fc0ffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2),m(Mod::IM2COL)], slots: &[S579,S577,S533,S541], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7fc6fffffffffc0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S579,S577], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7fc6fffffffc0c0c0ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S579,S577,S541], sets: &[G580], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577], sets: &[G580,G581,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577,S541], sets: &[G580,G581,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f86fffffffffc0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577], sets: &[G580,G581], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f86fffffffc0c0c0ff0000, unused_value: 0x0, always: &[], slots: &[S579,S577,S541], sets: &[G580,G581], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S62,S203], sets: &[G234], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S89], sets: &[G234], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x614, unused: 0x1fff7f1fd00f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S94], sets: &[G234], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
@@ -1720,67 +1728,67 @@ static FORMS: [Form; 916] = [
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a14, unused: 0x1fff7f1fd00ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S96,S203], sets: &[G234], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S97,S203], sets: &[G234], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S97], sets: &[G234], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S62,S203], sets: &[G581,G582], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S89], sets: &[G581,G582], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x615, unused: 0x1fff7f1f500f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S94], sets: &[G581,G582], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000615, unused: 0x1fff7f1f500ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S96], sets: &[G581,G582], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S89,S203], sets: &[G581,G582], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa15, unused: 0x1fff7f1f500f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S94,S203], sets: &[G581,G582], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a15, unused: 0x1fff7f1f500ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S96,S203], sets: &[G581,G582], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S97,S203], sets: &[G581,G582], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S97], sets: &[G581,G582], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S228,S270,S59], sets: &[G263,G265,G583,G179,G241,G242,G268], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S267,S182,S270,S59], sets: &[G265,G584,G179,G241,G242,G268], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0xa47, unused: 0x1fff0408000080000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S152,S270,S59], sets: &[G269,G265,G583,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000a47, unused: 0x1fff04080000fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S153,S270,S59], sets: &[G269,G265,G583,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S193,S270,S59], sets: &[G263,G265,G583,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S332], sets: &[G585], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89], sets: &[G585], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa36, unused: 0x1fff7fffdff780000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S338], sets: &[G585], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a36, unused: 0x1fff7fffdff7fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S339], sets: &[G585], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S340], sets: &[G585], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S332,S203,S59], sets: &[G586,G587], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S89,S59], sets: &[G586,G587], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x646, unused: 0x1fff07fe400f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S94,S59], sets: &[G586,G587], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000646, unused: 0x1fff07fe400ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S96,S59], sets: &[G586,G587], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa46, unused: 0x1fff07fec00780000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S338,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a46, unused: 0x1fff07fec007fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S339,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S340,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S97,S59], sets: &[G586,G587], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S62,S59], sets: &[G586,G587], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000248, unused: 0x1fff071ecffffffff0000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S62,S59], sets: &[G586,G587], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S319,S59], sets: &[G586,G587], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000848, unused: 0x1fff071ecff0000000000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S319,S59], sets: &[G586,G587], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa48, unused: 0x1fff001ecfff80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S94,S59], sets: &[G586,G587], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a48, unused: 0x1fff001ecffffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S96,S59], sets: &[G586,G587], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000a48, unused: 0x1fff071ecfff80000ff00000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S94,S59], sets: &[G586,G587], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0x80e00000000000000000a48, unused: 0x1fff071ecffffc000c000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S96,S59], sets: &[G586,G587], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S97,S59], sets: &[G586,G587], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0x80e00000000000000000c48, unused: 0x1fff071ecffffffffc000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S97,S59], sets: &[G586,G587], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62,S203,S59], sets: &[G586,G587], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa0f, unused: 0x1fff07fec00f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a0f, unused: 0x1fff07fec00ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S203,S59], sets: &[G586,G587], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S588,S27,S59], sets: &[G589], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffffc00000, unused_value: 0x0, always: &[], slots: &[S591,S544,S59], sets: &[G589], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPGROUP, uniform_guard: false, mask: 0x80100000000000000000fff, value: 0x9c5, unused: 0x1fff7fe7fffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G592], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::WARPGROUP, uniform_guard: false, mask: 0x87180000000800000000fff, value: 0x1000000008000000009c5, unused: 0x1fff78e78ffffff7fffffff0000, unused_value: 0x0, always: &[m(Mod::DEPBAR),m(Mod::LE)], slots: &[S69,S594], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S62,S203], sets: &[G582,G583], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S89], sets: &[G582,G583], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x615, unused: 0x1fff7f1f500f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S94], sets: &[G582,G583], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000615, unused: 0x1fff7f1f500ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S96], sets: &[G582,G583], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S89,S203], sets: &[G582,G583], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa15, unused: 0x1fff7f1f500f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S94,S203], sets: &[G582,G583], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a15, unused: 0x1fff7f1f500ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S96,S203], sets: &[G582,G583], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S97,S203], sets: &[G582,G583], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S101,S203,S97], sets: &[G582,G583], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S228,S270,S59], sets: &[G263,G265,G584,G179,G241,G242,G268], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S267,S182,S270,S59], sets: &[G265,G585,G179,G241,G242,G268], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0xa47, unused: 0x1fff0408000080000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S152,S270,S59], sets: &[G269,G265,G584,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000a47, unused: 0x1fff04080000fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S153,S270,S59], sets: &[G269,G265,G584,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S227,S193,S270,S59], sets: &[G263,G265,G584,G179,G241,G242,G268], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S332], sets: &[G586], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89], sets: &[G586], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa36, unused: 0x1fff7fffdff780000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S338], sets: &[G586], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a36, unused: 0x1fff7fffdff7fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S339], sets: &[G586], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S340], sets: &[G586], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S332,S203,S59], sets: &[G587,G588], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S89,S59], sets: &[G587,G588], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x646, unused: 0x1fff07fe400f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S94,S59], sets: &[G587,G588], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000646, unused: 0x1fff07fe400ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S96,S59], sets: &[G587,G588], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa46, unused: 0x1fff07fec00780000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S338,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a46, unused: 0x1fff07fec007fc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S339,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S340,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S333,S97,S59], sets: &[G587,G588], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S62,S59], sets: &[G587,G588], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000248, unused: 0x1fff071ecffffffff0000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S62,S59], sets: &[G587,G588], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S319,S59], sets: &[G587,G588], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000848, unused: 0x1fff071ecff0000000000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S319,S59], sets: &[G587,G588], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa48, unused: 0x1fff001ecfff80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S94,S59], sets: &[G587,G588], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a48, unused: 0x1fff001ecffffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S96,S59], sets: &[G587,G588], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0xe00000000000000000a48, unused: 0x1fff071ecfff80000ff00000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S94,S59], sets: &[G587,G588], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0x80e00000000000000000a48, unused: 0x1fff071ecffffc000c000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S96,S59], sets: &[G587,G588], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S54,S331,S101,S97,S59], sets: &[G587,G588], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80e00000000000000000fff, value: 0x80e00000000000000000c48, unused: 0x1fff071ecffffffffc000000000, unused_value: 0x7000000000000000000000, always: &[], slots: &[S50,S101,S97,S59], sets: &[G587,G588], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S62,S203,S59], sets: &[G587,G588], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S89,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xa0f, unused: 0x1fff07fec00f80000ff00000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S94,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000a0f, unused: 0x1fff07fec00ffc000c000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S96,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffffc000000000, unused_value: 0x0, always: &[], slots: &[S50,S101,S97,S203,S59], sets: &[G587,G588], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S589,S27,S59], sets: &[G590], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffffc00000, unused_value: 0x0, always: &[], slots: &[S592,S545,S59], sets: &[G590], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPGROUP, uniform_guard: false, mask: 0x80100000000000000000fff, value: 0x9c5, unused: 0x1fff7fe7fffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G593], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::WARPGROUP, uniform_guard: false, mask: 0x87180000000800000000fff, value: 0x1000000008000000009c5, unused: 0x1fff78e78ffffff7fffffff0000, unused_value: 0x0, always: &[m(Mod::DEPBAR),m(Mod::LE)], slots: &[S69,S595], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPGROUPSET, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000d5e, unused: 0x1fff7ff7fffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::AC)], slots: &[S97], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::WARPGROUPSET, uniform_guard: false, mask: 0x87080000000000000000fff, value: 0x80080000000000000000d5e, unused: 0x1fff78f7fffffffffc0ffff0000, unused_value: 0x0, always: &[m(Mod::SB)], slots: &[S97,S69], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S106,S101], sets: &[G595], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S106,S101], sets: &[G596], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S106,S101,S110], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S106], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S106,S110], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S106], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 590] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 32), (547, 32, 33), (548, 33, 35), (549, 35, 37), (550, 37, 38), (551, 38, 40), (552, 40, 41), (553, 41, 42), (554, 42, 43), (555, 43, 44), (560, 44, 45), (561, 45, 47), (562, 47, 48), (563, 48, 49), (564, 49, 50), (565, 50, 52), (566, 52, 53), (567, 53, 55), (568, 55, 56), (569, 56, 57), (570, 57, 58), (572, 58, 60), (573, 60, 61), (574, 61, 67), (575, 67, 68), (576, 68, 70), (579, 70, 71), (581, 71, 72), (582, 72, 73), (583, 73, 74), (584, 74, 76), (647, 76, 77), (652, 77, 79), (656, 79, 81), (657, 81, 85), (658, 85, 86), (662, 86, 87), (663, 87, 89), (665, 89, 90), (666, 90, 91), (667, 91, 92), (669, 92, 93), (670, 93, 94), (671, 94, 95), (676, 95, 97), (677, 97, 99), (701, 99, 100), (702, 100, 101), (703, 101, 102), (714, 102, 104), (768, 104, 105), (769, 105, 106), (770, 106, 107), (772, 107, 108), (773, 108, 109), (774, 109, 110), (775, 110, 113), (776, 113, 114), (777, 114, 115), (784, 115, 116), (785, 116, 117), (786, 117, 118), (787, 118, 119), (796, 119, 121), (797, 121, 123), (799, 123, 124), (801, 124, 126), (802, 126, 128), (804, 128, 129), (806, 129, 131), (835, 131, 132), (836, 132, 133), (840, 133, 135), (846, 135, 136), (850, 136, 137), (851, 137, 138), (853, 138, 140), (854, 140, 142), (855, 142, 143), (861, 143, 144), (865, 144, 145), (868, 145, 146), (871, 146, 147), (874, 147, 148), (877, 148, 149), (880, 149, 150), (883, 150, 151), (897, 151, 152), (901, 152, 153), (902, 153, 154), (903, 154, 155), (904, 155, 156), (905, 156, 157), (906, 157, 158), (907, 158, 159), (908, 159, 160), (909, 160, 161), (913, 161, 163), (916, 163, 164), (918, 164, 165), (928, 165, 166), (929, 166, 168), (930, 168, 169), (931, 169, 170), (936, 170, 171), (937, 171, 172), (938, 172, 173), (941, 173, 174), (948, 174, 176), (949, 176, 178), (950, 178, 180), (952, 180, 182), (954, 182, 184), (955, 184, 186), (956, 186, 188), (960, 188, 189), (961, 189, 190), (964, 190, 191), (966, 191, 192), (968, 192, 194), (969, 194, 195), (974, 195, 196), (1041, 196, 198), (1044, 198, 199), (1045, 199, 200), (1046, 200, 201), (1049, 201, 202), (1057, 202, 203), (1059, 203, 204), (1060, 204, 206), (1065, 206, 207), (1066, 207, 208), (1067, 208, 209), (1072, 209, 211), (1073, 211, 213), (1075, 213, 214), (1076, 214, 215), (1077, 215, 217), (1086, 217, 219), (1091, 219, 220), (1094, 220, 221), (1169, 221, 223), (1177, 223, 224), (1188, 224, 226), (1210, 226, 227), (1309, 227, 229), (1313, 229, 230), (1314, 230, 231), (1318, 231, 233), (1351, 233, 234), (1354, 234, 235), (1410, 235, 236), (1417, 236, 237), (1427, 237, 238), (1429, 238, 239), (1439, 239, 240), (1447, 240, 241), (1451, 241, 242), (1457, 242, 243), (1458, 243, 244), (1460, 244, 246), (1464, 246, 248), (1556, 248, 250), (1557, 250, 252), (1558, 252, 254), (1561, 254, 256), (1569, 256, 258), (1571, 258, 260), (1572, 260, 264), (1573, 264, 268), (1575, 268, 272), (1577, 272, 274), (1578, 274, 276), (1579, 276, 278), (1584, 278, 280), (1585, 280, 284), (1587, 284, 286), (1588, 286, 288), (1589, 288, 292), (1598, 292, 296), (1603, 296, 298), (1606, 298, 300), (1866, 300, 301), (1939, 301, 302), (1941, 302, 303), (1943, 303, 304), (1945, 304, 305), (1947, 305, 306), (1949, 306, 307), (1951, 307, 308), (1971, 308, 309), (2049, 309, 310), (2050, 310, 311), (2051, 311, 312), (2052, 312, 313), (2053, 313, 314), (2054, 314, 315), (2055, 315, 316), (2056, 316, 317), (2057, 317, 319), (2058, 319, 320), (2059, 320, 321), (2060, 321, 323), (2061, 323, 324), (2063, 324, 325), (2064, 325, 327), (2065, 327, 331), (2066, 331, 332), (2067, 332, 333), (2068, 333, 334), (2069, 334, 335), (2070, 335, 336), (2071, 336, 337), (2073, 337, 338), (2074, 338, 339), (2075, 339, 340), (2076, 340, 342), (2080, 342, 343), (2082, 343, 344), (2083, 344, 345), (2084, 345, 347), (2085, 347, 349), (2087, 349, 351), (2088, 351, 352), (2091, 352, 353), (2093, 353, 354), (2094, 354, 355), (2095, 355, 357), (2097, 357, 359), (2098, 359, 360), (2101, 360, 362), (2102, 362, 363), (2104, 363, 364), (2105, 364, 365), (2107, 365, 367), (2110, 367, 371), (2112, 371, 373), (2115, 373, 374), (2116, 374, 376), (2117, 376, 378), (2118, 378, 379), (2119, 379, 380), (2120, 380, 382), (2178, 382, 383), (2179, 383, 384), (2180, 384, 385), (2182, 385, 386), (2183, 386, 387), (2188, 387, 389), (2192, 389, 391), (2193, 391, 395), (2194, 395, 396), (2198, 396, 397), (2199, 397, 399), (2201, 399, 400), (2202, 400, 401), (2203, 401, 402), (2204, 402, 403), (2212, 403, 405), (2213, 405, 407), (2236, 407, 408), (2237, 408, 409), (2238, 409, 410), (2239, 410, 411), (2304, 411, 412), (2305, 412, 413), (2306, 413, 414), (2308, 414, 417), (2309, 417, 420), (2310, 420, 422), (2311, 422, 425), (2312, 425, 428), (2313, 428, 429), (2320, 429, 431), (2321, 431, 435), (2322, 435, 439), (2328, 439, 440), (2329, 440, 441), (2330, 441, 444), (2331, 444, 445), (2333, 445, 447), (2336, 447, 448), (2339, 448, 449), (2340, 449, 450), (2341, 450, 451), (2342, 451, 453), (2343, 453, 454), (2369, 454, 455), (2370, 455, 456), (2371, 456, 458), (2372, 458, 460), (2373, 460, 461), (2374, 461, 462), (2375, 462, 464), (2376, 464, 466), (2377, 466, 467), (2378, 467, 469), (2380, 469, 470), (2381, 470, 471), (2382, 471, 472), (2384, 472, 476), (2386, 476, 477), (2388, 477, 478), (2390, 478, 480), (2391, 480, 481), (2392, 481, 482), (2393, 482, 483), (2395, 483, 484), (2396, 484, 485), (2397, 485, 487), (2432, 487, 490), (2433, 490, 492), (2435, 492, 495), (2436, 495, 497), (2437, 497, 499), (2438, 499, 501), (2439, 501, 503), (2440, 503, 504), (2441, 504, 505), (2442, 505, 507), (2444, 507, 508), (2446, 508, 511), (2447, 511, 513), (2448, 513, 515), (2450, 515, 516), (2456, 516, 517), (2458, 517, 518), (2460, 518, 519), (2462, 519, 520), (2466, 520, 522), (2467, 522, 524), (2468, 524, 526), (2469, 526, 528), (2470, 528, 531), (2471, 531, 532), (2472, 532, 534), (2474, 534, 535), (2475, 535, 536), (2479, 536, 537), (2480, 537, 538), (2481, 538, 540), (2482, 540, 541), (2483, 541, 542), (2487, 542, 543), (2489, 543, 545), (2499, 545, 546), (2501, 546, 548), (2503, 548, 549), (2504, 549, 551), (2505, 551, 553), (2510, 553, 554), (2544, 554, 558), (2545, 558, 560), (2546, 560, 562), (2547, 562, 564), (2562, 564, 566), (2563, 566, 568), (2564, 568, 570), (2567, 570, 572), (2568, 572, 574), (2569, 574, 578), (2570, 578, 580), (2571, 580, 582), (2572, 582, 586), (2575, 586, 588), (2576, 588, 592), (2577, 592, 600), (2578, 600, 602), (2579, 602, 604), (2580, 604, 606), (2581, 606, 608), (2582, 608, 610), (2583, 610, 612), (2585, 612, 614), (2586, 614, 616), (2587, 616, 618), (2589, 618, 620), (2590, 620, 622), (2591, 622, 624), (2592, 624, 626), (2595, 626, 628), (2596, 628, 632), (2597, 632, 636), (2598, 636, 638), (2599, 638, 642), (2600, 642, 644), (2603, 644, 646), (2609, 646, 650), (2610, 650, 652), (2613, 652, 656), (2614, 656, 658), (2616, 658, 660), (2617, 660, 662), (2622, 662, 670), (2624, 670, 674), (2627, 674, 676), (2629, 676, 678), (2630, 678, 680), (2631, 680, 682), (2632, 682, 686), (2745, 686, 688), (2747, 688, 689), (2816, 689, 691), (2817, 691, 693), (2818, 693, 695), (2820, 695, 697), (2821, 697, 699), (2822, 699, 701), (2823, 701, 703), (2824, 703, 705), (2825, 705, 707), (2832, 707, 709), (2833, 709, 711), (2834, 711, 713), (2845, 713, 715), (2854, 715, 716), (2883, 716, 717), (2890, 717, 719), (2898, 719, 721), (2900, 721, 723), (2902, 723, 727), (2903, 727, 729), (2909, 729, 731), (2912, 731, 732), (2914, 732, 733), (2915, 733, 734), (2917, 734, 735), (2918, 735, 736), (2920, 736, 737), (2921, 737, 738), (2923, 738, 739), (2924, 739, 740), (2926, 740, 741), (2927, 741, 742), (2929, 742, 743), (2930, 743, 744), (2932, 744, 745), (2946, 745, 746), (2961, 746, 747), (2967, 747, 748), (2969, 748, 749), (2971, 749, 750), (2973, 750, 751), (2995, 751, 752), (3074, 752, 753), (3075, 753, 754), (3076, 754, 755), (3079, 755, 756), (3080, 756, 757), (3081, 757, 759), (3082, 759, 760), (3083, 760, 761), (3084, 761, 763), (3087, 763, 764), (3088, 764, 766), (3089, 766, 770), (3090, 770, 771), (3091, 771, 772), (3092, 772, 773), (3093, 773, 774), (3094, 774, 775), (3095, 775, 776), (3097, 776, 777), (3098, 777, 778), (3099, 778, 779), (3101, 779, 780), (3102, 780, 781), (3103, 781, 782), (3104, 782, 783), (3107, 783, 784), (3108, 784, 786), (3109, 786, 788), (3110, 788, 789), (3111, 789, 791), (3112, 791, 792), (3115, 792, 793), (3121, 793, 795), (3122, 795, 796), (3125, 796, 798), (3126, 798, 799), (3128, 799, 800), (3129, 800, 801), (3134, 801, 805), (3136, 805, 807), (3139, 807, 808), (3141, 808, 809), (3142, 809, 810), (3143, 810, 811), (3144, 811, 813), (3202, 813, 814), (3203, 814, 815), (3204, 815, 816), (3260, 816, 817), (3328, 817, 818), (3329, 818, 819), (3330, 819, 820), (3332, 820, 823), (3333, 823, 824), (3334, 824, 825), (3335, 825, 828), (3336, 828, 829), (3337, 829, 830), (3344, 830, 832), (3345, 832, 836), (3346, 836, 838), (3347, 838, 839), (3354, 839, 840), (3364, 840, 841), (3410, 841, 842), (3412, 842, 843), (3414, 843, 844), (3415, 844, 845), (3421, 845, 846), (3422, 846, 848), (3471, 848, 849), (3472, 849, 850), (3473, 850, 851), (3502, 851, 853), (3517, 853, 854), (3518, 854, 855), (3527, 855, 856), (3568, 856, 860), (3569, 860, 864), (3570, 864, 866), (3571, 866, 868), (3604, 868, 869), (3605, 869, 870), (3606, 870, 871), (3609, 871, 872), (3617, 872, 873), (3619, 873, 874), (3620, 874, 876), (3621, 876, 878), (3623, 878, 880), (3625, 880, 881), (3626, 881, 882), (3627, 882, 883), (3632, 883, 884), (3633, 884, 886), (3635, 886, 887), (3636, 887, 888), (3637, 888, 890), (3651, 890, 891), (3654, 891, 892), (3925, 892, 894), (3926, 894, 896), (3936, 896, 897), (3939, 897, 898), (3942, 898, 899), (3945, 899, 900), (3948, 900, 901), (3951, 901, 902), (3956, 902, 903), (3977, 903, 904), (3978, 904, 905), (3980, 905, 906), (3987, 906, 907), (3989, 907, 908), (3991, 908, 909), (3993, 909, 910), (3995, 910, 911), (3997, 911, 912), (3999, 912, 913), (4014, 913, 915), (4019, 915, 916)];
+static OPCODES: [(u16, u16, u16); 590] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 32), (547, 32, 33), (548, 33, 35), (549, 35, 37), (550, 37, 38), (551, 38, 40), (552, 40, 41), (553, 41, 42), (554, 42, 43), (555, 43, 44), (560, 44, 45), (561, 45, 47), (562, 47, 48), (563, 48, 49), (564, 49, 50), (565, 50, 52), (566, 52, 53), (567, 53, 55), (568, 55, 56), (569, 56, 57), (570, 57, 58), (572, 58, 60), (573, 60, 61), (574, 61, 67), (575, 67, 68), (576, 68, 70), (579, 70, 71), (581, 71, 72), (582, 72, 73), (583, 73, 74), (584, 74, 76), (647, 76, 77), (652, 77, 79), (656, 79, 81), (657, 81, 85), (658, 85, 86), (662, 86, 87), (663, 87, 89), (665, 89, 90), (666, 90, 91), (667, 91, 92), (669, 92, 93), (670, 93, 94), (671, 94, 95), (676, 95, 97), (677, 97, 99), (701, 99, 100), (702, 100, 101), (703, 101, 102), (714, 102, 104), (768, 104, 105), (769, 105, 106), (770, 106, 107), (772, 107, 108), (773, 108, 109), (774, 109, 110), (775, 110, 113), (776, 113, 114), (777, 114, 115), (784, 115, 116), (785, 116, 117), (786, 117, 118), (787, 118, 119), (796, 119, 121), (797, 121, 123), (799, 123, 124), (801, 124, 126), (802, 126, 128), (804, 128, 129), (806, 129, 131), (835, 131, 132), (836, 132, 133), (840, 133, 135), (846, 135, 136), (850, 136, 137), (851, 137, 138), (853, 138, 140), (854, 140, 142), (855, 142, 143), (861, 143, 144), (865, 144, 145), (868, 145, 146), (871, 146, 147), (874, 147, 148), (877, 148, 149), (880, 149, 150), (883, 150, 151), (897, 151, 152), (901, 152, 153), (902, 153, 154), (903, 154, 155), (904, 155, 156), (905, 156, 157), (906, 157, 158), (907, 158, 159), (908, 159, 160), (909, 160, 161), (913, 161, 163), (916, 163, 164), (918, 164, 165), (928, 165, 166), (929, 166, 168), (930, 168, 169), (931, 169, 170), (936, 170, 171), (937, 171, 172), (938, 172, 173), (941, 173, 174), (948, 174, 176), (949, 176, 178), (950, 178, 180), (952, 180, 182), (954, 182, 184), (955, 184, 186), (956, 186, 188), (960, 188, 189), (961, 189, 190), (964, 190, 191), (966, 191, 192), (968, 192, 194), (969, 194, 195), (974, 195, 196), (1041, 196, 198), (1044, 198, 199), (1045, 199, 200), (1046, 200, 201), (1049, 201, 202), (1057, 202, 203), (1059, 203, 204), (1060, 204, 206), (1065, 206, 207), (1066, 207, 208), (1067, 208, 209), (1072, 209, 211), (1073, 211, 213), (1075, 213, 214), (1076, 214, 215), (1077, 215, 217), (1086, 217, 219), (1091, 219, 220), (1094, 220, 221), (1169, 221, 223), (1177, 223, 224), (1188, 224, 226), (1210, 226, 227), (1309, 227, 229), (1313, 229, 230), (1314, 230, 231), (1318, 231, 233), (1351, 233, 234), (1354, 234, 235), (1410, 235, 236), (1417, 236, 237), (1427, 237, 238), (1429, 238, 239), (1439, 239, 240), (1447, 240, 241), (1451, 241, 242), (1457, 242, 243), (1458, 243, 244), (1460, 244, 246), (1464, 246, 248), (1556, 248, 250), (1557, 250, 252), (1558, 252, 254), (1561, 254, 256), (1569, 256, 258), (1571, 258, 260), (1572, 260, 264), (1573, 264, 268), (1575, 268, 272), (1577, 272, 274), (1578, 274, 276), (1579, 276, 278), (1584, 278, 280), (1585, 280, 284), (1587, 284, 286), (1588, 286, 288), (1589, 288, 292), (1598, 292, 296), (1603, 296, 298), (1606, 298, 300), (1866, 300, 301), (1939, 301, 302), (1941, 302, 303), (1943, 303, 304), (1945, 304, 305), (1947, 305, 306), (1949, 306, 307), (1951, 307, 308), (1971, 308, 309), (2049, 309, 310), (2050, 310, 311), (2051, 311, 312), (2052, 312, 313), (2053, 313, 314), (2054, 314, 315), (2055, 315, 316), (2056, 316, 317), (2057, 317, 319), (2058, 319, 320), (2059, 320, 321), (2060, 321, 323), (2061, 323, 324), (2063, 324, 325), (2064, 325, 327), (2065, 327, 331), (2066, 331, 332), (2067, 332, 333), (2068, 333, 334), (2069, 334, 335), (2070, 335, 336), (2071, 336, 337), (2073, 337, 338), (2074, 338, 339), (2075, 339, 340), (2076, 340, 342), (2080, 342, 343), (2082, 343, 344), (2083, 344, 345), (2084, 345, 347), (2085, 347, 349), (2087, 349, 351), (2088, 351, 352), (2091, 352, 353), (2093, 353, 354), (2094, 354, 355), (2095, 355, 357), (2097, 357, 359), (2098, 359, 360), (2101, 360, 362), (2102, 362, 363), (2104, 363, 364), (2105, 364, 365), (2107, 365, 367), (2110, 367, 371), (2112, 371, 373), (2115, 373, 374), (2116, 374, 376), (2117, 376, 378), (2118, 378, 379), (2119, 379, 380), (2120, 380, 382), (2178, 382, 383), (2179, 383, 384), (2180, 384, 385), (2182, 385, 386), (2183, 386, 387), (2188, 387, 389), (2192, 389, 391), (2193, 391, 395), (2194, 395, 396), (2198, 396, 397), (2199, 397, 399), (2201, 399, 400), (2202, 400, 401), (2203, 401, 402), (2204, 402, 403), (2212, 403, 405), (2213, 405, 407), (2236, 407, 408), (2237, 408, 409), (2238, 409, 410), (2239, 410, 411), (2304, 411, 412), (2305, 412, 413), (2306, 413, 414), (2308, 414, 417), (2309, 417, 420), (2310, 420, 422), (2311, 422, 425), (2312, 425, 428), (2313, 428, 429), (2320, 429, 431), (2321, 431, 435), (2322, 435, 439), (2328, 439, 440), (2329, 440, 441), (2330, 441, 444), (2331, 444, 445), (2333, 445, 447), (2336, 447, 448), (2339, 448, 449), (2340, 449, 450), (2341, 450, 451), (2342, 451, 453), (2343, 453, 454), (2369, 454, 455), (2370, 455, 456), (2371, 456, 458), (2372, 458, 460), (2373, 460, 461), (2374, 461, 462), (2375, 462, 464), (2376, 464, 466), (2377, 466, 467), (2378, 467, 469), (2380, 469, 470), (2381, 470, 471), (2382, 471, 472), (2384, 472, 476), (2386, 476, 477), (2388, 477, 478), (2390, 478, 480), (2391, 480, 481), (2392, 481, 482), (2393, 482, 483), (2395, 483, 484), (2396, 484, 485), (2397, 485, 487), (2432, 487, 490), (2433, 490, 492), (2435, 492, 495), (2436, 495, 497), (2437, 497, 499), (2438, 499, 501), (2439, 501, 503), (2440, 503, 504), (2441, 504, 505), (2442, 505, 507), (2444, 507, 508), (2446, 508, 511), (2447, 511, 513), (2448, 513, 515), (2450, 515, 516), (2456, 516, 517), (2458, 517, 518), (2460, 518, 519), (2462, 519, 520), (2466, 520, 522), (2467, 522, 524), (2468, 524, 526), (2469, 526, 528), (2470, 528, 531), (2471, 531, 532), (2472, 532, 534), (2474, 534, 535), (2475, 535, 536), (2479, 536, 537), (2480, 537, 538), (2481, 538, 540), (2482, 540, 541), (2483, 541, 542), (2487, 542, 543), (2489, 543, 545), (2499, 545, 546), (2501, 546, 548), (2503, 548, 549), (2504, 549, 551), (2505, 551, 553), (2510, 553, 554), (2544, 554, 558), (2545, 558, 562), (2546, 562, 564), (2547, 564, 568), (2562, 568, 570), (2563, 570, 572), (2564, 572, 574), (2567, 574, 576), (2568, 576, 578), (2569, 578, 582), (2570, 582, 584), (2571, 584, 586), (2572, 586, 590), (2575, 590, 592), (2576, 592, 596), (2577, 596, 604), (2578, 604, 606), (2579, 606, 608), (2580, 608, 610), (2581, 610, 612), (2582, 612, 614), (2583, 614, 616), (2585, 616, 618), (2586, 618, 620), (2587, 620, 622), (2589, 622, 624), (2590, 624, 626), (2591, 626, 628), (2592, 628, 630), (2595, 630, 632), (2596, 632, 636), (2597, 636, 640), (2598, 640, 642), (2599, 642, 646), (2600, 646, 648), (2603, 648, 650), (2609, 650, 654), (2610, 654, 656), (2613, 656, 660), (2614, 660, 662), (2616, 662, 664), (2617, 664, 666), (2622, 666, 674), (2624, 674, 678), (2627, 678, 680), (2629, 680, 682), (2630, 682, 684), (2631, 684, 686), (2632, 686, 690), (2745, 690, 692), (2747, 692, 693), (2816, 693, 695), (2817, 695, 697), (2818, 697, 699), (2820, 699, 701), (2821, 701, 703), (2822, 703, 705), (2823, 705, 707), (2824, 707, 709), (2825, 709, 711), (2832, 711, 713), (2833, 713, 715), (2834, 715, 717), (2845, 717, 719), (2854, 719, 720), (2883, 720, 721), (2890, 721, 723), (2898, 723, 725), (2900, 725, 727), (2902, 727, 731), (2903, 731, 733), (2909, 733, 735), (2912, 735, 736), (2914, 736, 737), (2915, 737, 738), (2917, 738, 739), (2918, 739, 740), (2920, 740, 741), (2921, 741, 742), (2923, 742, 743), (2924, 743, 744), (2926, 744, 745), (2927, 745, 746), (2929, 746, 747), (2930, 747, 748), (2932, 748, 749), (2946, 749, 750), (2961, 750, 751), (2967, 751, 752), (2969, 752, 753), (2971, 753, 754), (2973, 754, 755), (2995, 755, 756), (3074, 756, 757), (3075, 757, 758), (3076, 758, 759), (3079, 759, 760), (3080, 760, 761), (3081, 761, 763), (3082, 763, 764), (3083, 764, 765), (3084, 765, 767), (3087, 767, 768), (3088, 768, 770), (3089, 770, 774), (3090, 774, 775), (3091, 775, 776), (3092, 776, 777), (3093, 777, 778), (3094, 778, 779), (3095, 779, 780), (3097, 780, 781), (3098, 781, 782), (3099, 782, 783), (3101, 783, 784), (3102, 784, 785), (3103, 785, 786), (3104, 786, 787), (3107, 787, 788), (3108, 788, 790), (3109, 790, 792), (3110, 792, 793), (3111, 793, 795), (3112, 795, 796), (3115, 796, 797), (3121, 797, 799), (3122, 799, 800), (3125, 800, 802), (3126, 802, 803), (3128, 803, 804), (3129, 804, 805), (3134, 805, 809), (3136, 809, 811), (3139, 811, 812), (3141, 812, 813), (3142, 813, 814), (3143, 814, 815), (3144, 815, 817), (3202, 817, 818), (3203, 818, 819), (3204, 819, 820), (3260, 820, 821), (3328, 821, 822), (3329, 822, 823), (3330, 823, 824), (3332, 824, 827), (3333, 827, 828), (3334, 828, 829), (3335, 829, 832), (3336, 832, 833), (3337, 833, 834), (3344, 834, 836), (3345, 836, 840), (3346, 840, 842), (3347, 842, 843), (3354, 843, 844), (3364, 844, 845), (3410, 845, 846), (3412, 846, 847), (3414, 847, 848), (3415, 848, 849), (3421, 849, 850), (3422, 850, 852), (3471, 852, 853), (3472, 853, 854), (3473, 854, 855), (3502, 855, 857), (3517, 857, 858), (3518, 858, 859), (3527, 859, 860), (3568, 860, 864), (3569, 864, 868), (3570, 868, 870), (3571, 870, 874), (3604, 874, 875), (3605, 875, 876), (3606, 876, 877), (3609, 877, 878), (3617, 878, 879), (3619, 879, 880), (3620, 880, 882), (3621, 882, 884), (3623, 884, 886), (3625, 886, 887), (3626, 887, 888), (3627, 888, 889), (3632, 889, 890), (3633, 890, 892), (3635, 892, 893), (3636, 893, 894), (3637, 894, 896), (3651, 896, 897), (3654, 897, 898), (3925, 898, 900), (3926, 900, 902), (3936, 902, 903), (3939, 903, 904), (3942, 904, 905), (3945, 905, 906), (3948, 906, 907), (3951, 907, 908), (3956, 908, 909), (3977, 909, 910), (3978, 910, 911), (3980, 911, 912), (3987, 912, 913), (3989, 913, 914), (3991, 914, 915), (3993, 915, 916), (3995, 916, 917), (3997, 917, 918), (3999, 918, 919), (4014, 919, 921), (4019, 921, 922)];
 
-static BY_OPCODE: [u16; 916] = [556, 579, 621, 652, 264, 232, 233, 269, 274, 480, 481, 900, 394, 395, 526, 527, 524, 525, 548, 389, 853, 862, 606, 466, 664, 659, 63, 585, 586, 587, 242, 207, 218, 414, 415, 416, 417, 404, 418, 419, 121, 102, 126, 111, 281, 288, 287, 343, 348, 353, 290, 289, 876, 464, 465, 379, 384, 561, 332, 331, 42, 157, 153, 154, 155, 156, 152, 120, 333, 334, 198, 373, 881, 871, 891, 890, 824, 789, 790, 771, 772, 798, 799, 796, 797, 808, 820, 773, 774, 835, 833, 760, 814, 815, 816, 779, 780, 781, 782, 769, 762, 818, 626, 627, 227, 73, 212, 136, 180, 358, 252, 253, 251, 562, 600, 137, 181, 359, 257, 28, 29, 36, 37, 657, 2, 3, 6, 7, 576, 472, 471, 82, 83, 912, 911, 546, 640, 641, 44, 43, 46, 45, 47, 569, 730, 738, 734, 742, 746, 750, 247, 504, 677, 681, 684, 687, 673, 9, 10, 24, 25, 95, 96, 691, 692, 711, 553, 554, 11, 17, 18, 19, 619, 523, 841, 842, 851, 852, 849, 850, 845, 846, 754, 755, 759, 758, 756, 757, 280, 658, 635, 217, 826, 827, 830, 806, 528, 529, 854, 863, 607, 665, 208, 219, 420, 421, 103, 127, 112, 282, 283, 292, 291, 349, 354, 294, 293, 159, 158, 199, 882, 800, 801, 836, 783, 784, 768, 34, 35, 4, 8, 474, 473, 69, 490, 502, 674, 693, 694, 712, 723, 99, 724, 725, 843, 844, 847, 848, 855, 856, 864, 865, 608, 609, 666, 667, 209, 210, 220, 221, 422, 423, 424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 104, 105, 128, 129, 113, 114, 284, 285, 296, 298, 295, 297, 350, 351, 355, 356, 300, 302, 299, 301, 160, 161, 162, 163, 200, 201, 883, 884, 491, 695, 696, 699, 700, 715, 716, 713, 707, 599, 557, 580, 622, 100, 905, 653, 265, 234, 235, 270, 275, 482, 483, 101, 901, 396, 397, 532, 533, 530, 531, 549, 390, 857, 866, 610, 467, 668, 660, 64, 588, 589, 243, 279, 222, 434, 435, 436, 437, 438, 439, 122, 115, 605, 0, 131, 132, 304, 303, 344, 306, 305, 877, 380, 385, 521, 522, 167, 165, 166, 164, 335, 336, 202, 689, 690, 374, 375, 885, 872, 893, 892, 810, 812, 822, 906, 825, 791, 792, 775, 776, 804, 805, 802, 803, 809, 821, 777, 778, 837, 834, 761, 817, 785, 786, 787, 788, 766, 770, 763, 819, 228, 74, 213, 140, 139, 138, 182, 183, 184, 360, 361, 254, 255, 256, 563, 564, 565, 601, 142, 141, 186, 187, 188, 185, 364, 365, 362, 363, 575, 650, 107, 108, 109, 133, 32, 33, 1, 478, 577, 584, 475, 476, 479, 81, 72, 84, 85, 86, 87, 80, 915, 71, 70, 913, 914, 78, 493, 492, 496, 135, 547, 636, 637, 638, 639, 642, 643, 49, 48, 50, 79, 497, 498, 68, 570, 571, 501, 500, 499, 506, 505, 517, 518, 516, 519, 520, 679, 678, 683, 682, 685, 686, 688, 675, 13, 12, 26, 631, 630, 629, 89, 90, 92, 93, 555, 701, 702, 717, 718, 15, 14, 21, 20, 509, 508, 511, 510, 634, 633, 632, 726, 23, 22, 620, 134, 507, 5, 727, 728, 729, 708, 840, 838, 839, 651, 908, 907, 764, 828, 829, 831, 832, 807, 323, 324, 325, 326, 408, 409, 38, 39, 615, 616, 558, 559, 581, 582, 623, 624, 654, 655, 266, 267, 236, 237, 238, 239, 271, 272, 276, 277, 484, 485, 486, 487, 902, 903, 398, 399, 400, 401, 536, 537, 540, 541, 534, 535, 538, 539, 550, 551, 391, 392, 858, 859, 867, 868, 611, 612, 468, 469, 669, 670, 661, 662, 65, 66, 590, 591, 592, 593, 594, 595, 244, 245, 223, 224, 440, 441, 442, 443, 444, 445, 446, 447, 405, 406, 448, 449, 450, 451, 123, 124, 116, 117, 308, 310, 307, 309, 345, 346, 312, 314, 311, 313, 878, 879, 381, 382, 386, 387, 169, 171, 168, 170, 173, 175, 172, 174, 337, 338, 339, 340, 203, 204, 376, 377, 886, 887, 873, 874, 896, 897, 894, 895, 793, 794, 795, 229, 230, 75, 76, 214, 215, 143, 144, 189, 190, 366, 367, 258, 259, 566, 567, 602, 603, 146, 145, 191, 192, 368, 369, 30, 31, 477, 88, 494, 495, 644, 645, 646, 647, 53, 54, 51, 52, 55, 56, 572, 573, 731, 732, 739, 740, 735, 736, 743, 744, 747, 748, 751, 752, 248, 249, 503, 97, 703, 704, 719, 720, 709, 560, 583, 625, 656, 268, 240, 241, 273, 278, 488, 489, 904, 402, 403, 544, 545, 542, 543, 552, 393, 860, 869, 613, 470, 671, 663, 67, 596, 597, 598, 246, 225, 452, 453, 454, 455, 407, 456, 457, 125, 118, 316, 315, 347, 318, 317, 880, 383, 388, 177, 176, 179, 178, 341, 342, 205, 378, 888, 875, 899, 898, 811, 813, 823, 767, 231, 77, 216, 148, 149, 147, 193, 370, 260, 261, 262, 568, 604, 151, 150, 195, 196, 197, 194, 372, 371, 263, 110, 578, 648, 649, 57, 58, 574, 910, 909, 91, 94, 98, 512, 513, 680, 628, 765, 327, 328, 329, 330, 410, 411, 412, 413, 40, 41, 617, 618, 861, 870, 614, 672, 211, 226, 458, 459, 460, 461, 462, 463, 106, 130, 119, 286, 320, 319, 352, 357, 322, 321, 206, 889, 60, 59, 62, 61, 733, 741, 737, 745, 749, 753, 250, 676, 16, 27, 697, 698, 705, 706, 721, 722, 714, 515, 514, 710];
+static BY_OPCODE: [u16; 922] = [558, 581, 627, 658, 264, 232, 233, 269, 274, 482, 483, 906, 394, 395, 528, 529, 526, 527, 550, 389, 859, 868, 608, 468, 670, 665, 63, 587, 588, 589, 242, 207, 218, 416, 417, 418, 419, 404, 420, 421, 121, 102, 126, 111, 281, 288, 287, 343, 348, 353, 290, 289, 882, 466, 467, 379, 384, 563, 332, 331, 42, 157, 153, 154, 155, 156, 152, 120, 333, 334, 198, 373, 887, 877, 897, 896, 830, 795, 796, 777, 778, 804, 805, 802, 803, 814, 826, 779, 780, 841, 839, 766, 820, 821, 822, 785, 786, 787, 788, 775, 768, 824, 632, 633, 227, 73, 212, 136, 180, 358, 252, 253, 251, 564, 602, 137, 181, 359, 257, 28, 29, 36, 37, 663, 2, 3, 6, 7, 578, 474, 473, 82, 83, 918, 917, 548, 646, 647, 44, 43, 46, 45, 47, 571, 736, 744, 740, 748, 752, 756, 247, 506, 683, 687, 690, 693, 679, 9, 10, 24, 25, 95, 96, 697, 698, 717, 555, 556, 11, 17, 18, 19, 625, 525, 847, 848, 857, 858, 855, 856, 851, 852, 760, 761, 765, 764, 762, 763, 280, 664, 641, 217, 832, 833, 836, 812, 530, 531, 860, 869, 609, 671, 208, 219, 422, 423, 103, 127, 112, 282, 283, 292, 291, 349, 354, 294, 293, 159, 158, 199, 888, 806, 807, 842, 789, 790, 774, 34, 35, 4, 8, 476, 475, 69, 492, 504, 680, 699, 700, 718, 729, 99, 730, 731, 849, 850, 853, 854, 861, 862, 870, 871, 610, 611, 672, 673, 209, 210, 220, 221, 424, 425, 426, 427, 428, 429, 430, 431, 432, 433, 434, 435, 104, 105, 128, 129, 113, 114, 284, 285, 296, 298, 295, 297, 350, 351, 355, 356, 300, 302, 299, 301, 160, 161, 162, 163, 200, 201, 889, 890, 493, 701, 702, 705, 706, 721, 722, 719, 713, 601, 559, 582, 628, 100, 911, 659, 265, 234, 235, 270, 275, 484, 485, 101, 907, 396, 397, 534, 535, 532, 533, 551, 390, 863, 872, 612, 469, 674, 666, 64, 590, 591, 243, 279, 222, 436, 437, 438, 439, 440, 441, 122, 115, 607, 0, 131, 132, 304, 303, 344, 306, 305, 883, 380, 385, 523, 524, 167, 165, 166, 164, 335, 336, 202, 695, 696, 374, 375, 891, 878, 899, 898, 816, 818, 828, 912, 831, 797, 798, 781, 782, 810, 811, 808, 809, 815, 827, 783, 784, 843, 840, 767, 823, 791, 792, 793, 794, 772, 776, 769, 825, 228, 74, 213, 140, 139, 138, 182, 183, 184, 360, 361, 254, 255, 256, 565, 566, 567, 603, 142, 141, 186, 187, 188, 185, 364, 365, 362, 363, 577, 656, 107, 108, 109, 133, 32, 33, 1, 480, 579, 586, 477, 478, 481, 81, 72, 84, 85, 86, 87, 80, 921, 71, 70, 919, 920, 78, 495, 494, 498, 135, 549, 642, 643, 644, 645, 648, 649, 49, 48, 50, 79, 499, 500, 68, 572, 573, 503, 502, 501, 508, 507, 519, 520, 518, 521, 522, 685, 684, 689, 688, 691, 692, 694, 681, 13, 12, 26, 637, 636, 635, 89, 90, 92, 93, 557, 707, 708, 723, 724, 15, 14, 21, 20, 511, 510, 513, 512, 640, 639, 638, 732, 23, 22, 626, 134, 509, 5, 733, 734, 735, 714, 846, 844, 845, 657, 914, 913, 770, 834, 835, 837, 838, 813, 323, 324, 325, 326, 408, 409, 410, 411, 38, 39, 617, 618, 619, 620, 560, 561, 583, 584, 629, 630, 660, 661, 266, 267, 236, 237, 238, 239, 271, 272, 276, 277, 486, 487, 488, 489, 908, 909, 398, 399, 400, 401, 538, 539, 542, 543, 536, 537, 540, 541, 552, 553, 391, 392, 864, 865, 873, 874, 613, 614, 470, 471, 675, 676, 667, 668, 65, 66, 592, 593, 594, 595, 596, 597, 244, 245, 223, 224, 442, 443, 444, 445, 446, 447, 448, 449, 405, 406, 450, 451, 452, 453, 123, 124, 116, 117, 308, 310, 307, 309, 345, 346, 312, 314, 311, 313, 884, 885, 381, 382, 386, 387, 169, 171, 168, 170, 173, 175, 172, 174, 337, 338, 339, 340, 203, 204, 376, 377, 892, 893, 879, 880, 902, 903, 900, 901, 799, 800, 801, 229, 230, 75, 76, 214, 215, 143, 144, 189, 190, 366, 367, 258, 259, 568, 569, 604, 605, 146, 145, 191, 192, 368, 369, 30, 31, 479, 88, 496, 497, 650, 651, 652, 653, 53, 54, 51, 52, 55, 56, 574, 575, 737, 738, 745, 746, 741, 742, 749, 750, 753, 754, 757, 758, 248, 249, 505, 97, 709, 710, 725, 726, 715, 562, 585, 631, 662, 268, 240, 241, 273, 278, 490, 491, 910, 402, 403, 546, 547, 544, 545, 554, 393, 866, 875, 615, 472, 677, 669, 67, 598, 599, 600, 246, 225, 454, 455, 456, 457, 407, 458, 459, 125, 118, 316, 315, 347, 318, 317, 886, 383, 388, 177, 176, 179, 178, 341, 342, 205, 378, 894, 881, 905, 904, 817, 819, 829, 773, 231, 77, 216, 148, 149, 147, 193, 370, 260, 261, 262, 570, 606, 151, 150, 195, 196, 197, 194, 372, 371, 263, 110, 580, 654, 655, 57, 58, 576, 916, 915, 91, 94, 98, 514, 515, 686, 634, 771, 327, 328, 329, 330, 412, 413, 414, 415, 40, 41, 621, 622, 623, 624, 867, 876, 616, 678, 211, 226, 460, 461, 462, 463, 464, 465, 106, 130, 119, 286, 320, 319, 352, 357, 322, 321, 206, 895, 60, 59, 62, 61, 739, 747, 743, 751, 755, 759, 250, 682, 16, 27, 703, 704, 711, 712, 727, 728, 720, 517, 516, 716];
 
-static OPS: [(u16, u16); 196] = [(0, 1), (1, 2), (2, 5), (5, 6), (6, 9), (9, 17), (17, 24), (24, 28), (28, 30), (30, 38), (38, 42), (42, 43), (43, 63), (63, 68), (68, 69), (69, 72), (72, 73), (73, 78), (78, 79), (79, 80), (80, 81), (81, 82), (82, 89), (89, 92), (92, 95), (95, 99), (99, 100), (100, 101), (101, 102), (102, 107), (107, 111), (111, 120), (120, 121), (121, 126), (126, 131), (131, 133), (133, 134), (134, 135), (135, 136), (136, 152), (152, 180), (180, 198), (198, 207), (207, 212), (212, 217), (217, 218), (218, 227), (227, 232), (232, 242), (242, 247), (247, 251), (251, 264), (264, 269), (269, 274), (274, 279), (279, 280), (280, 281), (281, 287), (287, 323), (323, 331), (331, 333), (333, 343), (343, 348), (348, 353), (353, 358), (358, 373), (373, 379), (379, 384), (384, 389), (389, 394), (394, 404), (404, 408), (408, 414), (414, 464), (464, 466), (466, 471), (471, 478), (478, 479), (479, 480), (480, 490), (490, 496), (496, 497), (497, 498), (498, 499), (499, 502), (502, 504), (504, 507), (507, 508), (508, 512), (512, 516), (516, 519), (519, 521), (521, 523), (523, 524), (524, 546), (546, 548), (548, 553), (553, 555), (555, 556), (556, 561), (561, 562), (562, 569), (569, 575), (575, 576), (576, 579), (579, 584), (584, 585), (585, 599), (599, 600), (600, 605), (605, 606), (606, 615), (615, 619), (0, 0), (619, 621), (621, 626), (626, 628), (0, 0), (628, 629), (629, 635), (635, 636), (636, 640), (640, 650), (650, 651), (651, 652), (652, 657), (657, 658), (658, 659), (659, 664), (664, 673), (673, 677), (677, 680), (680, 681), (681, 684), (684, 687), (687, 689), (689, 691), (691, 699), (699, 707), (707, 711), (711, 715), (715, 723), (723, 730), (730, 734), (734, 738), (738, 742), (742, 746), (746, 750), (750, 754), (754, 756), (756, 758), (758, 760), (760, 762), (762, 764), (764, 765), (765, 766), (766, 768), (768, 769), (769, 771), (771, 779), (779, 789), (789, 793), (793, 796), (796, 806), (806, 808), (808, 810), (810, 812), (812, 814), (814, 818), (818, 820), (820, 822), (822, 824), (824, 826), (826, 830), (830, 833), (833, 835), (835, 838), (838, 840), (840, 841), (841, 845), (845, 849), (849, 851), (851, 853), (853, 862), (862, 871), (871, 876), (876, 881), (881, 890), (890, 900), (900, 905), (905, 906), (906, 907), (907, 909), (909, 911), (911, 915), (915, 916)];
+static OPS: [(u16, u16); 196] = [(0, 1), (1, 2), (2, 5), (5, 6), (6, 9), (9, 17), (17, 24), (24, 28), (28, 30), (30, 38), (38, 42), (42, 43), (43, 63), (63, 68), (68, 69), (69, 72), (72, 73), (73, 78), (78, 79), (79, 80), (80, 81), (81, 82), (82, 89), (89, 92), (92, 95), (95, 99), (99, 100), (100, 101), (101, 102), (102, 107), (107, 111), (111, 120), (120, 121), (121, 126), (126, 131), (131, 133), (133, 134), (134, 135), (135, 136), (136, 152), (152, 180), (180, 198), (198, 207), (207, 212), (212, 217), (217, 218), (218, 227), (227, 232), (232, 242), (242, 247), (247, 251), (251, 264), (264, 269), (269, 274), (274, 279), (279, 280), (280, 281), (281, 287), (287, 323), (323, 331), (331, 333), (333, 343), (343, 348), (348, 353), (353, 358), (358, 373), (373, 379), (379, 384), (384, 389), (389, 394), (394, 404), (404, 408), (408, 416), (416, 466), (466, 468), (468, 473), (473, 480), (480, 481), (481, 482), (482, 492), (492, 498), (498, 499), (499, 500), (500, 501), (501, 504), (504, 506), (506, 509), (509, 510), (510, 514), (514, 518), (518, 521), (521, 523), (523, 525), (525, 526), (526, 548), (548, 550), (550, 555), (555, 557), (557, 558), (558, 563), (563, 564), (564, 571), (571, 577), (577, 578), (578, 581), (581, 586), (586, 587), (587, 601), (601, 602), (602, 607), (607, 608), (608, 617), (617, 625), (0, 0), (625, 627), (627, 632), (632, 634), (0, 0), (634, 635), (635, 641), (641, 642), (642, 646), (646, 656), (656, 657), (657, 658), (658, 663), (663, 664), (664, 665), (665, 670), (670, 679), (679, 683), (683, 686), (686, 687), (687, 690), (690, 693), (693, 695), (695, 697), (697, 705), (705, 713), (713, 717), (717, 721), (721, 729), (729, 736), (736, 740), (740, 744), (744, 748), (748, 752), (752, 756), (756, 760), (760, 762), (762, 764), (764, 766), (766, 768), (768, 770), (770, 771), (771, 772), (772, 774), (774, 775), (775, 777), (777, 785), (785, 795), (795, 799), (799, 802), (802, 812), (812, 814), (814, 816), (816, 818), (818, 820), (820, 824), (824, 826), (826, 828), (828, 830), (830, 832), (832, 836), (836, 839), (839, 841), (841, 844), (844, 846), (846, 847), (847, 851), (851, 855), (855, 857), (857, 859), (859, 868), (868, 877), (877, 882), (882, 887), (887, 896), (896, 906), (906, 911), (911, 912), (912, 913), (913, 915), (915, 917), (917, 921), (921, 922)];
 
 static ORDERS: [&[Mod]; 196] = [
     &[],
@@ -1895,7 +1903,7 @@ static ORDERS: [&[Mod]; 196] = [
     &[],
     &[],
     &[],
-    &[Mod::_64x104x32,Mod::_64x112x32,Mod::_64x120x32,Mod::_64x128x32,Mod::_64x136x32,Mod::_64x144x32,Mod::_64x152x32,Mod::_64x160x32,Mod::_64x168x32,Mod::_64x16x32,Mod::_64x176x32,Mod::_64x184x32,Mod::_64x192x32,Mod::_64x200x32,Mod::_64x208x32,Mod::_64x216x32,Mod::_64x224x32,Mod::_64x232x32,Mod::_64x240x32,Mod::_64x248x32,Mod::_64x24x32,Mod::_64x256x32,Mod::_64x32x32,Mod::_64x40x32,Mod::_64x48x32,Mod::_64x56x32,Mod::_64x64x32,Mod::_64x72x32,Mod::_64x80x32,Mod::_64x88x32,Mod::_64x8x32,Mod::_64x96x32,Mod::F16,Mod::F32,Mod::E4M3,Mod::E5M2,Mod::E4M3_2,Mod::E5M2_2],
+    &[Mod::_64x104x32,Mod::_64x112x32,Mod::_64x120x32,Mod::_64x128x32,Mod::_64x136x32,Mod::_64x144x32,Mod::_64x152x32,Mod::_64x160x32,Mod::_64x168x32,Mod::_64x16x32,Mod::_64x176x32,Mod::_64x184x32,Mod::_64x192x32,Mod::_64x200x32,Mod::_64x208x32,Mod::_64x216x32,Mod::_64x224x32,Mod::_64x232x32,Mod::_64x240x32,Mod::_64x248x32,Mod::_64x24x32,Mod::_64x256x32,Mod::_64x32x32,Mod::_64x40x32,Mod::_64x48x32,Mod::_64x56x32,Mod::_64x64x32,Mod::_64x72x32,Mod::_64x80x32,Mod::_64x88x32,Mod::_64x8x32,Mod::_64x96x32,Mod::SP,Mod::REGOFFSET,Mod::_64x104x64,Mod::_64x112x64,Mod::_64x120x64,Mod::_64x128x64,Mod::_64x136x64,Mod::_64x144x64,Mod::_64x152x64,Mod::_64x160x64,Mod::_64x168x64,Mod::_64x16x64,Mod::_64x176x64,Mod::_64x184x64,Mod::_64x192x64,Mod::_64x200x64,Mod::_64x208x64,Mod::_64x216x64,Mod::_64x224x64,Mod::_64x232x64,Mod::_64x240x64,Mod::_64x248x64,Mod::_64x24x64,Mod::_64x256x64,Mod::_64x32x64,Mod::_64x40x64,Mod::_64x48x64,Mod::_64x56x64,Mod::_64x64x64,Mod::_64x72x64,Mod::_64x80x64,Mod::_64x88x64,Mod::_64x8x64,Mod::_64x96x64,Mod::F16,Mod::F32,Mod::E4M3,Mod::E5M2,Mod::E4M3_2,Mod::E5M2_2],
     &[],
     &[Mod::E,Mod::D,Mod::G,Mod::L,Mod::S],
     &[],

@@ -1,0 +1,158 @@
+//! Products of a warp group under way. A product is computed when it is issued; until its group is waited for, its registers
+//! may not be used, and what it reads may not change.
+
+use crate::lane::Lane;
+use crate::launch::{Fault, FaultKind};
+use crate::matrix::{GroupProduct, Layout, Piece, ROW_BYTES, Registers, Row};
+use crate::memory::{Place, out_of_bounds};
+use crate::step::{MatrixStep, Source};
+use oriole_chip::MatrixUnit;
+
+/// Rows of a warp of the group.
+const ROWS: u32 = 16;
+/// Warps of a group.
+const WARPS: u32 = 4;
+
+/// Those of one warp.
+#[derive(Default)]
+pub struct Products {
+    under_way: Vec<UnderWay>,
+    /// Groups that were closed.
+    groups: u64,
+}
+
+/// A product that was issued and not waited for.
+struct UnderWay {
+    /// Calls that were active.
+    depth: usize,
+    /// Registers that it writes.
+    sums: Vec<u32>,
+    /// Registers that it reads, with what they held in every lane.
+    factors: Vec<(u32, Vec<u64>)>,
+    /// What it reads of shared memory.
+    pieces: Vec<Piece>,
+    /// Number of its group, once that is closed.
+    group: Option<u64>,
+}
+
+impl Products {
+    /// True if there is none.
+    pub fn is_empty(&self) -> bool {
+        self.under_way.is_empty()
+    }
+
+    /// True if one of the registers, of the frame in which so many calls are active, has yet to be written.
+    pub fn writes_one_of(&self, slots: &[u32], depth: usize) -> bool {
+        self.under_way
+            .iter()
+            .any(|product| product.depth == depth && product.sums.iter().any(|slot| slots.contains(slot)))
+    }
+
+    /// Closes the group of all products since the last one was closed.
+    pub fn commit(&mut self) {
+        self.groups += 1;
+        for product in &mut self.under_way {
+            product.group.get_or_insert(self.groups);
+        }
+    }
+
+    /// Waits until at most so many groups are under way. What the others read must be as it was.
+    pub fn wait(&mut self, left: u64, lanes: &[Lane], shared: &[u8]) -> Result<(), Fault> {
+        let last = self.groups.saturating_sub(left);
+        let done = |product: &UnderWay| product.group.is_some_and(|group| group <= last);
+        for product in self.under_way.iter().filter(|product| done(product)) {
+            let changed = |what: &str| {
+                Err(Fault::new(
+                    FaultKind::Illegal,
+                    format!("{what} changed while a product of matrices read it"),
+                ))
+            };
+            if product.pieces.iter().any(|(address, row)| load(shared, u64::from(*address)) != Some(*row)) {
+                return changed("shared memory");
+            }
+            let same = |(slot, held): &(u32, Vec<u64>)| {
+                lanes
+                    .iter()
+                    .zip(held)
+                    .all(|(lane, held)| lane.calls.len() != product.depth || lane.register(*slot) == *held)
+            };
+            if !product.factors.iter().all(same) {
+                return changed("a register");
+            }
+        }
+        self.under_way.retain(|product| !done(product));
+        Ok(())
+    }
+
+    /// A product was issued that reads these pieces.
+    pub fn begin(&mut self, product: &GroupProduct, step: &MatrixStep, pieces: Vec<Piece>, lanes: &[Lane]) {
+        let factors = slots_read(product, step)
+            .map(|slot| (slot, lanes.iter().map(|lane| lane.register(slot)).collect()));
+        self.under_way.push(UnderWay {
+            depth: lanes.first().map_or(0, |lane| lane.calls.len()),
+            sums: step.destinations.iter().map(|destination| destination.slot).collect(),
+            factors: factors.collect(),
+            pieces,
+            group: None,
+        });
+    }
+
+    /// True if the product reads registers that have yet to be written, other than those that it adds to.
+    pub fn feed(&self, product: &GroupProduct, step: &MatrixStep, lanes: &[Lane]) -> bool {
+        let depth = lanes.first().map_or(0, |lane| lane.calls.len());
+        self.writes_one_of(&slots_read(product, step).collect::<Vec<_>>(), depth)
+    }
+}
+
+/// The registers that a product goes on to read: the left factor, and what is said of a sparse one.
+fn slots_read<'s>(product: &GroupProduct, step: &'s MatrixStep) -> impl Iterator<Item = u32> + use<'s> {
+    let left: &[Source] = if product.left_in_registers { &step.sources[1] } else { &[] };
+    left.iter().chain(&step.sources[3]).filter_map(|source| match source {
+        Source::Register(slot) => Some(*slot),
+        _ => None,
+    })
+}
+
+/// Sixteen bytes of shared memory.
+fn load(shared: &[u8], address: u64) -> Option<Row> {
+    let start = usize::try_from(address).ok()?;
+    shared.get(start..start.checked_add(ROW_BYTES)?)?.try_into().ok()
+}
+
+/// The registers of the result, and what was read of shared memory. `operands` are the registers of the step's operands.
+pub fn issue(
+    product: &GroupProduct,
+    warp: u32,
+    unit: &MatrixUnit,
+    operands: [Registers; 5],
+    shared: &[u8],
+) -> Result<(Registers, Vec<Piece>), Fault> {
+    let [mut old, left, right, said, adds] = operands;
+    let descriptor = |registers: &Registers| {
+        let mut values = registers.iter().flatten();
+        let first = values.next().copied().unwrap_or(0);
+        match values.all(|value| *value == first) {
+            true => Ok(first),
+            false => Err(Fault::new(FaultKind::Illegal, "a descriptor is not the same in all lanes")),
+        }
+    };
+    let read = |descriptor: u64, transposed: bool, lines: std::ops::Range<u32>, length: u32, bits: u32| {
+        let layout = Layout::new(descriptor, transposed);
+        let factor = layout.read(lines, length, bits, |address| load(shared, address));
+        factor.map_err(|address| out_of_bounds(Place::Shared, address, ROW_BYTES, false))
+    };
+    let (a, mut pieces) = if product.left_in_registers {
+        (product.left(&left), Vec::new())
+    } else {
+        let first = warp % WARPS * ROWS;
+        let lines = first..first + ROWS;
+        read(descriptor(&left)?, product.transposed[0], lines, product.stored(), product.a.bits())?
+    };
+    let lines = 0..product.columns;
+    let (b, more) = read(descriptor(&right)?, product.transposed[1], lines, product.depth, product.b.bits())?;
+    pieces.extend(more);
+    if descriptor(&adds)? & 1 == 0 {
+        old.iter_mut().flatten().for_each(|word| *word = 0);
+    }
+    Ok((product.evaluate(&unit.of_groups(), [&a, &b], &said, &old), pieces))
+}

@@ -1,0 +1,259 @@
+//! Products of matrices by four warps together: `wgmma`.
+//!
+//! They run beside the program. The machine takes descriptors of what lies in shared memory in uniform registers, that of
+//! the left factor below that of the right one, and adds to the registers that it reads. The last product of a group says
+//! so itself; nothing else is left of closing a group.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use oriole_hir::{Immediate, Instruction, Operand};
+use oriole_ori::{
+    Destination, File, MemoryInfo, Opcode, Pseudo, Source, SourceKind, Space as AliasSpace, Value,
+};
+use oriole_ptx::{MatrixShape, Space, Type, Word};
+use oriole_sass::{Class, Mod, Op, Symbol};
+use smallvec::SmallVec;
+
+/// Whatever a fence or a wait orders.
+const EVERYTHING: MemoryInfo =
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+
+/// Most groups that a wait can leave under way.
+const MOST_GROUPS: i64 = 7;
+
+/// The immediate operands of a product, in the order of PTX.
+#[derive(Default)]
+struct Signs {
+    negates: [bool; 2],
+    transposes: [bool; 2],
+}
+
+impl Lower<'_> {
+    /// `wgmma` in all its forms.
+    pub fn warp_group(&mut self, i: &Instruction) -> Lowered {
+        if !self.has(Op::HGMMA) {
+            return Err(self.unsupported_form(i));
+        }
+        let behind = self.begin_region();
+        let has = |word| i.modifiers.has(word);
+        if has(Word::Fence) {
+            self.b.op(Op::WARPGROUP).m(Mod::ARRIVE).memory(EVERYTHING).emit();
+        } else if has(Word::CommitGroup) {
+            self.close_group();
+        } else if has(Word::WaitGroup) {
+            let Operand::Immediate(Immediate::Integer(left)) = *self.operand(i, 0)? else {
+                return Err(self.unsupported_form(i));
+            };
+            self.wait_for_products(left);
+        } else {
+            self.multiply_by_warp_group(i)?;
+        }
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// Waits until so many of the youngest groups are left.
+    fn wait_for_products(&mut self, left: i64) {
+        self.b
+            .op(Op::WARPGROUP)
+            .mods(&[Mod::DEPBAR, Mod::LE])
+            .from(group_counter())
+            .from(Source::literal(left.clamp(0, MOST_GROUPS)))
+            .memory(EVERYTHING)
+            .emit();
+    }
+
+    /// Closes the group of all products since the last one was closed: the last of them says so, or, if it does not stand
+    /// in this block, one that multiplies nothing.
+    fn close_group(&mut self) {
+        let block = self.b.block();
+        let instructions = &mut self.b.function_mut().block_mut(block).instructions;
+        let last =
+            instructions.iter_mut().rev().find(|instruction| is_product(instruction) || is_wait(instruction));
+        if let Some(product) = last.filter(|product| is_product(product) && !closes_group(product)) {
+            product.sources.push(group_counter());
+            return;
+        }
+        self.b
+            .op(Op::HGMMA)
+            .mods(&[Mod::_64x8x16, Mod::F16])
+            .destination(Destination::dropped(File::R, 2))
+            .from(Source::plain(SourceKind::Zero(File::UR)))
+            .from(Source::rz())
+            .from(Source::plain(SourceKind::True(File::UP)).inverted())
+            .from(group_counter())
+            .memory(Self::memory_info(Space::Shared, true, false, false))
+            .emit();
+    }
+
+    fn multiply_by_warp_group(&mut self, i: &Instruction) -> Lowered {
+        let (Some(shape), &[to, left, right]) = (i.modifiers.matrix_shape(), &i.types[..]) else {
+            return Err(self.unsupported_form(i));
+        };
+        let sparse = i.modifiers.has(Word::Sp);
+        let (op, mods) =
+            machine_product(i, shape, [to, left, right]).ok_or_else(|| self.unsupported_form(i))?;
+        let elements = self.elements(self.operand(i, 0)?);
+        let old = self.fragment(i, 0, Type::B32)?;
+        let direct = self.direct_words(&elements, Type::B32);
+        let d = direct.clone().unwrap_or_else(|| old.iter().map(|_| self.b.r()).collect());
+        let in_registers = matches!(self.operand(i, 1)?, Operand::Vector(_));
+        let scale_at = if sparse { 5 } else { 3 };
+        let signs = self.signs(i, scale_at + 1, in_registers)?;
+        let scale = self.uniform_predicate(self.operand(i, scale_at)?)?;
+        let c = if is_never(&scale) { Source::rz() } else { self.tuple(old) };
+        let mut sources: SmallVec<[Source; 7]> = SmallVec::new();
+        let mut lower: Option<[Value; 2]> = None;
+        if in_registers {
+            let a = self.fragment(i, 1, Type::B32)?;
+            let a = self.tuple_in_registers(a);
+            sources.push(if signs.negates[0] { a.negated() } else { a });
+        } else {
+            lower = Some(self.descriptor_words(i, 1)?);
+        }
+        let upper = self.descriptor_words(i, 2)?;
+        sources.push(self.factors(lower, upper, &signs));
+        sources.push(c);
+        sources.push(scale);
+        if sparse {
+            let selected = self.word(self.operand(i, 3)?, Type::B32)?;
+            sources.push(self.in_register(selected));
+            let Operand::Immediate(Immediate::Integer(selector)) = *self.operand(i, 4)? else {
+                return Err(self.unsupported_form(i));
+            };
+            sources.push(Source::literal(selector));
+        }
+        let memory = Self::memory_info(Space::Shared, true, false, false);
+        self.b.op(op).mods(&mods).to_tuple(d.iter().copied()).from_all(sources).memory(memory).emit();
+        if direct.is_none() {
+            let parts = d.iter().map(|&v| SmallVec::from_iter([Source::value(v)])).collect();
+            self.write_all(&elements, Type::B32, parts)?;
+        }
+        Ok(())
+    }
+
+    /// Immediate operands behind the predicate: both signs, then which factors lie the other way round.
+    fn signs(&self, i: &Instruction, first: usize, in_registers: bool) -> Result<Signs, LowerError> {
+        let number = |index: usize| match i.operands.get(index) {
+            None => Ok(None),
+            Some(Operand::Immediate(Immediate::Integer(number))) => Ok(Some(*number)),
+            Some(_) => Err(self.unsupported_form(i)),
+        };
+        let mut signs = Signs::default();
+        for (at, negates) in signs.negates.iter_mut().enumerate() {
+            *negates = number(first + at)? == Some(-1);
+        }
+        // A factor in registers lies one way only.
+        let transposable = usize::from(in_registers)..2;
+        for (at, transposes) in signs.transposes[transposable].iter_mut().enumerate() {
+            *transposes = number(first + 2 + at)? == Some(1);
+        }
+        Ok(signs)
+    }
+
+    /// The words of a fragment in registers; zeros too, for the operand has no other form.
+    fn tuple_in_registers(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
+        let values: Vec<Value> = words.into_iter().map(|word| self.value_of(word)).collect();
+        Source::values(values)
+    }
+
+    /// A descriptor in uniform registers.
+    fn descriptor_words(&mut self, i: &Instruction, index: usize) -> Result<[Value; 2], LowerError> {
+        let words = self.words(self.operand(i, index)?, Type::U64)?;
+        let [low, high] = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
+        for (d, word) in [low, high].into_iter().zip(words) {
+            self.b.mov(d, word);
+        }
+        Ok([low, high])
+    }
+
+    /// The operand that names both descriptors: that of the right factor comes above, even if there is no other one.
+    fn factors(&mut self, lower: Option<[Value; 2]>, upper: [Value; 2], signs: &Signs) -> Source {
+        let alone = lower.is_none();
+        let lower = lower.unwrap_or_else(|| {
+            [(); 2].map(|()| {
+                let nothing = self.b.temporary(File::UR);
+                self.b.op(Pseudo::Undefined).to(nothing).emit();
+                nothing
+            })
+        });
+        let mut source = Source::values(lower.into_iter().chain(upper));
+        let suffixes = [
+            (signs.negates[0] && !alone, Mod::negA),
+            (signs.negates[1], Mod::negB),
+            (signs.transposes[0], Mod::tnspA),
+            (signs.transposes[1], Mod::tnspB),
+        ];
+        for (_, suffix) in suffixes.into_iter().filter(|(wanted, _)| *wanted) {
+            source = source.suffixed(suffix);
+        }
+        source
+    }
+
+    /// A predicate that is the same for the whole warp, where the machine wants it.
+    fn uniform_predicate(&mut self, operand: &Operand) -> Result<Source, LowerError> {
+        let predicate = self.predicate(operand)?;
+        if matches!(predicate.kind, SourceKind::True(_)) {
+            return Ok(Source { kind: SourceKind::True(File::UP), ..predicate });
+        }
+        let d = self.b.temporary(File::UP);
+        self.b.op(Op::VOTEU).m(Mod::ANY).to(d).from(predicate).emit();
+        Ok(Source::value(d))
+    }
+}
+
+/// The counter of groups under way.
+fn group_counter() -> Source {
+    Source::plain(SourceKind::Symbol(Symbol::gsb0))
+}
+
+fn closes_group(instruction: &oriole_ori::Instruction) -> bool {
+    instruction.sources.last() == Some(&group_counter())
+}
+
+fn is_never(predicate: &Source) -> bool {
+    matches!(predicate.kind, SourceKind::True(_)) && predicate.invert
+}
+
+fn is_product(instruction: &oriole_ori::Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group)
+}
+
+fn is_wait(instruction: &oriole_ori::Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::WARPGROUP) && instruction.mods.has(Mod::DEPBAR)
+}
+
+/// Opcode and modifiers of a product; `None` if there is no such instruction.
+fn machine_product(
+    i: &Instruction,
+    shape: MatrixShape,
+    [to, left, right]: [Type; 3],
+) -> Option<(Op, SmallVec<[Mod; 5]>)> {
+    let size = Mod::from_name(&format!("{}x{}x{}", shape.rows, shape.columns, shape.depth))?;
+    let sum = match to {
+        Type::F16 => Some(Mod::F16),
+        Type::F32 => Some(Mod::F32),
+        _ => None,
+    };
+    let (op, factors) = match left {
+        Type::F16 => (Op::HGMMA, [None, None]),
+        Type::BF16 => (Op::HGMMA, [Some(Mod::BF16), None]),
+        Type::TF32 => (Op::HGMMA, [Some(Mod::TF32), None]),
+        Type::E4M3 | Type::E5M2 => {
+            let a = if left == Type::E4M3 { Mod::E4M3 } else { Mod::E5M2 };
+            let b = if right == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+            (Op::QGMMA, [Some(a), Some(b)])
+        }
+        Type::S8 | Type::U8 => {
+            let a = if left == Type::S8 { Mod::S8 } else { Mod::U8 };
+            let b = if right == Type::S8 { Mod::S8_2 } else { Mod::U8_2 };
+            (Op::IGMMA, [Some(a), Some(b)])
+        }
+        Type::B1 => (Op::BGMMA, [Some(Mod::AND), Some(Mod::POPC)]),
+        _ => return None,
+    };
+    let sparse = i.modifiers.has(Word::Sp).then_some(Mod::SP);
+    let saturates = i.modifiers.has(Word::Satfinite).then_some(Mod::SAT);
+    let mods = [Some(size), sparse, sum, factors[0], factors[1], saturates];
+    Some((op, mods.into_iter().flatten().collect()))
+}

@@ -1,0 +1,303 @@
+//! Phase 85, OriPropagateGmma: what products of a warp group take from uniform registers is computed there.
+//!
+//! Lowering copies each word of a descriptor to a uniform register. Usually many descriptors are one with another small
+//! number added: then the one is copied, and the others are made of it on the uniform datapath. That is done in the block of
+//! the product, so that a part of the warp may do it, and only for words that nobody else reads.
+
+use crate::definitions::Definitions;
+use crate::live_dead;
+use oriole_chip::Chip;
+use oriole_options::Optimization;
+use oriole_ori::{
+    BlockId, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
+    SourceKind, Value, is_legal,
+};
+use oriole_sass::{Mod, Op};
+use rustc_hash::FxHashMap;
+
+/// The longest chain of operations that is followed back from a descriptor.
+const LONGEST_CHAIN: u32 = 4;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::UniformRegisters),
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+};
+
+/// Rewrites all copies to uniform registers that can be computed there. True if there was one.
+pub fn run(function: &mut Function, chip: Chip) -> bool {
+    let products = |block: &oriole_ori::Block| block.instructions.iter().any(crate::warp_group::is_product);
+    if !function.blocks.iter().any(products) {
+        return false;
+    }
+    let definitions = Definitions::new(function);
+    let mut changed = false;
+    for id in function.block_ids() {
+        if products(function.block(id)) {
+            let mut block = BlockRewrite::new(function, chip, &definitions);
+            changed |= block.run(id);
+        }
+    }
+    if changed {
+        live_dead::run(function);
+    }
+    changed
+}
+
+/// The block at hand.
+struct BlockRewrite<'a> {
+    function: &'a mut Function,
+    chip: Chip,
+    definitions: &'a Definitions,
+    /// Uniform registers that hold what general ones hold.
+    known: FxHashMap<Value, Value>,
+    out: Vec<Instruction>,
+}
+
+impl<'a> BlockRewrite<'a> {
+    fn new(function: &'a mut Function, chip: Chip, definitions: &'a Definitions) -> BlockRewrite<'a> {
+        BlockRewrite { function, chip, definitions, known: FxHashMap::default(), out: Vec::new() }
+    }
+
+    fn run(&mut self, id: BlockId) -> bool {
+        let instructions = std::mem::take(&mut self.function.block_mut(id).instructions);
+        let mut changed = false;
+        let mut skip = false;
+        // What the block has gone by cannot be looked at through the function: it is `earlier`.
+        for (index, instruction) in instructions.iter().enumerate() {
+            if std::mem::take(&mut skip) {
+                continue;
+            }
+            let behind = instructions.get(index + 1);
+            if let (Some(low), Some(high)) = (copied_word(instruction), behind.and_then(copied_word))
+                && self.sum_of_two_words(&instructions, instruction, low, high)
+            {
+                (changed, skip) = (true, true);
+            } else if let Some(word) = copied_word(instruction)
+                && self.word(&instructions, instruction, word)
+            {
+                changed = true;
+            } else {
+                self.out.push(instruction.clone());
+            }
+        }
+        self.function.block_mut(id).instructions = std::mem::take(&mut self.out);
+        changed
+    }
+
+    /// The instruction that writes a stable value, here or in another block.
+    fn definition(&self, here: &[Instruction], value: Value) -> Option<Instruction> {
+        if !self.definitions.is_stable(value) {
+            return None;
+        }
+        let writes = |instruction: &&Instruction| {
+            let mut found = false;
+            instruction.for_each_definition(|defined| found |= defined == value);
+            found
+        };
+        match here.iter().find(writes) {
+            Some(instruction) => instruction.guard.is_none().then(|| instruction.clone()),
+            None => {
+                let block = self.definitions.block(value)?;
+                let elsewhere = self.function.block(block).instructions.iter().find(writes)?;
+                elsewhere.guard.is_none().then(|| elsewhere.clone())
+            }
+        }
+    }
+
+    /// Replaces the copy of a word by its computation; false if it stays.
+    fn word(&mut self, here: &[Instruction], copy: &Instruction, (to, from): (Value, Value)) -> bool {
+        let Some(definition) = self.definition(here, from) else { return false };
+        if let [Source { kind: SourceKind::Imm(bits), .. }] = definition.sources.as_slice()
+            && definition.opcode == Opcode::Sass(Op::MOV)
+        {
+            self.emit(Op::UMOV, &[], &[to], [Source::imm(*bits)], copy);
+            return true;
+        }
+        // Others would need the word where it is.
+        if self.definitions.uses(from) != 1 {
+            return self.copy_once(copy, to, from);
+        }
+        let made = self.uniform_form(here, &definition, copy, LONGEST_CHAIN);
+        let Some(mut made) = made else { return self.copy_once(copy, to, from) };
+        made.destinations[0] = Destination::new(File::UR, [to]);
+        self.out.push(made);
+        true
+    }
+
+    /// A word that was copied before in the block is copied from there.
+    fn copy_once(&mut self, copy: &Instruction, to: Value, from: Value) -> bool {
+        if !self.definitions.is_stable(from) {
+            return false;
+        }
+        match self.known.get(&from) {
+            Some(&known) => {
+                let mut copy = copy.clone();
+                copy.sources[0] = known.into();
+                self.out.push(copy);
+                true
+            }
+            None => {
+                self.known.insert(from, to);
+                false
+            }
+        }
+    }
+
+    /// The operation on the uniform datapath, if it takes one register and numbers. The result is not yet named.
+    fn uniform_form(
+        &mut self,
+        here: &[Instruction],
+        definition: &Instruction,
+        copy: &Instruction,
+        chain: u32,
+    ) -> Option<Instruction> {
+        let Opcode::Sass(op @ (Op::IADD3 | Op::LOP3 | Op::SHF | Op::LEA)) = definition.opcode else {
+            return None;
+        };
+        let plain = definition.destinations.len() == 1 && !definition.mods.has(Mod::X);
+        let mut registers = definition.sources.iter().filter_map(|source| match &source.kind {
+            SourceKind::Values(values) => Some(values[0]),
+            _ => None,
+        });
+        let (Some(register), None) = (registers.next(), registers.next()) else { return None };
+        if !plain
+            || chain == 0
+            || self.function.file(register) != File::R
+            || !self.definitions.is_stable(register)
+        {
+            return None;
+        }
+        let mut made = definition.clone();
+        made.opcode = op.info().uniform?.into();
+        made.origin = copy.origin;
+        // A name will do to ask whether there is such a form.
+        let name = self.function.new_value(File::UR, None);
+        made.destinations[0] = Destination::new(File::UR, [name]);
+        for source in &mut made.sources {
+            match &mut source.kind {
+                SourceKind::Values(values) => values[0] = name,
+                SourceKind::Zero(file) => *file = File::UR,
+                SourceKind::True(file) => *file = File::UP,
+                _ => {}
+            }
+        }
+        if !is_legal(self.chip, self.function, &made) {
+            return None;
+        }
+        let uniform = self.uniform(here, register, copy, chain - 1);
+        for source in &mut made.sources {
+            if let SourceKind::Values(values) = &mut source.kind {
+                values[0] = uniform;
+            }
+        }
+        Some(made)
+    }
+
+    /// The word in a uniform register.
+    fn uniform(&mut self, here: &[Instruction], word: Value, copy: &Instruction, chain: u32) -> Value {
+        if let Some(&known) = self.known.get(&word) {
+            return known;
+        }
+        let to = self.function.new_value(File::UR, None);
+        let alone = self.definitions.uses(word) == 1;
+        let definition = self.definition(here, word).filter(|_| alone);
+        match definition.and_then(|definition| self.uniform_form(here, &definition, copy, chain)) {
+            Some(mut made) => {
+                made.destinations[0] = Destination::new(File::UR, [to]);
+                self.out.push(made);
+            }
+            None => self.emit(Pseudo::Copy, &[], &[to], [word.into()], copy),
+        }
+        self.known.insert(word, to);
+        to
+    }
+
+    /// Both words of a sum with a small number at once.
+    fn sum_of_two_words(
+        &mut self,
+        here: &[Instruction],
+        copy: &Instruction,
+        (to_low, low): (Value, Value),
+        (to_high, high): (Value, Value),
+    ) -> bool {
+        let (Some(lower), Some(upper)) = (self.definition(here, low), self.definition(here, high)) else {
+            return false;
+        };
+        let (Some((below, number, carry)), Some((above, carried))) = (sum_below(&lower), sum_above(&upper))
+        else {
+            return false;
+        };
+        let alone = [low, high].iter().all(|&word| self.definitions.uses(word) == 1);
+        let stable = [below, above].iter().all(|&word| self.definitions.is_stable(word));
+        if carry != carried || !alone || !stable || number > i32::MAX as u32 {
+            return false;
+        }
+        let pair = [self.uniform(here, below, copy, 0), self.uniform(here, above, copy, 0)];
+        let zero = Source::plain(SourceKind::Zero(File::UR));
+        self.emit(
+            Op::UIADD3,
+            &[Mod::_64],
+            &[to_low, to_high],
+            [Source::values(pair), Source::imm(number), zero],
+            copy,
+        );
+        true
+    }
+
+    fn emit(
+        &mut self,
+        opcode: impl Into<Opcode>,
+        mods: &[Mod],
+        to: &[Value],
+        sources: impl IntoIterator<Item = Source>,
+        copy: &Instruction,
+    ) {
+        let mut made = Instruction::new(opcode, copy.origin);
+        made.mods = oriole_sass::Mods::of(mods);
+        made.destinations.push(Destination::new(File::UR, to.iter().copied()));
+        made.sources.extend(sources);
+        self.out.push(made);
+    }
+}
+
+/// The registers of an unguarded copy; whether the first is a uniform one is for the caller to know.
+fn copied_word(instruction: &Instruction) -> Option<(Value, Value)> {
+    let [destination] = instruction.destinations.as_slice() else { return None };
+    let [to] = destination.values.as_slice() else { return None };
+    let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy)
+        && instruction.guard.is_none()
+        && destination.file == File::UR
+        && destination.fixed.is_none();
+    let from = instruction.sources.first()?.as_plain_value()?;
+    copies.then_some((*to, from))
+}
+
+/// `d, carry <- word + number`
+fn sum_below(i: &Instruction) -> Option<(Value, u32, Value)> {
+    let [_, carry] = i.destinations.as_slice() else { return None };
+    let [word, number, rest] = i.sources.as_slice() else { return None };
+    let (&[carry], SourceKind::Imm(number), SourceKind::Zero(_)) =
+        (carry.values.as_slice(), &number.kind, &rest.kind)
+    else {
+        return None;
+    };
+    let plain = i.opcode == Opcode::Sass(Op::IADD3) && !i.mods.has(Mod::X);
+    plain.then_some((word.as_plain_value()?, *number, carry))
+}
+
+/// `d <- word + carry`
+fn sum_above(i: &Instruction) -> Option<(Value, Value)> {
+    let [_] = i.destinations.as_slice() else { return None };
+    let [a, b, c, carry, other] = i.sources.as_slice() else { return None };
+    let zero = |source: &Source| source.kind == SourceKind::Zero(File::R);
+    let word = match (a.as_plain_value(), b.as_plain_value()) {
+        (Some(word), None) if zero(b) && zero(c) => word,
+        (None, Some(word)) if zero(a) && zero(c) => word,
+        _ => return None,
+    };
+    let plain = i.opcode == Opcode::Sass(Op::IADD3) && i.mods.has(Mod::X);
+    let no_other = matches!(other.kind, SourceKind::True(_)) && other.invert;
+    (plain && no_other).then_some((word, carry.as_plain_value()?))
+}

@@ -1,0 +1,52 @@
+//! Products of a warp group whose old sums do not count: what feeds them need not be there.
+//!
+//! A product adds to its accumulators where a uniform predicate holds. Where it is known not to hold, or the accumulators are
+//! zeros, the old sums are `RZ` and the predicate is `!UPT`, so that nothing is moved into them before.
+
+use crate::value_facts::ValueFacts;
+use oriole_ori::{File, Instruction, Opcode, Source, SourceKind};
+use oriole_sass::Class;
+
+/// True for a product of a warp group.
+pub fn is_product(i: &Instruction) -> bool {
+    matches!(i.opcode, Opcode::Sass(op) if op.info().class(&i.mods) == Class::Group)
+}
+
+/// Where the predicate of a product stands: the first operand of one register. The old sums come before it.
+fn predicate_of(i: &Instruction) -> Option<usize> {
+    i.sources.iter().position(|source| match &source.kind {
+        SourceKind::Values(values) => values.len() == 1,
+        kind => *kind == SourceKind::True(File::UP),
+    })
+}
+
+/// Puts what is known of the predicate and of the old sums into a product; true if it changed.
+pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
+    if !is_product(i) {
+        return false;
+    }
+    let Some((before, [adds, ..])) = predicate_of(i).and_then(|at| i.sources.split_at_mut_checked(at)) else {
+        return false;
+    };
+    let Some(old) = before.last_mut() else { return false };
+    let mut changed = false;
+    if let SourceKind::Values(values) = &adds.kind
+        && let Some(word) = facts.word(values[0])
+    {
+        let holds = (word & 1 == 1) != adds.invert;
+        let truth = Source::plain(SourceKind::True(File::UP));
+        *adds = if holds { truth } else { truth.inverted() };
+        changed = true;
+    }
+    let never = matches!(adds.kind, SourceKind::True(_)) && adds.invert;
+    let zeros = matches!(old.kind, SourceKind::Zero(_));
+    if never && !zeros {
+        *old = Source::rz();
+        changed = true;
+    }
+    if zeros && !never {
+        *adds = Source::plain(SourceKind::True(File::UP)).inverted();
+        changed = true;
+    }
+    changed
+}

@@ -1,0 +1,264 @@
+//! Fences before products of a warp group, and waits where their registers are used.
+//!
+//! A product sees what was written to registers before the last `WARPGROUP.ARRIVE`. Its results are there when its group has
+//! been waited for, and until then its left factor is still read. No scoreboard tells. Earlier stages keep what the program
+//! says in order; but an allocation may move a result or take the register of a factor, and a program may use either too
+//! early. Whoever does so waits here: that is always right, and what is lost is time.
+
+use crate::Tables;
+use crate::effects::{Effects, Finishing, UNIFORM};
+use oriole_latency::{Class, Slot};
+use oriole_ori::{BlockId, MachineInstruction};
+use oriole_sass::register::{PT, RZ, URZ};
+use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol};
+use smallvec::{SmallVec, smallvec};
+use typed_index_collections::{TiVec, ti_vec};
+
+/// More groups than a wait can name.
+const MANY: u8 = 8;
+/// Of a register that no product under way has.
+const NONE: u8 = u8::MAX;
+
+/// For each general register how many groups were closed since the product that has it, its own group included: 0 while
+/// that is open. Of several ways to a place the least counts.
+#[derive(Clone, PartialEq)]
+struct UnderWay {
+    results: [u8; 256],
+    factors: [u8; 256],
+    /// Registers written since the last fence by something else than a product, a bit each.
+    fresh: [u64; 4],
+}
+
+/// What an instruction asks for before it.
+#[derive(Clone, Copy, PartialEq)]
+enum Need {
+    Nothing,
+    /// A fence.
+    Arrive,
+    /// A wait that leaves so many groups.
+    Wait(u8),
+    /// The open group must be closed first; then a wait for all.
+    CloseAndWait,
+}
+
+impl UnderWay {
+    fn nothing() -> UnderWay {
+        UnderWay { results: [NONE; 256], factors: [NONE; 256], fresh: [0; 4] }
+    }
+
+    /// At the start of a function nothing is known of what was written.
+    fn at_start() -> UnderWay {
+        UnderWay { fresh: [u64::MAX; 4], ..UnderWay::nothing() }
+    }
+
+    /// Joins what is under way on another way; true if that was more.
+    fn merge(&mut self, other: &UnderWay) -> bool {
+        let before = self.clone();
+        let pairs = self.results.iter_mut().zip(&other.results);
+        pairs
+            .chain(self.factors.iter_mut().zip(&other.factors))
+            .for_each(|(mine, other)| *mine = (*mine).min(*other));
+        self.fresh.iter_mut().zip(other.fresh).for_each(|(mine, other)| *mine |= other);
+        *self != before
+    }
+
+    fn is_fresh(&self, register: u16) -> bool {
+        register < UNIFORM && self.fresh[usize::from(register / 64)] >> (register % 64) & 1 == 1
+    }
+
+    fn all(&mut self) -> impl Iterator<Item = &mut u8> {
+        self.results.iter_mut().chain(&mut self.factors)
+    }
+
+    /// What the instruction must wait for.
+    fn need(&self, effects: &Effects) -> Need {
+        let product = effects.class == Class::Group;
+        let mut least = NONE;
+        let general = |register: u16| (register < UNIFORM).then_some(usize::from(register));
+        for (register, slot) in effects.reads.iter().filter_map(|&(r, slot)| Some((general(r)?, slot))) {
+            if !(product && slot == Slot::Accumulator) {
+                least = least.min(self.results[register]);
+            }
+        }
+        // Products come one after the other.
+        if !product {
+            for register in effects.writes.iter().filter_map(|&(r, _)| general(r)) {
+                least = least.min(self.results[register]).min(self.factors[register]);
+            }
+        }
+        if effects.drains {
+            let all = self.results.iter().chain(&self.factors).copied();
+            least = all.min().unwrap_or(NONE);
+            return if least == NONE { Need::Nothing } else { need_of(least.min(1)) };
+        }
+        let touched = || effects.reads.iter().map(|&(r, _)| r).chain(effects.writes.iter().map(|&(r, _)| r));
+        if product && least == NONE && touched().any(|register| self.is_fresh(register)) {
+            return Need::Arrive;
+        }
+        need_of(least)
+    }
+
+    /// So many groups are left.
+    fn wait(&mut self, left: u8) {
+        self.all().filter(|closed| **closed != NONE && **closed > left).for_each(|closed| *closed = NONE);
+    }
+
+    /// From the state before an instruction, all that it needs being there, to that behind it.
+    fn step(&mut self, machine: &MachineInstruction, effects: &Effects) {
+        loop {
+            match self.need(effects) {
+                Need::Nothing => break,
+                Need::Arrive => self.fresh = [0; 4],
+                Need::Wait(left) => self.wait(left),
+                Need::CloseAndWait => *self = UnderWay { fresh: self.fresh, ..UnderWay::nothing() },
+            }
+        }
+        let instruction = &machine.instruction;
+        if effects.class == Class::Group {
+            for &(register, slot) in effects.reads.iter().filter(|(register, _)| *register < UNIFORM) {
+                if slot != Slot::Accumulator {
+                    self.factors[usize::from(register)] = 0;
+                }
+            }
+            effects.general_writes().for_each(|register| self.results[usize::from(register)] = 0);
+            if instruction.operands.iter().any(|o| o.kind == OperandKind::Symbol(Symbol::gsb0)) {
+                self.all().filter(|closed| **closed < MANY).for_each(|closed| *closed += 1);
+            }
+            return;
+        }
+        for register in effects.general_writes() {
+            self.fresh[usize::from(register / 64)] |= 1 << (register % 64);
+        }
+        if is_fence(instruction) {
+            self.fresh = [0; 4];
+        } else if instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::DEPBAR) {
+            let left = instruction.operands.iter().find_map(|operand| match operand.kind {
+                OperandKind::Imm(left) => u8::try_from(left).ok(),
+                _ => None,
+            });
+            self.wait(left.unwrap_or(0));
+        }
+    }
+}
+
+/// True for the fence before products.
+fn is_fence(instruction: &Instruction) -> bool {
+    instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::ARRIVE)
+}
+
+/// What is asked for by a register since whose product so many groups were closed.
+fn need_of(closed: u8) -> Need {
+    match closed {
+        NONE => Need::Nothing,
+        0 => Need::CloseAndWait,
+        closed => Need::Wait(closed - 1),
+    }
+}
+
+/// Inserts the fences and waits that are missing.
+///
+/// # Errors
+/// The chip has products and nothing that waits for them.
+pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), EncodeError> {
+    let mut all = finishing.effects.iter().flatten();
+    if !all.any(|effects| effects.class == Class::Group) {
+        return Ok(());
+    }
+    for (block, mut state) in under_way_at_entries(finishing).into_iter_enumerated() {
+        let instructions = std::mem::take(&mut finishing.function.blocks[block].instructions);
+        let does = std::mem::take(&mut finishing.effects[block]);
+        let (mut out, mut out_effects) =
+            (Vec::with_capacity(instructions.len()), Vec::with_capacity(does.len()));
+        for (machine, effects) in instructions.into_iter().zip(does) {
+            loop {
+                let missing: SmallVec<[Instruction; 2]> = match state.need(&effects) {
+                    Need::Nothing => break,
+                    Need::Arrive => smallvec![arrive()],
+                    Need::Wait(left) => smallvec![wait(left)],
+                    Need::CloseAndWait => smallvec![close(), wait(0)],
+                };
+                for instruction in missing {
+                    let made = MachineInstruction::new(tables.forms, instruction, machine.origin)?;
+                    let does = Effects::new(tables.latency, tables.forms, &made);
+                    state.step(&made, &does);
+                    out.push(made);
+                    out_effects.push(does);
+                }
+            }
+            state.step(&machine, &effects);
+            out.push(machine);
+            out_effects.push(effects);
+        }
+        let_fences_wait(&out, &mut out_effects);
+        finishing.function.blocks[block].instructions = out;
+        finishing.effects[block] = out_effects;
+    }
+    Ok(())
+}
+
+/// What products of a block read must be there at the fence before them.
+fn let_fences_wait(instructions: &[MachineInstruction], effects: &mut [Effects]) {
+    let mut read: Vec<u16> = Vec::new();
+    for (machine, effects) in instructions.iter().zip(effects).rev() {
+        if effects.class == Class::Group {
+            read.extend(
+                effects.reads.iter().map(|&(register, _)| register).filter(|&register| register < UNIFORM),
+            );
+        } else if is_fence(&machine.instruction) {
+            read.sort_unstable();
+            read.dedup();
+            effects.reads.extend(read.drain(..).map(|register| (register, Slot::Operand)));
+        }
+    }
+}
+
+/// What is under way at the start of each block.
+fn under_way_at_entries(finishing: &Finishing) -> TiVec<BlockId, UnderWay> {
+    let blocks = &finishing.function.blocks;
+    let mut before: TiVec<BlockId, UnderWay> = ti_vec![UnderWay::nothing(); blocks.len()];
+    finishing.order.first().into_iter().for_each(|&first| before[first] = UnderWay::at_start());
+    let mut work: Vec<BlockId> = finishing.order.iter().rev().copied().collect();
+    while let Some(block) = work.pop() {
+        let mut state = before[block].clone();
+        for (machine, effects) in blocks[block].instructions.iter().zip(&finishing.effects[block]) {
+            state.step(machine, effects);
+        }
+        for &successor in &blocks[block].successors {
+            if before[successor].merge(&state) && !work.contains(&successor) {
+                work.push(successor);
+            }
+        }
+    }
+    before
+}
+
+fn instruction(op: Op, mods: &[Mod], operands: SmallVec<[Operand; 6]>) -> Instruction {
+    Instruction { guard: Guard::ALWAYS, op, mods: Mods::of(mods), operands, control: Control::NEUTRAL }
+}
+
+/// A fence.
+fn arrive() -> Instruction {
+    instruction(Op::WARPGROUP, &[Mod::ARRIVE], SmallVec::new())
+}
+
+/// A product without factors and result that closes the open group.
+fn close() -> Instruction {
+    let never = Operand { invert: true, ..Operand::plain(OperandKind::UPred(PT)) };
+    let operands = smallvec![
+        Operand::plain(OperandKind::Reg(RZ)),
+        Operand::plain(OperandKind::MatrixDescriptor(URZ)),
+        Operand::plain(OperandKind::Reg(RZ)),
+        never,
+        Operand::plain(OperandKind::Symbol(Symbol::gsb0)),
+    ];
+    instruction(Op::HGMMA, &[Mod::_64x8x16, Mod::F16], operands)
+}
+
+/// A wait that leaves so many groups.
+fn wait(left: u8) -> Instruction {
+    let operands = smallvec![
+        Operand::plain(OperandKind::Symbol(Symbol::gsb0)),
+        Operand::plain(OperandKind::Imm(left.into())),
+    ];
+    instruction(Op::WARPGROUP, &[Mod::DEPBAR, Mod::LE], operands)
+}
