@@ -377,6 +377,54 @@ join:
 ''' % (replacements('.shared::cta', 's'), replacements('.global', 'from'), replacements('', 'from'))
 
 
+# A map from a parameter, changed in shared memory, published, and used from where it is then.
+USE = '''
+.visible .entry tensor_map_use(.param .u64 data, .param .u64 room, .param .u64 out, .param .align 64 .b8 map[128])
+{
+    .reg .b32 t, x, s, q, v;
+    .reg .b64 from, at, to, m, g;
+    .reg .pred one;
+    .shared .align 128 .b8 own[128];
+    .shared .align 128 .b8 tile[128];
+    ld.param.u64 from, [data];
+    ld.param.u64 at, [room];
+    ld.param.u64 to, [out];
+    mov.b64 m, map;
+    cvta.param.u64 m, m;
+    prefetch.tensormap [m];
+    mov.u32 t, %tid.x;
+    mad.wide.u32 g, t, 4, m;
+    ld.b32 x, [g];
+    mov.u32 s, own;
+    mad.lo.u32 q, t, 4, s;
+    st.shared.u32 [q], x;
+    mad.wide.u32 g, t, 4, from;
+    ld.global.u32 x, [g];
+    mov.u32 q, tile;
+    mad.lo.u32 q, t, 4, q;
+    st.shared.u32 [q], x;
+    bar.warp.sync 0xffffffff;
+    setp.eq.u32 one, t, 0;
+    add.u64 to, to, 32;
+    @one tensormap.replace.tile.global_address.shared::cta.b1024.b64 [s], to;
+    mov.u32 v, 5;
+    @one tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [s], 0, v;
+    bar.warp.sync 0xffffffff;
+    tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [at], [s], 128;
+    fence.proxy.tensormap::generic.acquire.gpu [at], 128;
+    fence.proxy.async.shared::cta;
+    bar.warp.sync 0xffffffff;
+    elect.sync _|one, 0xffffffff;
+    @!one bra done;
+    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {1, 1}], [tile];
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+done:
+    ret;
+}
+'''
+
+
 def changed(before):
     words = list(struct.unpack('<32I', before))
     for _, _, _, parts in FIELDS:
@@ -391,7 +439,7 @@ def changed(before):
 
 FILES = {
     'bulk': ('bulk copies and reductions of bytes, cache policies', 'sm_90', lambda: BYTES + STENCIL + reductions() + policy_text()),
-    'tensor_map': ('fields of tensor maps', 'sm_90a', map_text),
+    'tensor_map': ('fields of tensor maps', 'sm_90a', lambda: map_text() + USE),
 }
 
 
@@ -462,3 +510,14 @@ case('cache_policies', 'bulk', [1], [1], [
 before = bytes(r.bits(8) for _ in range(128))
 case('tensor_map_fields', 'tensor_map', [1], [32], [
     Given('u8', before), Result('u8', changed(before) * 3)])
+
+# Boxes of 4 by 8 words; the tensor begins 32 bytes further, and its rows end at the fifth word.
+words = [r.bits() for _ in range(32)]
+target = [0] * 80
+for y in range(8):
+    for x in range(4):
+        if 1 + x < 5 and 1 + y < 6:
+            target[8 + (1 + y) * 8 + 1 + x] = words[4 * y + x]
+case('tensor_map_use', 'tensor_map', [1], [32], [
+    Given('u32', words), Given('u32', [0] * 32), Result('u32', target, [0] * 80),
+    TensorMap(2, type='u32', dims=[8, 6], strides=[32], box=[4, 8])])

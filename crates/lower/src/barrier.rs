@@ -106,8 +106,8 @@ impl Lower<'_> {
     /// `fence.proxy.tensormap::generic`, in the direction that publishes a map.
     fn tensor_map_fence(&mut self, i: &Instruction) -> Lowered {
         let Some((_, scope)) = scope_mod(i) else { return Err(self.unsupported_form(i)) };
-        if i.modifiers.at() != Some(Semantics::Release) {
-            return Err(self.unsupported_form(i));
+        if i.modifiers.at() == Some(Semantics::Acquire) {
+            return self.acquire_map(i);
         }
         // The unit that reads maps is beyond the block.
         self.fence(if scope == Mod::CTA { Mod::GPU } else { scope }, false, false);

@@ -380,6 +380,17 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// `fence.proxy.tensormap` that acquires: the map is read anew, behind all that is under way.
+    pub fn acquire_map(&mut self, i: &Instruction) -> Lowered {
+        let behind = self.begin_region();
+        let place = self.place(self.operand(i, 0)?, Space::Generic)?;
+        let words = whole_address(self, place).base.iter().map(|&word| word.into()).collect();
+        let (op, mods) = (Op::UTMACCTL, vec![Mod::IV]);
+        self.emit_bulk(Bulk { op, mods, brackets: vec![words], count: None, policy: None });
+        self.end_region(behind);
+        Ok(())
+    }
+
     /// An address in a constant bank as a pair: a variable's place in it, or what a register holds.
     fn offset_in_bank(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let Operand::Address(Address { base, offset }) = operand else {

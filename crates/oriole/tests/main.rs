@@ -5,6 +5,7 @@ mod bad_input;
 mod chips;
 mod cli;
 mod conformance;
+mod copies;
 mod files;
 mod judge;
 mod lsp;

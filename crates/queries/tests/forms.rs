@@ -391,6 +391,7 @@ fn words_that_change_nothing() {
         fence: cluster gpu
         fence: cluster gpu sys
         fence: cta cluster gpu
+        fence: cta cluster gpu sys
         ld: - L1::evict_normal
         ld: - ca cg
         ld: - weak

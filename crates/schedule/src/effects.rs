@@ -7,7 +7,7 @@ use oriole_latency::{Class, Model, Reports, ResultPart, Slot, Touched};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
-use oriole_sass::{Access, Op, RegisterFile, accesses};
+use oriole_sass::{Access, Instruction, Mod, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
@@ -74,6 +74,11 @@ pub struct Effects {
     pub ends: bool,
 }
 
+/// True if a tensor map is to be read anew, which only means something behind all that is under way.
+fn drops_map(instruction: &Instruction) -> bool {
+    instruction.op == Op::UTMACCTL && instruction.mods.has(Mod::IV)
+}
+
 impl Effects {
     /// The effects of an instruction.
     pub fn new(model: &Model, forms: &'static Table, machine: &MachineInstruction) -> Effects {
@@ -85,7 +90,7 @@ impl Effects {
             reads: SmallVec::new(),
             writes: SmallVec::new(),
             reports: Reports::default(),
-            drains: matches!(instruction.op, Op::CALL | Op::RET),
+            drains: matches!(instruction.op, Op::CALL | Op::RET) || drops_map(instruction),
             ends: instruction.op == Op::EXIT,
         };
         let mut touched = Touched::default();

@@ -2,6 +2,7 @@
 
 use crate::block::Block;
 use crate::launch::Fault;
+use crate::transfers::Transfers;
 use crate::warp::{Polls, Wait, bits};
 use oriole_sass::{Effect, Instruction, Mod, Op};
 
@@ -21,6 +22,8 @@ pub(crate) struct Cluster {
     pub meetings: u32,
     /// What others could see of what threads did: a count of stores, arrivals and the like.
     pub events: u64,
+    /// Bulk copies under way.
+    pub transfers: Transfers,
 }
 
 /// True if others could see that the instruction was executed.

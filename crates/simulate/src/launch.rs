@@ -111,6 +111,12 @@ pub enum HazardKind {
     WithoutFence,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
+    /// A bulk copy reads what threads wrote, with no fence between the two ways to memory; no register is concerned.
+    ProxyFenceMissing,
+    /// Shared memory is overwritten whose copy nobody has waited for.
+    SourceOverwritten,
+    /// Shared memory is used before the barrier object of the copy to it told that it is there.
+    CopyNotArrived,
 }
 
 impl std::fmt::Display for Hazard {
@@ -170,6 +176,24 @@ impl std::fmt::Display for Hazard {
             }
             HazardKind::UniformDivergent => {
                 write!(f, "{kernel}+{pc:#x}: reads {file}{register}, which other lanes wrote last")
+            }
+            HazardKind::ProxyFenceMissing => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: copies what {other:#x} wrote without a fence for the copy engine"
+                )
+            }
+            HazardKind::SourceOverwritten => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: overwrites shared memory that the copy of {other:#x} may not have read"
+                )
+            }
+            HazardKind::CopyNotArrived => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: uses shared memory that the copy of {other:#x} may not have written"
+                )
             }
         }
     }

@@ -22,6 +22,7 @@ mod products;
 mod program;
 mod texture;
 mod tracker;
+mod transfers;
 mod warp;
 
 pub use launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Options, Outcome};

@@ -9,6 +9,7 @@ use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
 use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
+use crate::transfers::{Transfers, is_bulk};
 use crate::warp::{Wait, Warp};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin};
@@ -319,6 +320,7 @@ impl<'a> Machine<'a> {
             shared: vec![vec![0; self.shared_size as usize]; running.len()],
             meetings: 0,
             events: 0,
+            transfers: Transfers::new(self.copies_in_bulk()),
         };
         loop {
             // The warp that is furthest behind in time goes first; of equals the lowest number.
@@ -350,6 +352,31 @@ impl<'a> Machine<'a> {
         let warps = running.iter().flat_map(|one| &one.block.warps);
         self.cycles += warps.map(|warp| warp.cycle).max().unwrap_or(0);
         Ok(())
+    }
+
+    /// True if rules of bulk copies are to be checked.
+    fn copies_in_bulk(&self) -> bool {
+        let mut steps = self.program.steps.iter().flatten();
+        self.launch.options.check_hazards && steps.any(|step| is_bulk(step.instruction.op))
+    }
+
+    /// Takes over what is wrong about bulk copies.
+    fn note_transfers(&mut self, cluster: &mut Cluster, pc: u32) {
+        for (kind, other) in cluster.transfers.found.drain(..) {
+            let other = self.program.shape.address(other);
+            if self.seen.insert((pc, other, kind, 0)) {
+                self.hazards.push(Hazard {
+                    kernel: self.kernel.name.clone(),
+                    pc,
+                    other,
+                    kind,
+                    file: RegisterFile::General,
+                    register: 0,
+                    distance: 0,
+                    needed: 0,
+                });
+            }
+        }
     }
 
     /// No thread can go on: where the first of a block stands.
@@ -414,6 +441,9 @@ impl<'a> Machine<'a> {
         }
         advance(warp, timing, step);
         cluster.note(block, at, &step.instruction, active);
+        if active != 0 {
+            cluster.transfers.follow(&step.instruction, (block.rank, at));
+        }
         let mut context = Context {
             instruction: &step.instruction,
             pc: group.pc,
@@ -438,6 +468,7 @@ impl<'a> Machine<'a> {
                 return Err(place(fault, lane, index));
             }
         }
+        self.note_transfers(cluster, address);
         Ok(())
     }
 }

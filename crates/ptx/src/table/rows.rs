@@ -1536,7 +1536,7 @@ static FENCE: [Row; 12] = [
     Row { opcode: Opcode::Fence, slots: S289, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S290, operands: &[], ptx: (8, 0), chips: From(90), needs: N131, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S291, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S292, operands: R293, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S292, operands: R293, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S294, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S295, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
 ];

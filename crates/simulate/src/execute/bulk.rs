@@ -8,6 +8,7 @@ use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{load_words, slice, store_words};
 use crate::number::{BF16, F16, F32, F64};
+use crate::transfers::Bytes;
 use crate::warp::bits;
 use oriole_sass::{Mod, Op, OperandKind};
 
@@ -87,9 +88,15 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
         told.into_iter().map(|(target, object)| (target, Some(object))).collect()
     };
     aligned(from_global, source)?;
+    if !from_global {
+        reads(context, source, size, to_global);
+    }
     let data = memory(context, from_global, source, size)?.to_vec();
     for (target, object) in targets {
         aligned(to_global, target)?;
+        if let Some(object) = object {
+            writes(context, target, size, object);
+        }
         let mut new = data.clone();
         if context.instruction.op == Op::UBLKRED {
             let old = memory(context, to_global, target, size)?.to_vec();
@@ -101,6 +108,27 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// Notes that a copy reads shared memory; `grouped` says that a group tells when it has.
+fn reads(context: &mut Context, address: u64, size: u32, grouped: bool) {
+    let (pc, who) = (context.pc, context.who());
+    context.cluster.transfers.read(shared_bytes(address, size), pc, who, grouped);
+}
+
+/// Notes that a copy writes shared memory and tells an object.
+fn writes(context: &mut Context, address: u64, size: u32, object: u64) {
+    context.cluster.transfers.write(shared_bytes(address, size), object, context.pc);
+}
+
+fn shared_bytes(address: u64, size: u32) -> Bytes {
+    let (rank, start) = ((address >> SHARED_BITS) as u32, address & SHARED_ADDRESS_MASK);
+    Bytes { rank, start, size: size.into() }
+}
+
+/// Bytes of a box in shared memory.
+fn box_bytes(map: &Map, rows: &[Row]) -> u32 {
+    rows.iter().map(|row| row.count as u32 * map.element as u32).sum()
 }
 
 fn aligned(global: bool, address: u64) -> Result<(), Fault> {
@@ -175,6 +203,7 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     }
     let start = u64::from(uniform(context, 0, 0)?);
     box_aligned(start)?;
+    reads(context, start, box_bytes(&map, &rows), true);
     for row in rows {
         let data = read_lines(context, &map, start + row.offset, row.count as u64 * map.element)?;
         let (first, last) = (row.inside.start as u64 * map.element, row.inside.end as u64 * map.element);
@@ -212,7 +241,10 @@ fn box_aligned(address: u64) -> Result<(), Fault> {
 /// Rows of a tensor to shared memory, filled up where they are outside.
 fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Result<(), Fault> {
     let receivers = receivers(context, mask)?;
-    let mut total = 0;
+    let total = box_bytes(map, rows);
+    for &(target, object) in &receivers {
+        writes(context, target, total, object);
+    }
     for row in rows {
         let mut data = filling(map, row.count as usize);
         let (first, last) = (row.inside.start as u64 * map.element, row.inside.end as u64 * map.element);
@@ -220,7 +252,6 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
             let inside = context.global.slice(row.address.wrapping_add(first), (last - first) as u32)?;
             data[first as usize..last as usize].copy_from_slice(inside);
         }
-        total += data.len() as u32;
         for &(target, _) in &receivers {
             box_aligned(target)?;
             for (number, line) in data.chunks(LINE).enumerate() {

@@ -6,6 +6,7 @@ use crate::launch::Fault;
 use crate::memory::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, load_words, slice, store_words,
 };
+use crate::transfers::Bytes;
 use crate::warp::{Lanes, WideLanes};
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Mod, Op, OperandKind};
@@ -134,6 +135,10 @@ pub(super) fn place<'a>(
     }
     match space {
         Space::Shared | Space::Cluster => {
+            let writes = !matches!(context.instruction.op, Op::LD | Op::LDS | Op::LDSM);
+            let (rank, start) = ((address >> SHARED_BITS) as u32, address & SHARED_ADDRESS_MASK);
+            let (bytes, who) = (Bytes { rank, start, size: size.into() }, context.who());
+            context.cluster.transfers.touch(bytes, writes, context.pc, who);
             let (memory, offset) = context.cluster.memory(address)?;
             slice(memory, "shared", offset, size)
         }

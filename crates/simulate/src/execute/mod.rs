@@ -25,6 +25,7 @@ use crate::constants::Banks;
 use crate::launch::Fault;
 use crate::memory::{Global, load_words};
 use crate::program::name;
+use crate::transfers::Who;
 use crate::warp::{Lanes, Warp, WideLanes, bits};
 use oriole_chip::{MatrixUnit, WordShape};
 use oriole_sass::register::{RZ, URZ};
@@ -79,6 +80,11 @@ pub(crate) fn guarded(warp: &Warp, guard: Guard, lanes: u32) -> u32 {
 }
 
 impl Context<'_> {
+    /// The warp, named for the whole cluster.
+    fn who(&self) -> Who {
+        (self.block.rank, self.warp_index)
+    }
+
     fn warp(&self) -> &Warp {
         &self.block.warps[self.warp_index]
     }

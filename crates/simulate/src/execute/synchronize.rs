@@ -49,7 +49,12 @@ fn check_phase(context: &mut Context) -> Result<(), Fault> {
     let mut over = 0;
     each_active(context, |context, lane| {
         let (memory, offset) = context.cluster.memory(places[lane])?;
-        over |= u32::from(barrier_object::is_over(memory, offset, states[lane])?) << lane;
+        let ended = barrier_object::is_over(memory, offset, states[lane])?;
+        over |= u32::from(ended) << lane;
+        if ended {
+            let who = context.who();
+            context.cluster.transfers.phase_over(places[lane], who);
+        }
         Ok(())
     })?;
     context.write_predicate(0, over)?;
