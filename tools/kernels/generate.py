@@ -26,8 +26,10 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, barriers, bulk, deep, floats, flow, handwritten, hints, matrix, rows, selection, slow_ways, tensors, warp_group, words
+    import arrays, barriers, bulk, clusters, deep, floats, flow, grants, handwritten, hints, matrix, rows, selection, slow_ways, tensors, warp_group, words
     barriers.write_ptx()
+    clusters.write_ptx()
+    grants.write_ptx()
     rows.write_ptx()
     bulk.write_ptx()
     deep.write_ptx()

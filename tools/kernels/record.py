@@ -100,10 +100,12 @@ class TensorMap:
 CASES = []
 
 
-def case(entry, source, grid, block, arguments, shared=0):
+def case(entry, source, grid, block, arguments, shared=0, cluster=None):
     """Notes a case: kernel, source without ending, shape, arguments."""
     triple = lambda shape: list(shape) + [1] * (3 - len(shape))
     record = {'name': entry, 'ptx': source + '.ptx', 'entry': entry, 'grid': triple(grid), 'block': triple(block), 'shared_bytes': shared, 'args': [], 'expect': {}}
+    if cluster:
+        record['cluster'] = triple(cluster)
     compare = {}
     for index, argument in enumerate(arguments):
         if isinstance(argument, Scalar):

@@ -11,11 +11,11 @@ use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{File, Guard, Pseudo, Source, Values};
 use oriole_ptx::word::{Operation, Semantics};
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// The machine's name of an operation.
-fn operation_mod(operation: Operation) -> Mod {
+pub(crate) fn operation_mod(operation: Operation) -> Mod {
     match operation {
         Operation::Add => Mod::ADD,
         Operation::Min => Mod::MIN,
@@ -95,6 +95,9 @@ impl Atomic {
 impl Lower<'_> {
     /// `atom` and `red`.
     pub fn atomic(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::Async) {
+            return self.write_and_tell(i);
+        }
         let ty = self.ty(i, 0)?;
         let Some(operation) = i.modifiers.at().map(operation_mod) else {
             return Err(self.unsupported_form(i));
@@ -112,6 +115,7 @@ impl Lower<'_> {
         };
         let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
         let mut place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
+        place = self.cluster_to_generic(place);
         let vector = u32::from(i.vector.max(1));
         if vector > 1 && place.space == Space::Generic {
             // Vectors can be in global memory only, where both addresses are the same.

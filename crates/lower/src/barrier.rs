@@ -5,7 +5,7 @@ use crate::memory::scope_mod;
 use crate::operand::is_register;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind, Space};
-use oriole_ptx::word::{BarrierLevel, BarrierReduction, GridDependency, Semantics};
+use oriole_ptx::word::{BarrierLevel, BarrierReduction, GridDependency, RegisterChange, Semantics};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
@@ -281,6 +281,35 @@ impl Lower<'_> {
             None => return Err(self.unsupported_form(i)),
         };
         self.b.op(op).memory(EVERYTHING).emit();
+        Ok(())
+    }
+
+    /// `setmaxnreg`, in a kernel that says how many registers a thread starts with; another one keeps those it has.
+    pub fn change_registers(&mut self, i: &Instruction) -> Lowered {
+        let Operand::Immediate(Immediate::Integer(count)) = *self.operand(i, 0)? else {
+            return Err(self.unsupported_form(i));
+        };
+        if !self.body.is_entry || self.b.function().register_limit.is_none() {
+            return Ok(());
+        }
+        let behind = self.begin_region();
+        let count = Source::literal(count);
+        self.warp_sync(&Operand::Immediate(Immediate::Integer(-1)), true)?;
+        if i.modifiers.at() == Some(RegisterChange::Dec) {
+            self.b.op(Op::USETMAXREG).mods(&[Mod::DEALLOC, Mod::CTAPOOL]).from(count).emit();
+            self.end_region(behind);
+            return Ok(());
+        }
+        // Others may have yet to give theirs back.
+        let again = self.b.new_block();
+        let granted_all = self.b.new_block();
+        self.run_into(again);
+        let [granted, holds] = [self.b.temporary(File::UP), self.b.p()];
+        self.b.op(Op::USETMAXREG).mods(&[Mod::TRY_ALLOC, Mod::CTAPOOL]).to(granted).from(count).emit();
+        self.b.plop3(holds, Source::pt(), Source::pt(), granted, 0x80);
+        self.b.branch(Guard { value: holds, negated: true }, again, granted_all);
+        self.open(granted_all);
+        self.end_region(behind);
         Ok(())
     }
 

@@ -5,13 +5,15 @@
 //! phase, and an atomic operation begins the next phase when it is reached.
 
 use crate::LowerError;
+use crate::atomics::operation_mod;
 use crate::context::{Lower, Lowered};
 use crate::memory::Place;
 use crate::operand::imm;
+use crate::space::address_of;
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Destination, File, Guard, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value};
 use oriole_ptx::word::{BarrierObject, Scope, Semantics};
-use oriole_ptx::{Space, Type, Word};
+use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// An object orders what is around it.
@@ -313,6 +315,41 @@ impl Lower<'_> {
         };
         let d = self.result_word(self.operand(i, 0)?, Type::U32)?;
         self.b.iadd3(d, Source::value(field).negated(), imm(limit), Source::rz());
+        Ok(())
+    }
+
+    /// `st.async` and `red.async`: a write to shared memory of the cluster, and the object that is told of its bytes. Both
+    /// addresses are in one pair of registers.
+    pub fn write_and_tell(&mut self, i: &Instruction) -> Lowered {
+        if !i.modifiers.has(Word::MbarrierCompleteTxBytes) {
+            return Err(self.unsupported_form(i));
+        }
+        let ty = self.ty(i, 0)?;
+        let place = self.shared_address(self.operand(i, 0)?)?;
+        let object = self.shared_address(self.operand(i, 2)?)?;
+        let pair = [self.value_of(place), self.value_of(object)];
+        let mut words: Vec<Source> = Vec::new();
+        for element in self.elements(self.operand(i, 1)?) {
+            words.extend(self.words(&element, ty)?);
+        }
+        let width = match words.len() {
+            1 => None,
+            2 => Some(Mod::_64),
+            4 => Some(Mod::_128),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let data = self.tuple(words);
+        let operation = match i.modifiers.at().map(operation_mod) {
+            Some(operation) if i.opcode == Opcode::Red => Some(operation),
+            None if i.opcode == Opcode::St => None,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let signed = operation.is_some() && ty.is_signed() && width.is_none();
+        let op = if operation.is_some() { Op::REDAS } else { Op::STAS };
+        let mods: Vec<Mod> = operation.into_iter().chain(width).chain(signed.then_some(Mod::S32)).collect();
+        let address = address_of(Source::values(pair), 0).suffixed(Mod::_64);
+        let data = self.in_register(data);
+        self.b.op(op).mods(&mods).from(address).from(data).memory(ORDERED).emit();
         Ok(())
     }
 

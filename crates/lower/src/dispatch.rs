@@ -96,6 +96,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         Membar | Fence => l.memory_barrier(i),
         Nanosleep => l.nanosleep(i),
         Griddepcontrol => l.grid_dependency(i),
+        Setmaxnreg => l.change_registers(i),
         Pmevent => l.trigger(i),
         Bra => l.bra(i),
         Brx => l.brx(i),

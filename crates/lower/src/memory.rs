@@ -259,7 +259,7 @@ impl Lower<'_> {
     }
 
     /// A variable of shared memory of the cluster is reached by its generic address.
-    fn cluster_to_generic(&mut self, place: Place) -> Place {
+    pub fn cluster_to_generic(&mut self, place: Place) -> Place {
         if place.space != Space::SharedCluster {
             return place;
         }
@@ -453,6 +453,9 @@ impl Lower<'_> {
 
     /// `st`.
     pub fn store(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::Async) {
+            return self.write_and_tell(i);
+        }
         let ty = self.ty(i, 0)?;
         let operand = self.operand(i, 0)?;
         let mut space = i.space.unwrap_or(Space::Generic);

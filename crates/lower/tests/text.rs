@@ -1750,3 +1750,80 @@ fn products_of_warp_groups() {
         "#]],
     );
 }
+
+#[test]
+fn writes_that_tell_objects() {
+    check(
+        "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%r1], {%r2, %r3, %r4, %r5}, [%r6];
+         st.async.mbarrier::complete_tx::bytes.b64 [%d1+8], %d2, [%r6+16];
+         red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.min.s32 [%r1], %r2, [sv+8];
+         red.async.relaxed.cluster.mbarrier::complete_tx::bytes.add.u64 [%d1], %d2, [%r6];
+         ld.shared::cluster.u32 %r7, [%r1+4];
+         red.relaxed.cluster.shared::cluster.add.u32 [%r1], %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv"
+              value r4 = %0.0
+              value r5 = %5.0
+              value r6 = %1.0
+              value r7 = %2.0
+              value r8 = %3.0
+              value r9 = %4.0
+              value r10 = %6.0
+              value r13 = %7.0
+              value r14 = %7.1
+              value r19 = %8.0
+            b0:
+              r0 = S2R %(SR_CgaCtaId) ; 2
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 2
+              {u2 u3} = ULDC.64 c[0][0x208] ; 4
+              STAS.128 [{r4 r5}].64, {r6 r7 r8 r9} mem(generic rw ordered) ; 0
+              r11 = IADD3 r10, 0x8, RZ ; 1
+              r12 = IADD3 r5, 0x10, RZ ; 1
+              STAS.64 [{r11 r12}].64, {r13 r14} mem(generic rw ordered) ; 1
+              r15 = MOV low(s0+0x8) ; 2
+              r16 = IADD3 r1, r15, RZ ; 2
+              r17 = Copy RZ ; 2
+              REDAS.MIN.S32 [{r4 r16}].64, r6 mem(generic rw ordered) ; 2
+              REDAS.64.ADD [{r10 r5}].64, {r13 r14} mem(generic rw ordered) ; 3
+              r18 = S2R %(SR_SWINHI) ; 4
+              r19 = LD.E desc{u2 u3}[{r4 r18}+0x4].64 mem(generic r) ; 4
+              r20 = S2R %(SR_SWINHI) ; 5
+              PT, RZ = ATOM.ADD.E.GPU.STRONG desc{u2 u3}[{r4 r20}].64, r6 mem(generic rw ordered) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn register_counts_that_change() {
+    let kernel = |bounds: &str| {
+        format!(
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k() {bounds} {{\n\
+             setmaxnreg.dec.sync.aligned.u32 40;\nsetmaxnreg.inc.sync.aligned.u32 232;\nret;\n}}"
+        )
+    };
+    let text = lowered(&kernel(".maxntid 384, 1, 1 .minnctapersm 1"));
+    expect![[r#"
+        kernel params=0 barriers=0 registers=168
+        b0: -> b1
+          WARPSYNC.ALL mem(generic rw ordered) ; 0
+          USETMAXREG.CTAPOOL.DEALLOC #40 ; 0
+          WARPSYNC.ALL mem(generic rw ordered) ; 1
+        b1: -> b1 b2
+          q0 = USETMAXREG.CTAPOOL.TRY_ALLOC #232 ; 1
+          p1, PT = PLOP3.LUT PT, PT, q0, #128, #0 ; 1
+          @!p1 BRA b1 ; 1
+        b2:
+          EXIT ; 2
+    "#]]
+    .assert_eq(&text);
+    // Nobody knows with how many it starts.
+    let text = lowered(&kernel(""));
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0:
+          EXIT ; 2
+    "#]]
+    .assert_eq(&text);
+}

@@ -13,7 +13,7 @@ use crate::csr::Csr;
 use crate::{
     BlockId, Cfg, Chains, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value,
 };
-use oriole_sass::{Effect, Op, Symbol};
+use oriole_sass::{Effect, Mod, Op, Symbol};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -337,6 +337,8 @@ impl<'a> Analysis<'a> {
             return;
         }
         self.spoil_multiple_definitions(block);
+        let answers = &self.function.block(block).instructions;
+        answers.iter().filter(|it| asks_once(it)).for_each(|it| self.mark_results(it));
         let (function, cfg) = (self.function, self.cfg);
         for &successor in &function.block(block).successors {
             if cfg.position(successor) <= cfg.position(block) {
@@ -415,8 +417,16 @@ fn is_uniform_file(file: File) -> bool {
 pub const BLOCK_REGISTERS: [Symbol; 4] =
     [Symbol::SR_CTAID_X, Symbol::SR_CTAID_Y, Symbol::SR_CTAID_Z, Symbol::SR_CgaCtaId];
 
+/// True if all lanes that execute it together with the same operands get one answer, whatever they would get later.
+fn asks_once(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::SYNCS) && instruction.mods.has(Mod::PHASECHK)
+}
+
 /// True if the results differ between lanes whatever the inputs are.
 pub fn is_divergence_source(instruction: &Instruction) -> bool {
+    if asks_once(instruction) {
+        return false;
+    }
     if let Some(memory) = instruction.memory
         && memory.reads
         && memory.space != Space::Constant

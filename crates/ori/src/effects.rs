@@ -80,6 +80,16 @@ pub fn wants_uniform_operands(instruction: &Instruction) -> bool {
     }
 }
 
+/// How many general registers each thread has behind an instruction that changes that.
+pub fn register_grant(instruction: &Instruction) -> Option<u16> {
+    match (instruction.opcode, instruction.sources.as_slice()) {
+        (Opcode::Sass(Op::USETMAXREG), [Source { kind: SourceKind::Literal(count), .. }]) => {
+            u16::try_from(*count).ok()
+        }
+        _ => None,
+    }
+}
+
 /// True if it waits for all live lanes of the warp.
 pub fn gathers_warp(instruction: &Instruction) -> bool {
     let all = |source: &Source| {

@@ -12,7 +12,7 @@ use oriole_cubin::{
     WriteError,
 };
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage};
+use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
@@ -433,6 +433,8 @@ fn describe(body: &Body, image: &mut KernelImage) {
     image.explicit_cluster = directives.explicitcluster;
     image.max_cluster_rank = directives.maxclusterrank;
     image.blocks_are_clusters = directives.blocksareclusters;
+    let changes = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Setmaxnreg);
+    image.reconfigures_registers = image.max_registers.is_some() && body.statements.iter().any(changes);
 }
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {

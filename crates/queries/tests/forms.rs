@@ -409,6 +409,7 @@ fn words_that_change_nothing() {
         set: gt hi
         set: le ls
         set: lt lo
+        setmaxnreg: inc dec
         setp: ge hs
         setp: gt hi
         setp: le ls

@@ -1,6 +1,7 @@
 //! The driver of register allocation: in which order the register files are allocated, and with which register limits.
 
 use crate::frame::{self, FRAME_ALIGN};
+use crate::grants::Grants;
 use crate::linear_scan::{CostBudget, Registers, ScanInputs, scan};
 use crate::operands::alignment;
 use crate::reallocate::{improve, start};
@@ -9,7 +10,7 @@ use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, operands};
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, File, Function, Opcode, Pseudo, Value};
+use oriole_ori::{Assignment, Cfg, File, Function, Opcode, Pseudo, Value};
 
 /// A function whose local variables have their places: the input of the allocation proper, and what the checker
 /// compares with.
@@ -68,6 +69,8 @@ struct Limits {
     limit: u16,
     /// What the chip has.
     all: u16,
+    /// What a thread has at the start, where that changes.
+    at_start: Option<u16>,
     /// The function follows the calling convention, which fixes the lowest 24 registers.
     by_convention: bool,
 }
@@ -81,7 +84,12 @@ impl Limits {
             .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
         let by_convention = calls || (!function.is_entry && function.routine.is_none());
         let mut floor = least(function, stack_pointer, all).max(if by_convention { 24 } else { 16 });
-        let mut limit = options.limit.unwrap_or(all).min(function.register_limit.unwrap_or(all)).min(all);
+        let stated = function.register_limit.unwrap_or(all);
+        // What a part of the kernel may take counts as well.
+        let grants = Grants::new(function, &Cfg::new(function), stated);
+        let changes = grants.is_some();
+        let granted = grants.map_or(stated, |grants| grants.most);
+        let mut limit = options.limit.unwrap_or(all).min(granted).min(all);
         if let Some(clobbers) = function.routine {
             // What it may overwrite is what it has, whatever else is asked for.
             let count = 64 - clobbers.general.leading_zeros() as u16;
@@ -92,7 +100,8 @@ impl Limits {
         }
         // A budget that the instruction with the highest register demand does not fit into is exceeded rather than
         // refused.
-        Limits { floor, limit: limit.max(floor).min(all), all, by_convention }
+        let at_start = changes.then_some(stated.min(limit));
+        Limits { floor, limit: limit.max(floor).min(all), all, at_start, by_convention }
     }
 }
 
@@ -114,6 +123,9 @@ pub fn allocate(
     let mut highest = work.highest();
     if limits.by_convention {
         highest = highest.max(24);
+    }
+    if let Some(first) = limits.at_start {
+        highest = first;
     }
     let spill_bytes = 4 * work.spill_words;
     let frame_bytes = (frame.spill_base + spill_bytes).next_multiple_of(FRAME_ALIGN);

@@ -110,7 +110,12 @@ impl Plan {
             };
             plan.moves.push(Move { to: Place::Register(wanted.register), into: v, from, value: v });
         }
-        plan.scratch = registers.usable.without(busy);
+        // An edge may lead from more registers to fewer ones, or the other way.
+        let usable = match &inputs.grants {
+            Some(grants) => registers.usable.within(RegisterSet::range(0, grants.least)),
+            None => registers.usable,
+        };
+        plan.scratch = usable.without(busy);
         plan
     }
 

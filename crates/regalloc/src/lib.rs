@@ -16,6 +16,7 @@ mod driver;
 mod edges;
 mod expand;
 mod frame;
+mod grants;
 mod linear_scan;
 mod moves;
 mod next_use;

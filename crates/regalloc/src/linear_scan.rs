@@ -22,6 +22,7 @@ use crate::operands::is_parallel_copy;
 use crate::set::RegisterSet;
 use crate::work::Work;
 use occupancy::{COPY, FREE, Occupants};
+use oriole_ori::effects::register_grant;
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
@@ -109,6 +110,8 @@ pub struct Scan<'a> {
     start: TiVec<Value, u8>,
     touched: Vec<Value>,
     is_touched: TiVec<Value, bool>,
+    /// All that may be used at the current point.
+    usable: RegisterSet,
     pinned: RegisterSet,
     defined: RegisterSet,
     forbidden: RegisterSet,
@@ -155,6 +158,7 @@ pub fn scan(
         start: ti_vec![NONE; values],
         touched: Vec::new(),
         is_touched: ti_vec![false; values],
+        usable: registers.usable,
         pinned: RegisterSet::default(),
         defined: RegisterSet::default(),
         forbidden: RegisterSet::default(),
@@ -230,7 +234,9 @@ impl Scan<'_> {
             let begin = ends.get(index + 1).map_or(0, |e| e.1);
             let after_definitions = &records[begin as usize..split as usize];
             let after_uses = &records[split as usize..end as usize];
-            if begin == end
+            if let Some(count) = register_grant(&instruction).filter(|_| inputs.grants.is_some()) {
+                self.change_registers(count, instruction, mark);
+            } else if begin == end
                 && instruction.call.is_none()
                 && instruction.opcode != Opcode::Pseudo(Pseudo::Undefined)
                 && !(mark && is_parallel_copy(&instruction))
@@ -250,8 +256,24 @@ impl Scan<'_> {
         Ok(())
     }
 
+    /// Moves what is beyond so many registers before the instruction that gives the others back, or lets more be used.
+    fn change_registers(&mut self, count: u16, instruction: Instruction, mark: bool) {
+        self.begin();
+        self.usable = self.registers.usable.within(RegisterSet::range(0, count));
+        for register in self.occupant.taken().without(self.usable).iter() {
+            let occupant = self.occupant[usize::from(register)];
+            if occupant != COPY && self.registers.usable.contains(register) {
+                self.relocate(Value(occupant), RegisterSet::default());
+            }
+        }
+        self.emit_moves(instruction.origin);
+        self.out.push(instruction);
+        self.marks.push(mark);
+        self.begin();
+    }
+
     fn free(&self) -> RegisterSet {
-        self.registers.usable.without(self.occupant.taken())
+        self.usable.without(self.occupant.taken())
     }
 
     fn touch(&mut self, v: Value) {
@@ -314,10 +336,7 @@ impl Scan<'_> {
     }
 
     fn too_few(&self) -> AllocateError {
-        AllocateError::TooFewRegisters {
-            file: self.registers.file,
-            limit: self.registers.usable.len() as u16,
-        }
+        AllocateError::TooFewRegisters { file: self.registers.file, limit: self.usable.len() as u16 }
     }
 
     fn begin(&mut self) {

@@ -2,7 +2,7 @@
 
 use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
-use oriole_ori::effects::{is_convergent, is_pure, is_removable};
+use oriole_ori::effects::{is_convergent, is_pure, is_removable, register_grant};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use smallvec::SmallVec;
 
@@ -118,7 +118,8 @@ fn kind(instruction: &Instruction) -> Kind {
         // Calls and parameters.
         Opcode::Pseudo(_) => true,
     };
-    if wall || instruction.call.is_some() {
+    // What uses many registers stays on its side of what grants them.
+    if wall || instruction.call.is_some() || register_grant(instruction).is_some() {
         return Kind::Wall;
     }
     if let Some(memory) = instruction.memory {

@@ -90,7 +90,7 @@ fn launch(record: &Value, seed: Option<u64>) -> Launch {
     Launch {
         kernel: record["entry"].as_str().unwrap_or("").to_string(),
         grid: three(&record["grid"]),
-        cluster: None,
+        cluster: record["cluster"].is_array().then(|| three(&record["cluster"])),
         block: three(&record["block"]),
         dynamic_shared: record["shared_bytes"].as_u64().unwrap_or(0) as u32,
         arguments: record["args"].as_array().into_iter().flatten().map(argument).collect(),

@@ -365,7 +365,6 @@ fn read_general(
         OperandKind::Memory { base: Some(base), .. } => {
             let long = operand.has(Mod::_64) || (mods.has(Mod::E) && !operand.has(Mod::U32));
             let width = match op {
-                Op::STAS | Op::REDAS => 2,
                 Op::SULD | Op::SUST | Op::SUATOM | Op::SURED | Op::SUQUERY => texture::surface_address(mods),
                 // The copied-from address of an asynchronous copy is long, the shared one never.
                 Op::LDGSTS if index == 0 => 1,
@@ -410,6 +409,8 @@ fn read_uniform(
                 let width = match bulk_width(op, mods, index) {
                     Some(width) => width,
                     None if mods.has(Mod::E) => 2,
+                    // An address, and that of the object to tell.
+                    None if matches!(op, Op::STAS | Op::REDAS) && operand.has(Mod::_64) => 2,
                     None => 1,
                 };
                 uniform(part, width, Slot::UniformAddress);

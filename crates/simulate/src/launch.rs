@@ -251,6 +251,13 @@ pub enum Fault {
     RunAway,
     /// The kernel trapped.
     Trap,
+    /// A register is used that the warp has given back, or not yet got.
+    NoRegister {
+        /// Its number.
+        register: u8,
+        /// How many the warp has.
+        count: u32,
+    },
     /// A barrier object is used as none can be.
     BarrierObject(String),
     /// No thread can go on.
@@ -279,6 +286,9 @@ impl std::fmt::Display for Fault {
             Fault::Tensor(text) => write!(f, "the tensor map: {text}"),
             Fault::RunAway => write!(f, "the program counter left the code"),
             Fault::Trap => write!(f, "trap"),
+            Fault::NoRegister { register, count } => {
+                write!(f, "R{register} is used where the warp has {count} registers")
+            }
             Fault::BarrierObject(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),
             Fault::StepLimit => write!(f, "the step limit was reached"),

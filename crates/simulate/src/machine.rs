@@ -411,6 +411,11 @@ impl<'a> Machine<'a> {
             Some(Err(text)) => return Err(place(Fault::Decode(text.clone()), None, block.index)),
             Some(Ok(step)) => step,
         };
+        if let Some(count) = warp.registers
+            && let Some(register) = step.beyond(count)
+        {
+            return Err(place(Fault::NoRegister { register, count }, None, block.index));
+        }
         self.instructions += 1;
         let active = guarded(warp, step.instruction.guard, group.lanes);
         if self.launch.options.check_hazards {

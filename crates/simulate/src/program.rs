@@ -7,7 +7,7 @@ use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
 use oriole_sass::register::PT;
-use oriole_sass::{Access, Guard, Instruction, Op};
+use oriole_sass::{Access, Guard, Instruction, Op, RegisterFile};
 
 /// Where variable-latency instructions finish in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +60,19 @@ pub(crate) struct Step {
     pub accesses: Vec<Access>,
     /// What goes through the operand cache.
     pub cached: Vec<Source>,
+}
+
+impl Step {
+    /// A general register beyond so many that the instruction names.
+    pub(crate) fn beyond(&self, count: u32) -> Option<u8> {
+        self.accesses.iter().find_map(|access| match *access {
+            Access::Read { file: RegisterFile::General, register, .. }
+            | Access::Write { file: RegisterFile::General, register, .. } => {
+                (u32::from(register) >= count).then_some(register)
+            }
+            _ => None,
+        })
+    }
 }
 
 /// A decoded kernel; a word that is no instruction is an error only when it is executed.

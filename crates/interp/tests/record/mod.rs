@@ -50,6 +50,9 @@ fn record(value: &Value, folder: &Path) -> Record {
     let mut launch = Launch::new(entry.clone());
     launch.grid = shape("grid");
     launch.block = shape("block");
+    if value["cluster"].is_array() {
+        launch.cluster = Some(shape("cluster"));
+    }
     launch.shared_bytes = value["shared_bytes"].as_u64().unwrap_or(0) as u32;
     launch.budget = 100_000_000;
     launch.args = value["args"].as_array().expect("arguments").iter().map(argument).collect();

@@ -1878,10 +1878,10 @@ static RED: [Row; 18] = [
     Row { opcode: Opcode::Red, slots: S629, operands: R630, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
     Row { opcode: Opcode::Red, slots: S631, operands: R632, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
     Row { opcode: Opcode::Red, slots: S633, operands: R630, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S634, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S636, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S637, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S638, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Red, slots: S634, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S636, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S637, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S638, operands: R635, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
     Row { opcode: Opcode::Red, slots: S639, operands: R569, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: false },
 ];
 static REDUX: [Row; 3] = [
@@ -1940,7 +1940,7 @@ static SET: [Row; 32] = [
     Row { opcode: Opcode::Set, slots: S686, operands: R669, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
 ];
 static SETMAXNREG: [Row; 1] = [
-    Row { opcode: Opcode::Setmaxnreg, slots: S687, operands: R688, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: false },
+    Row { opcode: Opcode::Setmaxnreg, slots: S687, operands: R688, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: true },
 ];
 static SETP: [Row; 18] = [
     Row { opcode: Opcode::Setp, slots: S689, operands: R690, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
@@ -1999,7 +1999,7 @@ static ST: [Row; 14] = [
     Row { opcode: Opcode::St, slots: S735, operands: R726, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
     Row { opcode: Opcode::St, slots: S736, operands: R726, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: false },
     Row { opcode: Opcode::St, slots: S342, operands: R723, ptx: (8, 2), chips: From(70), needs: N343, doc: "Stores to a device.", family: "memory", supported: false },
-    Row { opcode: Opcode::St, slots: S737, operands: R738, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S737, operands: R738, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: true },
     Row { opcode: Opcode::St, slots: S739, operands: R740, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: false },
     Row { opcode: Opcode::St, slots: S741, operands: R742, ptx: (8, 6), chips: From(100), needs: N131, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
 ];

@@ -617,6 +617,22 @@ impl Position for MatrixCount {
     ];
 }
 
+/// Whether threads get registers or give some back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum RegisterChange {
+    /// `.inc`
+    Inc,
+    /// `.dec`
+    Dec,
+}
+
+impl Position for RegisterChange {
+    const WORDS: &'static [(Word, RegisterChange)] = &[
+        (Word::Inc, RegisterChange::Inc),
+        (Word::Dec, RegisterChange::Dec),
+    ];
+}
+
 /// Whether dependent grids may start, or this one waits for those before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum GridDependency {

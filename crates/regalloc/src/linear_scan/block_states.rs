@@ -4,6 +4,7 @@
 use super::{COPY, FREE, Location, NONE, Occupants, Scan, location};
 use crate::moves::Emitter;
 use crate::next_use::{LOOP_EXIT, NEVER};
+use crate::set::RegisterSet;
 use oriole_ori::{BlockId, Value};
 use smallvec::SmallVec;
 
@@ -18,6 +19,10 @@ impl Scan<'_> {
         self.block = block;
         self.depth = self.inputs.loops.depth(block);
         self.occupant = Occupants::none();
+        self.usable = match &self.inputs.grants {
+            Some(grants) => self.registers.usable.within(RegisterSet::range(0, grants.at_entry[block])),
+            None => self.registers.usable,
+        };
         let live_in: Vec<(Value, u32)> = self.inputs.next_use.at_entry(block).to_vec();
         for &(v, _) in &live_in {
             self.assigned[v] = NONE;
@@ -54,7 +59,14 @@ impl Scan<'_> {
                 let stays = !is_header || self.inputs.single[v];
                 self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
-                if exit.register != NONE {
+                if exit.register != NONE && !self.usable.contains(exit.register) {
+                    // Another way here has fewer registers.
+                    self.assigned[v] = NONE;
+                    if self.inputs.rematerializations[v].is_none() {
+                        self.mark_stored_at_definition(v);
+                        self.in_memory[v] = true;
+                    }
+                } else if exit.register != NONE {
                     self.occupant.set(usize::from(exit.register), v.0);
                 }
             }
@@ -93,7 +105,7 @@ impl Scan<'_> {
 
     /// On entry to a loop with high register pressure: values that are only live through it are spilled before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
-        let available = self.registers.usable.len();
+        let available = self.usable.len();
         let wanted = self.inputs.pressure[block] + 4;
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in

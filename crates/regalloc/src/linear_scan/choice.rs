@@ -11,7 +11,7 @@ impl Scan<'_> {
     /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a little.
     pub(super) fn eviction_candidate(&self, avoid: RegisterSet) -> Option<Value> {
         let mut best: Option<((u32, u32), Value)> = None;
-        for r in self.registers.usable.without(avoid).iter() {
+        for r in self.usable.without(avoid).iter() {
             let occupant = self.occupant[usize::from(r)];
             if occupant == FREE || occupant == COPY {
                 continue;
@@ -135,7 +135,7 @@ impl Scan<'_> {
             let mut evicted = 0;
             for (k, v) in group.values.iter().enumerate() {
                 let r = (base + k as u16) as u8;
-                if !self.registers.usable.contains(r) || self.forbidden.contains(r) {
+                if !self.usable.contains(r) || self.forbidden.contains(r) {
                     return None;
                 }
                 let occupant = self.occupant[usize::from(r)];
@@ -322,7 +322,7 @@ impl Scan<'_> {
             let mut evicted = 0;
             for k in 0..count {
                 let r = (base + k) as u8;
-                if !this.registers.usable.contains(r) || this.defined.contains(r) {
+                if !this.usable.contains(r) || this.defined.contains(r) {
                     return None;
                 }
                 match this.occupant[usize::from(r)] {

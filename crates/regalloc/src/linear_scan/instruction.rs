@@ -137,7 +137,7 @@ impl Scan<'_> {
         if self.forbidden.is_empty() {
             return;
         }
-        for r in self.forbidden.within(self.registers.usable).iter() {
+        for r in self.forbidden.within(self.usable).iter() {
             let occupant = self.occupant[usize::from(r)];
             if occupant == FREE || occupant == COPY {
                 continue;

@@ -2,6 +2,7 @@
 //! several times: control flow, next uses, values that can be rematerialized, copy webs (values that copies and phis connect,
 //! which should share a register), tuple hints, register pressure.
 
+use crate::grants::Grants;
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
 use crate::work::Work;
@@ -34,6 +35,8 @@ pub struct ScanInputs {
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
     pub pressure: TiVec<BlockId, u32>,
+    /// How many registers there are where, if that changes.
+    pub grants: Option<Grants>,
     /// The most values alive at once that only a register or the frame can hold: they can neither be made anew nor be
     /// unknown.
     pub held: u32,
@@ -64,7 +67,10 @@ impl ScanInputs {
         let liveness = Liveness::of(function, &cfg, wanted);
         let touches = Touches::new(function, file, stack_pointer);
         let next_use = NextUse::new(function, &cfg, &liveness, &loops, &touches);
+        let first = function.register_limit.filter(|_| file == File::R);
+        let grants = first.and_then(|first| Grants::new(function, &cfg, first));
         let mut inputs = ScanInputs {
+            grants,
             cfg,
             loops,
             touches,

@@ -418,3 +418,98 @@ b3: -> b1
         "#]],
     );
 }
+
+#[test]
+fn values_leave_registers_that_are_given_back() {
+    // Of 28 values some are beyond the 24 registers that are left.
+    let count = 28;
+    let loads: String =
+        (1..=count).map(|r| format!("  r{r} = LDS [r0+0x{:x}] mem(shared r) ; 0\n", 4 * r)).collect();
+    let stores: String = (1..=count).map(|r| format!("  STS [r0], r{r} mem(shared w) ; 2\n")).collect();
+    let text = format!(
+        "kernel params=8 barriers=0 registers=128\nb0:\n  r0 = S2R %(SR_TID.X) ; 0\n{loads}  \
+         USETMAXREG.CTAPOOL.DEALLOC #24 ; 1\n{stores}  EXIT ; 3\n"
+    );
+    show(
+        &text,
+        None,
+        expect![[r#"
+        registers=128 frame=32
+        kernel params=8 barriers=0 registers=128
+        b0:
+          r1 = LDC c[0][0x28] ; 0
+          r1 = IADD3 r1, 0xffffffe0, RZ ; 0
+          r0 = S2R %(SR_TID.X) ; 0
+          r2 = LDS [r0+0x4] mem(shared r) ; 0
+          r3 = LDS [r0+0x8] mem(shared r) ; 0
+          r4 = LDS [r0+0xc] mem(shared r) ; 0
+          r5 = LDS [r0+0x10] mem(shared r) ; 0
+          r6 = LDS [r0+0x14] mem(shared r) ; 0
+          r7 = LDS [r0+0x18] mem(shared r) ; 0
+          r8 = LDS [r0+0x1c] mem(shared r) ; 0
+          r9 = LDS [r0+0x20] mem(shared r) ; 0
+          r10 = LDS [r0+0x24] mem(shared r) ; 0
+          r11 = LDS [r0+0x28] mem(shared r) ; 0
+          r12 = LDS [r0+0x2c] mem(shared r) ; 0
+          r13 = LDS [r0+0x30] mem(shared r) ; 0
+          r14 = LDS [r0+0x34] mem(shared r) ; 0
+          r15 = LDS [r0+0x38] mem(shared r) ; 0
+          r16 = LDS [r0+0x3c] mem(shared r) ; 0
+          r17 = LDS [r0+0x40] mem(shared r) ; 0
+          r18 = LDS [r0+0x44] mem(shared r) ; 0
+          r19 = LDS [r0+0x48] mem(shared r) ; 0
+          r20 = LDS [r0+0x4c] mem(shared r) ; 0
+          r21 = LDS [r0+0x50] mem(shared r) ; 0
+          r22 = LDS [r0+0x54] mem(shared r) ; 0
+          r23 = LDS [r0+0x58] mem(shared r) ; 0
+          STL [r1], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x5c] mem(shared r) ; 0
+          STL [r1+0x4], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x60] mem(shared r) ; 0
+          STL [r1+0x8], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x64] mem(shared r) ; 0
+          STL [r1+0xc], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x68] mem(shared r) ; 0
+          STL [r1+0x10], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x6c] mem(shared r) ; 0
+          STL [r1+0x14], r23 mem(spill w) ; 0
+          r23 = LDS [r0+0x70] mem(shared r) ; 0
+          USETMAXREG.CTAPOOL.DEALLOC #24 ; 1
+          STS [r0], r2 mem(shared w) ; 2
+          STS [r0], r3 mem(shared w) ; 2
+          STS [r0], r4 mem(shared w) ; 2
+          STS [r0], r5 mem(shared w) ; 2
+          STS [r0], r6 mem(shared w) ; 2
+          STS [r0], r7 mem(shared w) ; 2
+          STS [r0], r8 mem(shared w) ; 2
+          STS [r0], r9 mem(shared w) ; 2
+          STS [r0], r10 mem(shared w) ; 2
+          STS [r0], r11 mem(shared w) ; 2
+          STS [r0], r12 mem(shared w) ; 2
+          STS [r0], r13 mem(shared w) ; 2
+          STS [r0], r14 mem(shared w) ; 2
+          STS [r0], r15 mem(shared w) ; 2
+          STS [r0], r16 mem(shared w) ; 2
+          STS [r0], r17 mem(shared w) ; 2
+          STS [r0], r18 mem(shared w) ; 2
+          STS [r0], r19 mem(shared w) ; 2
+          STS [r0], r20 mem(shared w) ; 2
+          STS [r0], r21 mem(shared w) ; 2
+          STS [r0], r22 mem(shared w) ; 2
+          r2 = LDL [r1] mem(spill r) ; 2
+          STS [r0], r2 mem(shared w) ; 2
+          r3 = LDL [r1+0x4] mem(spill r) ; 2
+          STS [r0], r3 mem(shared w) ; 2
+          r4 = LDL [r1+0x8] mem(spill r) ; 2
+          STS [r0], r4 mem(shared w) ; 2
+          r5 = LDL [r1+0xc] mem(spill r) ; 2
+          STS [r0], r5 mem(shared w) ; 2
+          r6 = LDL [r1+0x10] mem(spill r) ; 2
+          STS [r0], r6 mem(shared w) ; 2
+          r7 = LDL [r1+0x14] mem(spill r) ; 2
+          STS [r0], r7 mem(shared w) ; 2
+          STS [r0], r23 mem(shared w) ; 2
+          EXIT ; 3
+    "#]],
+    );
+}

@@ -211,6 +211,19 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
     Ok(Next::Done)
 }
 
+/// `USETMAXREG`: there are always enough for a try.
+pub(super) fn change_registers(context: &mut Context) -> Result<(), Fault> {
+    let last = context.count() - 1;
+    let count = context.integer(last)?[0];
+    if context.active != 0 {
+        context.warp_mut().registers = Some(count);
+        if last > 0 {
+            context.write_predicate(0, u32::MAX)?;
+        }
+    }
+    Ok(())
+}
+
 fn call(context: &mut Context) -> Result<(), Fault> {
     let lanes = context.acting()?;
     match context.kind(1)? {
