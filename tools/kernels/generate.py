@@ -26,19 +26,23 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, barriers, bulk, clusters, deep, floats, flow, grants, handwritten, hints, matrix, rows, selection, slow_ways, tensors, warp_group, words
+    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, grants, handwritten, hints, matrix, odd_forms, rows, selection, slow_ways, tensors, video, warp_group, words
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
     rows.write_ptx()
     bulk.write_ptx()
+    atomics.write_ptx()
     deep.write_ptx()
     hints.write_ptx()
     matrix.write_ptx()
+    fragments.write_ptx()
+    odd_forms.write_ptx()
     selection.write_ptx()
     slow_ways.write_ptx()
     tensors.write_ptx()
     warp_group.write_ptx()
+    video.write_ptx()
     record.write()
     print(len(record.CASES), 'records')
 

@@ -71,8 +71,7 @@ impl<'a> Resolver<'a> {
             Some(Operand::List(_)) if opcode == Opcode::Call => 1,
             _ => rows.iter().take_while(|row| row.kind.is_written()).count() as u8,
         };
-        let beyond_the_back_end = resolved.iter().any(|operand| matches!(operand, Operand::Selection { .. }))
-            || leaves_elements_out(opcode, &resolved)
+        let beyond_the_back_end = leaves_elements_out(opcode, &resolved)
             || opcode == Opcode::Call && self.passes_open_array(&resolved);
         let mut instruction = Instruction {
             guard,

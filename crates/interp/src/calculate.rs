@@ -34,8 +34,11 @@ pub fn execute(at: &mut LaneContext, action: &Action) {
             let (value, flag) = match operation {
                 CarryOperation::Add => integer::add_carry(*kind, a, b, flag),
                 CarryOperation::Subtract => integer::subtract_carry(*kind, a, b, flag || !read),
-                CarryOperation::MultiplyAdd(part) => {
-                    integer::add_carry(*kind, integer::product_part(*kind, a, b, *part), c, flag)
+                CarryOperation::MultiplyAdd(part, saturates) => {
+                    let product = integer::product_part(*kind, a, b, *part);
+                    let (sum, out) = integer::add_carry(*kind, product, c, flag);
+                    let exact = kind.extend(product) + kind.extend(c) + i128::from(flag);
+                    (if *saturates { kind.clamp(exact) as u64 & kind.mask() } else { sum }, out)
                 }
             };
             if *write {

@@ -23,6 +23,7 @@ mod memory;
 mod object;
 mod printf;
 pub mod program;
+mod shares;
 mod step;
 mod tensor;
 pub mod value;

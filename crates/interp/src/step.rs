@@ -3,7 +3,7 @@
 use oriole_ptx::SpecialRegister;
 use smallvec::SmallVec;
 
-use crate::matrix::{GroupProduct, Product};
+use crate::matrix::{GroupProduct, Product, Quarters, Share, Tiled};
 use crate::memory::Place;
 use crate::value::Operation;
 use crate::value::compare::{Combine, Comparison};
@@ -443,7 +443,8 @@ pub enum PolicyStep {
 pub enum CarryOperation {
     Add,
     Subtract,
-    MultiplyAdd(Part),
+    /// Which part of the product; `true`: the sum is held in its range.
+    MultiplyAdd(Part, bool),
 }
 
 /// What an atomic does to an element.
@@ -499,8 +500,16 @@ pub struct MatrixStep {
 /// Which of them.
 #[derive(Clone, Copy, Debug)]
 pub enum MatrixOperation {
-    /// `mma`; operands a, b, c.
+    /// `mma`; operands a, b, c, and the metadata of a sparse one.
     Product(Product),
+    /// `mma.m8n8k4` of halves; operands a, b, c.
+    Quarters(Quarters),
+    /// `wmma.mma`; operands a, b, c.
+    Tiled(Tiled),
+    /// `wmma.load`; operand: the stride, if it is given.
+    LoadShare(SharePlace),
+    /// `wmma.store`; operands: the registers, the stride if it is given.
+    StoreShare(SharePlace),
     /// `ldmatrix`: rows of eight halves at the addresses that lanes give, a matrix for each register.
     Load {
         /// The address of a row.
@@ -556,6 +565,17 @@ pub enum ObjectOperation {
     },
     /// An arrival that nobody waited for, when the copies of the thread are done.
     Copied,
+}
+
+/// A fragment and the matrix in memory that it is a part of.
+#[derive(Clone, Copy, Debug)]
+pub struct SharePlace {
+    /// The fragment.
+    pub share: Share,
+    /// Where the matrix begins.
+    pub start: Location,
+    /// The matrix lies column by column.
+    pub by_columns: bool,
 }
 
 /// Where a shuffle reads.

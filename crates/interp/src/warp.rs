@@ -13,7 +13,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::matrix;
 use crate::object;
-use crate::step::{Action, Location, MatrixOperation, MatrixStep, Source};
+use crate::step::{Action, Location, MatrixOperation, MatrixStep, SharePlace, Source};
 use crate::warp_group::{self, Products};
 
 /// Steps of a warp after which a lane that could run and did not is favoured.
@@ -367,7 +367,25 @@ impl Warp {
         let results = match &step.operation {
             MatrixOperation::Product(product) => {
                 let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
-                product.evaluate(&machine.matrix_unit, &a, &b, &c)
+                let metadata = product.sparsity.map(|_| registers(&self.lanes, 3)).unwrap_or_default();
+                product.evaluate(&machine.matrix_unit, [&a, &b, &c, &metadata])
+            }
+            MatrixOperation::Quarters(quarters) => {
+                let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
+                quarters.evaluate(&a, &b, &c)
+            }
+            MatrixOperation::Tiled(tiled) => {
+                let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
+                tiled.evaluate(&machine.matrix_unit, &a, &b, &c)
+            }
+            MatrixOperation::LoadShare(from) => {
+                let strides = registers(&self.lanes, 0);
+                self.share(machine, block, specials, from, &strides, None)?
+            }
+            MatrixOperation::StoreShare(to) => {
+                let [values, strides] = [0, 1].map(|operand| registers(&self.lanes, operand));
+                self.share(machine, block, specials, to, &strides, Some(&values))?;
+                return Ok(());
             }
             MatrixOperation::GroupFence => return Ok(()),
             MatrixOperation::GroupCommit => {
@@ -411,7 +429,8 @@ impl Warp {
         };
         for (lane, step) in steps.iter().enumerate() {
             let Some(step) = step else { continue };
-            for (destination, value) in step.destinations.iter().zip(&results[lane]) {
+            // A fragment in more registers than it fills repeats itself.
+            for (destination, value) in step.destinations.iter().zip(results[lane].iter().cycle()) {
                 self.lanes[lane].write(*destination, *value);
             }
         }
@@ -445,6 +464,37 @@ impl Warp {
             return Err(machine.locate(Fault::new(FaultKind::Illegal, text), pc, block, lane));
         }
         Ok(())
+    }
+
+    /// Reads the registers of a fragment, or writes those that are given. Each lane takes its part from where it says that
+    /// the matrix is.
+    fn share(
+        &mut self,
+        machine: &mut Machine,
+        block: &mut BlockState,
+        specials: &SpecialValues,
+        at: &SharePlace,
+        strides: &matrix::Registers,
+        written: Option<&matrix::Registers>,
+    ) -> Result<matrix::Registers, Fault> {
+        let mut read: matrix::Registers = Default::default();
+        for lane in 0..self.lanes.len() {
+            let pc = self.lanes[lane].pc;
+            let stride = strides[lane].first().copied();
+            let mut context = LaneContext {
+                lane: &mut self.lanes[lane],
+                number: lane as u32,
+                machine: &mut *machine,
+                block: &mut *block,
+                specials,
+            };
+            let done = match written {
+                None => context.load_share(at, stride).map(|registers| read[lane] = registers),
+                Some(values) => context.store_share(at, stride, &values[lane]),
+            };
+            done.map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
+        }
+        Ok(read)
     }
 
     /// Reads the rows of small matrices, or writes them if they are given: row `r` of matrix `m` is at the address that

@@ -86,23 +86,33 @@ impl Atomic {
         let integer = !self.ty.is_float();
         match self.bytes() {
             4 => integer,
-            8 => matches!(self.operation, Mod::EXCH | Mod::CAS),
+            8 | 16 => matches!(self.operation, Mod::EXCH | Mod::CAS),
             _ => false,
         }
     }
 }
 
+/// A type and how many there are of it: single halves of a vector lie in words, two in each.
+pub(crate) fn packed_type(ty: Type, vector: u8) -> (Type, u32) {
+    let vector = u32::from(vector.max(1));
+    match ty {
+        Type::F16 if vector > 1 => (Type::F16x2, vector / 2),
+        Type::BF16 if vector > 1 => (Type::BF16x2, vector / 2),
+        _ => (ty, vector),
+    }
+}
+
 impl Lower<'_> {
-    /// `atom` and `red`.
+    /// `atom`, `red`, and `multimem.red`, which differs by the address and by its scope where none is written.
     pub fn atomic(&mut self, i: &Instruction) -> Lowered {
         if i.modifiers.has(Word::Async) {
             return self.write_and_tell(i);
         }
-        let ty = self.ty(i, 0)?;
+        let (ty, vector) = packed_type(self.ty(i, 0)?, i.vector);
         let Some(operation) = i.modifiers.at().map(operation_mod) else {
             return Err(self.unsupported_form(i));
         };
-        let reduction = i.opcode == Opcode::Red;
+        let reduction = i.opcode != Opcode::Atom;
         let first = usize::from(!reduction);
         let (release, acquire) = match i.modifiers.at() {
             Some(Semantics::AcqRel) => (true, true),
@@ -113,12 +123,13 @@ impl Lower<'_> {
                 return Err(self.unsupported_form(i));
             }
         };
-        let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
+        let copies = i.opcode == Opcode::Multimem;
+        let (scope, fence) =
+            scope_mod(i).unwrap_or(if copies { (Mod::SYS, Mod::SYS) } else { (Mod::GPU, Mod::GPU) });
         let mut place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
         place = self.cluster_to_generic(place);
-        let vector = u32::from(i.vector.max(1));
-        if vector > 1 && place.space == Space::Generic {
-            // Vectors can be in global memory only, where both addresses are the same.
+        if (copies || i.vector > 1) && place.space == Space::Generic {
+            // Vectors and copies can be in global memory only, where both addresses are the same.
             place.space = Space::Global;
         }
         let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;
@@ -171,7 +182,16 @@ impl Lower<'_> {
     /// The words of an operand, vector elements one after the other.
     fn atomic_words(&mut self, operand: &Operand, ty: Type) -> Result<Words, LowerError> {
         let mut words = Words::new();
-        for element in self.elements(operand) {
+        let elements = self.elements(operand);
+        if self.are_halves(&elements, ty) {
+            for pair in elements.chunks(2) {
+                let halves = pair.iter().map(|half| self.word(half, Type::B16)).collect::<Result<_, _>>()?;
+                let word = self.join(halves, 16);
+                words.push(self.value_of(word));
+            }
+            return Ok(words);
+        }
+        for element in elements {
             for word in self.words(&element, ty)? {
                 words.push(self.value_of(word));
             }
@@ -187,7 +207,7 @@ impl Lower<'_> {
         vector: u32,
     ) -> Result<Option<Words>, LowerError> {
         let d = self.operand(i, 0)?;
-        if vector != 1 || matches!(d, Operand::Sink) {
+        if vector != 1 || matches!(d, Operand::Sink | Operand::Vector(_)) {
             return Ok(None);
         }
         Ok(Some(self.result(d, ty)?))
@@ -195,20 +215,41 @@ impl Lower<'_> {
 
     /// Writes the old value, unless it is there already or it is dead.
     fn write_atomic(&mut self, i: &Instruction, ty: Type, vector: u32, old: Option<Words>) -> Lowered {
-        let Some(old) = old.filter(|_| i.opcode != Opcode::Red) else { return Ok(()) };
+        let Some(old) = old.filter(|_| i.opcode == Opcode::Atom) else { return Ok(()) };
         let d = self.operand(i, 0)?;
         if matches!(d, Operand::Sink) {
             return Ok(());
         }
+        let elements = self.elements(d);
+        self.write_vector(&elements, ty, vector, &old)
+    }
+
+    /// Writes the elements of a vector, which are one behind the other in these words.
+    pub fn write_vector(&mut self, elements: &[Operand], ty: Type, vector: u32, old: &Words) -> Lowered {
+        if self.are_halves(elements, ty) {
+            let mut parts = Vec::new();
+            for half in 0..elements.len() as u64 {
+                parts.push(self.extract(old, 2 * half, Type::U16)?.into_iter().collect());
+            }
+            return self.write_all(elements, Type::U32, parts);
+        }
         let each = (old.len() / vector as usize).max(1);
         let parts = old.chunks(each).map(|part| part.iter().map(|&v| Source::value(v)).collect()).collect();
-        let elements = self.elements(d);
-        if let ([Operand::Register(id)], 1) = (&elements[..], vector)
-            && self.register(*id) == old
+        if let ([Operand::Register(id)], 1) = (elements, vector)
+            && self.register(*id) == *old
         {
             return Ok(());
         }
-        self.write_all(&elements, ty, parts)
+        self.write_all(elements, ty, parts)
+    }
+
+    /// True for a vector of single halves, of which a word holds two.
+    fn are_halves(&self, elements: &[Operand], ty: Type) -> bool {
+        let half = |element: &Operand| match element {
+            Operand::Register(id) => self.body.registers[*id].ty.bits() == 16,
+            _ => true,
+        };
+        elements.len() > 1 && matches!(ty, Type::F16x2 | Type::BF16x2) && elements.iter().all(half)
     }
 
     /// The operation as one instruction. Gives the old value, or `None` for a reduction.
@@ -230,6 +271,7 @@ impl Lower<'_> {
         let mut mods = vec![a.operation];
         if shared {
             match (a.bytes(), a.ty.is_signed() && matches!(a.operation, Mod::MIN | Mod::MAX)) {
+                (16, _) => mods.push(Mod::_128),
                 (8, _) => mods.push(Mod::_64),
                 (_, true) => mods.push(Mod::S32),
                 _ => {}

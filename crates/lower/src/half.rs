@@ -5,7 +5,8 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::{imm, is_register, magnitude, minus_float};
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{Source, SourceKind};
+use oriole_ori::{File, Source, SourceKind, Value};
+use oriole_ptx::word::Rounding;
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
@@ -85,6 +86,9 @@ impl Lower<'_> {
                 Op::HADD2
             }
             Opcode::Mul => Op::HMUL2,
+            Opcode::Fma if !matches!(i.modifiers.at(), None | Some(Rounding::Rn)) => {
+                return self.directed_fma(i, half);
+            }
             Opcode::Fma | Opcode::Mad => {
                 let c = self.half_source(self.operand(i, 3)?, ty)?;
                 let c = if is_register(&sources[1]) { c } else { self.in_register(c) };
@@ -107,6 +111,69 @@ impl Lower<'_> {
         let contract = Self::contractable(i);
         self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
         Ok(())
+    }
+
+    /// `fma` of bf16 that is not rounded to nearest: as singles, of which the upper halves are taken. Rounding twice in
+    /// one direction is rounding once.
+    fn directed_fma(&mut self, i: &Instruction, half: Half) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let rounding = match i.modifiers.at() {
+            Some(Rounding::Rz) => Mod::RZ,
+            Some(Rounding::Rm) => Mod::RM,
+            Some(Rounding::Rp) => Mod::RP,
+            Some(Rounding::Rn | Rounding::Rna) | None => return Err(self.unsupported_form(i)),
+        };
+        if !half.bf16 {
+            return Err(self.unsupported_form(i));
+        }
+        let mut words = Vec::new();
+        for index in 1..4 {
+            let word = self.word(self.operand(i, index)?, ty)?;
+            words.push(self.in_register(word));
+        }
+        let mut parts = Vec::new();
+        for upper in if half.packed { &[false, true][..] } else { &[false] } {
+            let [a, b, c] = [0, 1, 2].map(|index: usize| {
+                let d = self.b.r();
+                match upper {
+                    false => self.b.shl(d, words[index].clone(), 16u32),
+                    true => self.b.and(d, words[index].clone(), 0xffff_0000u32),
+                }
+                Source::value(d)
+            });
+            let mut value = self.b.r();
+            self.op(Op::FFMA, &[rounding], value, [a, b, c]);
+            if i.modifiers.has(Word::Relu) {
+                let positive = self.b.r();
+                let greatest = Source::not_pt();
+                self.op(Op::FMNMX, &[Mod::NAN], positive, [value.into(), Source::rz(), greatest]);
+                value = positive;
+            }
+            parts.push(self.upper_half(value, rounding));
+        }
+        let word = if half.packed { self.join(parts, 16) } else { parts.swap_remove(0) };
+        self.write(self.operand(i, 0)?, ty, &[word])
+    }
+
+    /// The upper half of a single, one more where what is cut off lies in the direction of the rounding.
+    fn upper_half(&mut self, value: Value, rounding: Mod) -> Source {
+        let mut value = value;
+        let away = match rounding {
+            Mod::RP => Some(Mod::GT),
+            Mod::RM => Some(Mod::LT),
+            _ => None,
+        };
+        if let Some(side) = away {
+            let (p, sum) = (self.b.p(), self.b.r());
+            let draft = self.b.op(Op::FSETP).m(side).m(Mod::AND).to(p).drop_result(File::P);
+            draft.from(value).from(Source::rz()).from(Source::pt()).emit();
+            let more = self.constant_by(p, 0xffff, 0);
+            self.b.iadd3(sum, value, more, Source::rz());
+            value = sum;
+        }
+        let d = self.b.r();
+        self.b.shr(d, value, 16u32);
+        d.into()
     }
 
     /// `abs` and `neg`: changes of the sign bits, or an addition of minus zero where subnormals are flushed.

@@ -46,8 +46,14 @@ impl Lower<'_> {
     pub fn add_saturating(&mut self, d: Value, a: Source, b: Source, subtract: bool) {
         let a = self.in_register(a);
         let b = self.in_register(b);
-        let [sum, overflow, limit] = [self.b.r(), self.b.r(), self.b.r()];
+        let sum = self.b.r();
         self.b.iadd3(sum, a.clone(), if subtract { minus(b.clone()) } else { b.clone() }, Source::rz());
+        self.clamp_sum(d, a, b, sum, subtract);
+    }
+
+    /// `d <- sum`, or the end of the range that it left: `sum` is that of `a` and `b`, and perhaps a carry.
+    fn clamp_sum(&mut self, d: Value, a: Source, b: Source, sum: Value, subtract: bool) {
+        let [overflow, limit] = [self.b.r(), self.b.r()];
         // The sign is wrong if both addends have one sign and the sum the other.
         let table = if subtract { 0x24 } else { 0x18 };
         self.b.lop3(overflow, sum, a.clone(), b, table);
@@ -169,7 +175,13 @@ impl Lower<'_> {
         if extra {
             let takes = i.opcode == Opcode::Madc;
             let gives = i.modifiers.has(Word::Cc);
-            self.add_chain(&[d], &[product.into()], &[c], false, takes, gives);
+            if i.modifiers.has(Word::Sat) {
+                let (c, sum) = (self.in_register(c), self.b.r());
+                self.add_chain(&[sum], &[product.into()], std::slice::from_ref(&c), false, takes, gives);
+                self.clamp_sum(d, product.into(), c, sum, false);
+            } else {
+                self.add_chain(&[d], &[product.into()], &[c], false, takes, gives);
+            }
         } else if i.modifiers.has(Word::Sat) {
             self.add_saturating(d, product.into(), c, false);
         } else {

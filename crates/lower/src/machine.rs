@@ -10,7 +10,8 @@ impl Lower<'_> {
         oriole_sass::has(self.chip, op)
     }
 
-    fn is_legal(&self, op: Op, mods: &Mods, operands: &[Operand]) -> bool {
+    /// True if the chip has a form for such an instruction.
+    pub fn is_legal(&self, op: Op, mods: &Mods, operands: &[Operand]) -> bool {
         form::table(self.chip).is_some_and(|forms| legal(forms, op, mods, operands).is_some())
     }
 

@@ -6,25 +6,37 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
-use oriole_hir::{Instruction, Operand};
+use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{Source, Value};
 use oriole_ptx::word::{MatrixCount, Rounding};
 use oriole_ptx::{MatrixShape, Space, Type, Word};
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Mod, Mods, Op, Operand as MachineOperand, OperandKind};
 use smallvec::SmallVec;
 
 /// The words of a fragment, lowest register first.
 pub(crate) type Fragment = SmallVec<[Source; 8]>;
 
+/// Which elements of the left factor a sparse product has.
+#[derive(Clone)]
+pub(crate) struct Metadata {
+    /// The word of indices.
+    pub word: Source,
+    /// Which lanes have the ones that count.
+    pub selector: u8,
+}
+
 /// A product as PTX says it, with its operands in registers.
-struct Product {
-    shape: MatrixShape,
+#[derive(Clone)]
+pub(crate) struct Product {
+    pub shape: MatrixShape,
     /// Types of `d`, `a`, `b`.
-    types: [Type; 3],
-    a: Fragment,
-    b: Fragment,
-    c: Fragment,
-    d: Words,
+    pub types: [Type; 3],
+    pub a: Fragment,
+    pub b: Fragment,
+    pub c: Fragment,
+    pub d: Words,
+    /// That of a sparse product.
+    pub metadata: Option<Metadata>,
 }
 
 impl Lower<'_> {
@@ -33,15 +45,20 @@ impl Lower<'_> {
         let (Some(shape), &[to, left, right, from]) = (i.modifiers.matrix_shape(), &i.types[..]) else {
             return Err(self.unsupported_form(i));
         };
+        if shape.depth == 4 && left == Type::F16 {
+            return self.multiply_quarters(i, to, from);
+        }
         if to != from {
             return Err(self.unsupported_form(i));
         }
         let word = if to == Type::F64 { Type::F64 } else { Type::B32 };
         let [a, b, c] = [self.fragment(i, 1, word)?, self.fragment(i, 2, word)?, self.fragment(i, 3, word)?];
+        let sparse = i.modifiers.has(Word::Sp) || i.modifiers.has(Word::SpOrderedMetadata);
+        let metadata = if sparse { Some(self.metadata(i)?) } else { None };
         let elements = self.elements(self.operand(i, 0)?);
         let direct = self.direct_words(&elements, word);
         let d = direct.clone().unwrap_or_else(|| c.iter().map(|_| self.b.r()).collect());
-        let product = Product { shape, types: [to, left, right], a, b, c, d: d.clone() };
+        let product = Product { shape, types: [to, left, right], a, b, c, d: d.clone(), metadata };
         self.product(i, product)?;
         if direct.is_none() {
             let each = word.bits() as usize / 32;
@@ -49,6 +66,15 @@ impl Lower<'_> {
             self.write_all(&elements, word, parts)?;
         }
         Ok(())
+    }
+
+    /// The last two operands of a sparse product.
+    fn metadata(&mut self, i: &Instruction) -> Result<Metadata, LowerError> {
+        let word = self.word(self.operand(i, 4)?, Type::B32)?;
+        let Operand::Immediate(Immediate::Integer(selector)) = *self.operand(i, 5)? else {
+            return Err(self.unsupported_form(i));
+        };
+        Ok(Metadata { word: self.in_register(word), selector: selector as u8 })
     }
 
     /// The words of a fragment that is read.
@@ -60,7 +86,8 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    fn product(&mut self, i: &Instruction, p: Product) -> Lowered {
+    /// A product that the language knows as one, by the types of its factors.
+    pub fn product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let has = |word| i.modifiers.has(word);
         match p.types {
             [Type::F64, ..] => {
@@ -83,17 +110,40 @@ impl Lower<'_> {
     }
 
     /// One machine instruction: the fragments as they are.
-    fn emit_product(&mut self, op: Op, mods: &[Mod], d: &[Value], factors: [Source; 2], c: Source) {
-        let [a, b] = factors;
-        self.b.op(op).mods(mods).to_tuple(d.iter().copied()).from(a).from(b).from(c).emit();
+    pub fn emit_product(
+        &mut self,
+        op: Op,
+        mods: &[Mod],
+        d: &[Value],
+        [a, b, c]: [Source; 3],
+        metadata: Option<Metadata>,
+    ) {
+        let draft = self.b.op(op).mods(mods).to_tuple(d.iter().copied()).from(a).from(b).from(c);
+        match metadata {
+            None => draft.emit(),
+            Some(Metadata { word, selector }) => {
+                draft.m(Mod::SP).from(word).from(Source::literal(selector.into())).emit();
+            }
+        }
+    }
+
+    /// True if the chip has such a product.
+    fn multiplies(&self, op: Op, mods: &[Mod], sparse: bool) -> bool {
+        if !sparse {
+            return self.takes(op, mods, 4);
+        }
+        let mut mods = Mods::of(mods);
+        mods.insert(Mod::SP);
+        let mut operands = vec![MachineOperand::plain(OperandKind::Reg(0)); 5];
+        operands.push(MachineOperand::plain(OperandKind::Imm(0)));
+        self.is_legal(op, &mods, &operands)
     }
 
     /// Halves, `.bf16` and `.tf32`.
     fn float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
-        let mods = float_mods(p.shape, p.types).ok_or_else(|| self.unsupported_form(i))?;
-        let factors = [self.tuple(p.a), self.tuple(p.b)];
-        let c = self.tuple(p.c);
-        self.emit_product(Op::HMMA, &mods, &p.d, factors, c);
+        let mods = float_mods(&p).ok_or_else(|| self.unsupported_form(i))?;
+        let operands = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
+        self.emit_product(Op::HMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
     }
 
@@ -104,26 +154,26 @@ impl Lower<'_> {
             return self.byte_float_product(i, p);
         }
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
-        let mods =
-            float_mods(shape, [p.types[0], Type::F16, Type::F16]).ok_or_else(|| self.unsupported_form(i))?;
+        let halved = Product { shape, types: [p.types[0], Type::F16, Type::F16], ..p.clone() };
+        let mods = float_mods(&halved).ok_or_else(|| self.unsupported_form(i))?;
+        let mut metadata = match p.metadata {
+            Some(metadata) => self.metadata_of_halves(metadata).map(Some),
+            None => [None, None],
+        };
         let mut sum = Words::new();
-        for upper in [false, true] {
-            let mut factors = [Source::rz(), Source::rz()];
-            for (factor, (words, ty)) in factors.iter_mut().zip([(&p.a, p.types[1]), (&p.b, p.types[2])]) {
-                let kind = if ty == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
-                let mut halves = Fragment::new();
-                for word in words {
-                    let word = self.in_register(word.clone());
-                    let word = if upper { word.suffixed(Mod::H1) } else { word };
-                    let d = self.b.r();
-                    self.op(Op::F2FP, &[Mod::F16, kind, Mod::UNPACK_B], d, [word]);
-                    halves.push(d.into());
+        for (upper, metadata) in [false, true].into_iter().zip(&mut metadata) {
+            let a = self.unpacked(&p.a, p.types[1], upper);
+            let b = match metadata {
+                // The other factor follows its groups of four, which lanes share.
+                Some(_) => {
+                    let b = self.shared_groups(&p.b, upper);
+                    self.unpacked(&b, p.types[2], false)
                 }
-                *factor = self.tuple(halves);
-            }
+                None => self.unpacked(&p.b, p.types[2], upper),
+            };
             let d: Words = p.d.iter().map(|_| self.b.r()).collect();
             let c = self.tuple(sum.iter().map(|&v| Source::value(v)));
-            self.emit_product(Op::HMMA, &mods, &d, factors, c);
+            self.emit_product(Op::HMMA, &mods, &d, [a, b, c], metadata.take());
             sum = d;
         }
         let add = if p.types[0] == Type::F16 { Op::HADD2 } else { Op::FADD };
@@ -134,19 +184,33 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// The two lower or the two upper 8-bit numbers of each word as halves.
+    fn unpacked(&mut self, words: &Fragment, ty: Type, upper: bool) -> Source {
+        let kind = if ty == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+        let mut halves = Fragment::new();
+        for word in words {
+            let word = self.in_register(word.clone());
+            let word = if upper { word.suffixed(Mod::H1) } else { word };
+            let d = self.b.r();
+            self.op(Op::F2FP, &[Mod::F16, kind, Mod::UNPACK_B], d, [word]);
+            halves.push(d.into());
+        }
+        self.tuple(halves)
+    }
+
     /// 8-bit numbers on a chip that multiplies them.
     fn byte_float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
-        let size = match p.shape.depth {
-            16 => Mod::_16816,
-            32 => Mod::_16832,
+        let size = match (p.shape.depth, p.metadata.is_some()) {
+            (16, false) => Mod::_16816,
+            (32, false) => Mod::_16832,
+            (64, true) => Mod::_16864,
             _ => return Err(self.unsupported_form(i)),
         };
         let sum = if p.types[0] == Type::F16 { Mod::F16 } else { Mod::F32 };
         let left = if p.types[1] == Type::E4M3 { Mod::E4M3 } else { Mod::E5M2 };
         let right = if p.types[2] == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
-        let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
-        let c = self.tuple(p.c);
-        self.emit_product(Op::QMMA, &[size, sum, left, right], &p.d, factors, c);
+        let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
+        self.emit_product(Op::QMMA, &[size, sum, left, right], &p.d, operands, p.metadata);
         Ok(())
     }
 
@@ -161,9 +225,8 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let mods: SmallVec<[Mod; 2]> = [Some(shape), rounding].into_iter().flatten().collect();
-        let factors = [self.tuple(p.a), self.tuple(p.b)];
-        let c = self.tuple(p.c);
-        self.emit_product(Op::DMMA, &mods, &p.d, factors, c);
+        let operands = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
+        self.emit_product(Op::DMMA, &mods, &p.d, operands, None);
         Ok(())
     }
 
@@ -171,10 +234,10 @@ impl Lower<'_> {
     fn byte_product(&mut self, i: &Instruction, p: Product, saturates: bool) -> Lowered {
         let [_, left, right] = p.types;
         let signs = [left.is_signed(), right.is_signed()];
-        let mods = byte_mods(p.shape, signs, saturates).ok_or_else(|| self.unsupported_form(i))?;
-        let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
-        let c = self.tuple(p.c);
-        self.emit_product(Op::IMMA, &mods, &p.d, factors, c);
+        let mods = byte_mods(p.shape, p.metadata.is_some(), signs, saturates)
+            .ok_or_else(|| self.unsupported_form(i))?;
+        let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
+        self.emit_product(Op::IMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
     }
 
@@ -182,28 +245,26 @@ impl Lower<'_> {
     fn nibble_product(&mut self, i: &Instruction, p: Product, saturates: bool) -> Lowered {
         let [_, left, right] = p.types;
         let signs = [left.is_signed(), right.is_signed()];
-        if let Some(mods) = self.nibble_mods(p.shape, signs, saturates) {
-            let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
-            let c = self.tuple(p.c);
-            self.emit_product(Op::IMMA, &mods, &p.d, factors, c);
+        let sparse = p.metadata.is_some();
+        if let Some(mods) = self.nibble_mods(p.shape, sparse, signs, saturates) {
+            let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
+            self.emit_product(Op::IMMA, &mods, &p.d, operands, p.metadata);
             return Ok(());
         }
         // Half of the depth in each product; the registers of a fragment are those of the same half.
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
-        let mods = byte_mods(shape, signs, false).ok_or_else(|| self.unsupported_form(i))?;
+        let mods = byte_mods(shape, sparse, signs, false).ok_or_else(|| self.unsupported_form(i))?;
         let mut c = if saturates { Source::rz() } else { self.tuple(p.c.clone()) };
         let mut sum = Words::new();
         for odd in [false, true] {
-            let mut factors = [Source::rz(), Source::rz()];
-            for (factor, (words, signed)) in factors.iter_mut().zip([(&p.a, signs[0]), (&p.b, signs[1])]) {
+            let [a, b] = [(&p.a, signs[0]), (&p.b, signs[1])].map(|(words, signed)| {
                 let bytes: Fragment =
                     words.iter().map(|word| self.nibbles(word.clone(), odd, signed)).collect();
-                *factor = self.tuple(bytes);
-            }
-            let [a, b] = factors;
+                self.tuple(bytes)
+            });
             let d: Words =
                 if odd && !saturates { p.d.clone() } else { p.d.iter().map(|_| self.b.r()).collect() };
-            self.emit_product(Op::IMMA, &mods, &d, [a.suffixed(Mod::ROW), b.suffixed(Mod::COL)], c);
+            self.emit_product(Op::IMMA, &mods, &d, factors(a, b, c), p.metadata.clone());
             c = Source::values(d.iter().copied());
             sum = d;
         }
@@ -220,20 +281,22 @@ impl Lower<'_> {
     fn nibble_mods(
         &self,
         shape: MatrixShape,
+        sparse: bool,
         signed: [bool; 2],
         saturates: bool,
     ) -> Option<SmallVec<[Mod; 4]>> {
-        let size = match (shape.rows, shape.depth) {
-            (8, 32) => Mod::_8832,
-            (16, 32) => Mod::_16832,
-            (16, 64) => Mod::_16864,
+        let size = match (shape.rows, shape.depth, sparse) {
+            (8, 32, false) => Mod::_8832,
+            (16, 32, false) => Mod::_16832,
+            (16, 64, _) => Mod::_16864,
+            (16, 128, true) => Mod::_168128,
             _ => return None,
         };
         let left = if signed[0] { Mod::S4 } else { Mod::U4 };
         let right = if signed[1] { Mod::S4_2 } else { Mod::U4_2 };
         let mods = [Some(size), Some(left), Some(right), saturates.then_some(Mod::SAT)];
         let mods: SmallVec<[Mod; 4]> = mods.into_iter().flatten().collect();
-        self.takes(Op::IMMA, &mods, 4).then_some(mods)
+        self.multiplies(Op::IMMA, &mods, sparse).then_some(mods)
     }
 
     /// The even or the odd four-bit integers of a word, each in a byte.
@@ -286,16 +349,16 @@ impl Lower<'_> {
         let mods = [shape, Mod::AND, Mod::POPC];
         let c = self.tuple(p.c);
         if !differ || self.takes(Op::BMMA, &direct, 4) {
-            let factors = [self.tuple(p.a).suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
-            self.emit_product(Op::BMMA, &direct, &p.d, factors, c);
+            let operands = factors(self.tuple(p.a), self.tuple(p.b), c);
+            self.emit_product(Op::BMMA, &direct, &p.d, operands, None);
             return Ok(());
         }
         let middle: Words = p.d.iter().map(|_| self.b.r()).collect();
         let [not_a, not_b] = [self.complements(&p.a), self.complements(&p.b)];
-        let factors = [self.tuple(p.a).suffixed(Mod::ROW), not_b.suffixed(Mod::COL)];
-        self.emit_product(Op::BMMA, &mods, &middle, factors, c);
-        let factors = [not_a.suffixed(Mod::ROW), self.tuple(p.b).suffixed(Mod::COL)];
-        self.emit_product(Op::BMMA, &mods, &p.d, factors, Source::values(middle));
+        let operands = factors(self.tuple(p.a), not_b, c);
+        self.emit_product(Op::BMMA, &mods, &middle, operands, None);
+        let operands = factors(not_a, self.tuple(p.b), Source::values(middle));
+        self.emit_product(Op::BMMA, &mods, &p.d, operands, None);
         Ok(())
     }
 
@@ -367,12 +430,19 @@ impl Lower<'_> {
     }
 }
 
+/// The operands of a product whose words say how its factors lie.
+fn factors(a: Source, b: Source, c: Source) -> [Source; 3] {
+    [a.suffixed(Mod::ROW), b.suffixed(Mod::COL), c]
+}
+
 /// Modifiers of a product of halves, `.bf16` or `.tf32`; `None` if there is no such instruction.
-fn float_mods(shape: MatrixShape, [to, left, _]: [Type; 3]) -> Option<SmallVec<[Mod; 3]>> {
-    let size = match (left, shape.depth) {
-        (Type::TF32, 4) => Mod::_1684,
-        (Type::TF32 | Type::F16 | Type::BF16, 8) => Mod::_1688,
-        (Type::F16 | Type::BF16, 16) => Mod::_16816,
+fn float_mods(p: &Product) -> Option<SmallVec<[Mod; 3]>> {
+    let [to, left, _] = p.types;
+    let size = match (left, p.shape.depth, p.metadata.is_some()) {
+        (Type::TF32, 4, false) => Mod::_1684,
+        (Type::TF32, 8, _) | (Type::F16 | Type::BF16, 8, false) => Mod::_1688,
+        (Type::TF32, 16, true) | (Type::F16 | Type::BF16, 16, _) => Mod::_16816,
+        (Type::F16 | Type::BF16, 32, true) => Mod::_16832,
         _ => return None,
     };
     let sum = match to {
@@ -385,15 +455,21 @@ fn float_mods(shape: MatrixShape, [to, left, _]: [Type; 3]) -> Option<SmallVec<[
         Type::TF32 => Some(Mod::TF32),
         _ => None,
     };
-    (shape.rows == 16).then(|| [Some(size), Some(sum), factors].into_iter().flatten().collect())
+    (p.shape.rows == 16).then(|| [Some(size), Some(sum), factors].into_iter().flatten().collect())
 }
 
 /// Modifiers of a product of bytes; `None` if there is no such instruction.
-fn byte_mods(shape: MatrixShape, signed: [bool; 2], saturates: bool) -> Option<SmallVec<[Mod; 4]>> {
-    let size = match (shape.rows, shape.depth) {
-        (8, 16) => Mod::_8816,
-        (16, 16) => Mod::_16816,
-        (16, 32) => Mod::_16832,
+fn byte_mods(
+    shape: MatrixShape,
+    sparse: bool,
+    signed: [bool; 2],
+    saturates: bool,
+) -> Option<SmallVec<[Mod; 4]>> {
+    let size = match (shape.rows, shape.depth, sparse) {
+        (8, 16, false) => Mod::_8816,
+        (16, 16, false) => Mod::_16816,
+        (16, 32, _) => Mod::_16832,
+        (16, 64, true) => Mod::_16864,
         _ => return None,
     };
     let left = if signed[0] { Mod::S8 } else { Mod::U8 };

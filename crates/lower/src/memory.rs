@@ -100,7 +100,7 @@ impl Lower<'_> {
             }
             Some(Semantics::Relaxed | Semantics::Acquire | Semantics::Release) => {
                 let (scope, fence) = scope_mod(i).unwrap_or((Mod::GPU, Mod::GPU));
-                s.mods = vec![Mod::STRONG, scope];
+                s.mods = vec![if has(Word::Mmio) { Mod::MMIO } else { Mod::STRONG }, scope];
                 s.ordered = true;
                 s.release = (semantics == Some(Semantics::Release)).then_some(fence);
                 s.acquire = semantics == Some(Semantics::Acquire) && fence != Mod::CTA;

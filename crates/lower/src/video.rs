@@ -3,9 +3,9 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
-use oriole_hir::Instruction;
+use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Pseudo, Source, Value};
-use oriole_ptx::word::{Bounds, Comparison, SecondOperation};
+use oriole_ptx::word::{Bounds, Comparison, Scale, SecondOperation};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
@@ -52,9 +52,18 @@ pub(crate) fn action(opcode: Opcode) -> Option<(Action, u32)> {
     })
 }
 
+/// Bits and number of the byte or half that a selector such as `b2` names.
+fn part(selector: &str) -> Option<(u32, u32)> {
+    let bits = if selector.starts_with('h') { 16 } else { 8 };
+    Some((bits, u32::from(selector.as_bytes().get(1)?.checked_sub(b'0')?)))
+}
+
 impl Lower<'_> {
     /// Any video instruction.
     pub fn video(&mut self, i: &Instruction) -> Lowered {
+        if i.opcode == Opcode::Vmad {
+            return self.multiply_add_words(i);
+        }
         let Some((action, lanes)) = action(i.opcode) else { return Err(self.unsupported_form(i)) };
         if lanes == 1 { self.video_scalar(i, action) } else { self.video_lanes(i, action, lanes) }
     }
@@ -70,10 +79,9 @@ impl Lower<'_> {
     /// A scalar instruction, computed in 64 bits, where nothing can overflow.
     fn video_scalar(&mut self, i: &Instruction, action: Action) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
-        let second = i.modifiers.at();
-        let a = self.widened(self.operand(i, 1)?, ta)?;
+        let a = self.wide_part(i, 1, ta)?;
         let result = if matches!(action, Action::ShiftLeft | Action::ShiftRight) {
-            let amount = self.word(self.operand(i, 2)?, Type::U32)?;
+            let amount = self.part_of_word(i, 2, tb)?;
             let amount = self.in_register(amount);
             let limited = self.b.r();
             if i.modifiers.at() == Some(Bounds::Wrap) {
@@ -98,24 +106,34 @@ impl Lower<'_> {
             }
             d
         } else {
-            let b = self.widened(self.operand(i, 2)?, tb)?;
+            let b = self.wide_part(i, 2, tb)?;
             self.video_wide(i, action, a, b)?
         };
-        let mut result: [Value; 2] = result;
-        if i.modifiers.has(Word::Sat) && action != Action::Compare {
-            let (least, greatest) = if to.is_signed() {
-                (i64::from(i32::MIN), i64::from(i32::MAX))
-            } else {
-                (0, i64::from(u32::MAX))
-            };
-            let least = self.tuple([imm(least as u32), imm((least >> 32) as u32)]);
-            let greatest = self.tuple([imm(greatest as u32), imm((greatest >> 32) as u32)]);
-            let [raised, capped] = [self.b.pair(), self.b.pair()];
-            self.pseudo(Pseudo::Max64, &[Mod::S64], raised, [result.into(), least]);
-            self.pseudo(Pseudo::Min64, &[Mod::S64], capped, [raised.into(), greatest]);
-            result = capped;
+        let (register, target) = self.target(i)?;
+        let bits = target.map_or(32, |(bits, _)| bits);
+        let clamps = i.modifiers.has(Word::Sat) && action != Action::Compare;
+        let result = if clamps { self.clamp_wide(result, to.is_signed(), bits) } else { result };
+        if let Some((bits, number)) = target {
+            return self.merge_part(i, register, result[0], bits, number);
         }
-        match second {
+        self.video_second(i, to, result)
+    }
+
+    /// The number held in the range of an integer of so many bits.
+    fn clamp_wide(&mut self, value: [Value; 2], signed: bool, bits: u32) -> [Value; 2] {
+        let (least, greatest) =
+            if signed { (-1i64 << (bits - 1), (1 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
+        let [least, greatest] =
+            [least, greatest].map(|end: i64| self.tuple([imm(end as u32), imm((end >> 32) as u32)]));
+        let [raised, capped] = [self.b.pair(), self.b.pair()];
+        self.pseudo(Pseudo::Max64, &[Mod::S64], raised, [value.into(), least]);
+        self.pseudo(Pseudo::Min64, &[Mod::S64], capped, [raised.into(), greatest]);
+        capped
+    }
+
+    /// The second operation of a scalar instruction, and the result.
+    fn video_second(&mut self, i: &Instruction, to: Type, result: [Value; 2]) -> Lowered {
+        match i.modifiers.at() {
             None => self.write(self.operand(i, 0)?, Type::B32, &[result[0].into()]),
             Some(SecondOperation::Add) => {
                 let c = self.word(self.operand(i, 3)?, to)?;
@@ -133,6 +151,131 @@ impl Lower<'_> {
                 self.write(self.operand(i, 0)?, Type::B32, &[chosen[0].into()])
             }
         }
+    }
+
+    /// An operand, or the part of it that a selector names, in 32 bits.
+    fn part_of_word(&mut self, i: &Instruction, index: usize, ty: Type) -> Result<Source, LowerError> {
+        match self.operand(i, index)? {
+            Operand::Selection { register, selector, .. } => {
+                let word = self.register(*register)[0];
+                Ok(match part(selector) {
+                    Some((bits, number)) => self.lane(word.into(), number, bits, ty.is_signed()).into(),
+                    None => word.into(),
+                })
+            }
+            operand => self.word(operand, ty),
+        }
+    }
+
+    /// An operand without its selector.
+    fn whole_word(&mut self, i: &Instruction, index: usize) -> Result<Source, LowerError> {
+        match self.operand(i, index)? {
+            Operand::Selection { register, .. } => Ok(self.register(*register)[0].into()),
+            operand => self.word(operand, Type::B32),
+        }
+    }
+
+    /// The same in 64 bits.
+    fn wide_part(&mut self, i: &Instruction, index: usize, ty: Type) -> Result<Source, LowerError> {
+        let low = self.part_of_word(i, index, ty)?;
+        let high = self.sign_word(low.clone(), ty.is_signed());
+        Ok(self.tuple([low, high]))
+    }
+
+    /// The destination, and the part of it that is written: bits, number.
+    fn target(&self, i: &Instruction) -> Result<(Operand, Option<(u32, u32)>), LowerError> {
+        Ok(match self.operand(i, 0)? {
+            Operand::Selection { register, selector, .. } => (Operand::Register(*register), part(selector)),
+            whole => (whole.clone(), None),
+        })
+    }
+
+    /// Writes the third operand with a part of it replaced.
+    fn merge_part(&mut self, i: &Instruction, to: Operand, value: Value, bits: u32, number: u32) -> Lowered {
+        let c = self.word(self.operand(i, 3)?, Type::B32)?;
+        let c = self.in_register(c);
+        // Bytes 0 to 3 of the selector are those of `c`, 4 to 7 those of the result.
+        let bytes = bits / 8;
+        let new = if bytes == 2 { 0x54 } else { 4 };
+        let mask = if bytes == 2 { 0xff } else { 0xf };
+        let shift = 4 * bytes * number;
+        let selector = 0x3210u32 & !(mask << shift) | new << shift;
+        let d = self.result_word(&to, Type::B32)?;
+        self.b.prmt(d, c, selector, value);
+        Ok(())
+    }
+
+    /// `vmad`.
+    fn multiply_add_words(&mut self, i: &Instruction) -> Lowered {
+        let [_, ta, tb] = i.types[..] else { return Err(self.unsupported_form(i)) };
+        let negated = |l: &Self, index| {
+            Ok::<_, LowerError>(matches!(l.operand(i, index)?, Operand::Selection { negated: true, .. }))
+        };
+        let [minus_a, minus_b, minus_c] = [negated(self, 1)?, negated(self, 2)?, negated(self, 3)?];
+        let minus = minus_a != minus_b;
+        let signed = ta.is_signed() || tb.is_signed() || minus || minus_c;
+        let [a, b] =
+            [self.part_of_word(i, 1, ta)?, self.part_of_word(i, 2, tb)?].map(|word| self.value_of(word));
+        let mut product = self.product_of_words(a, ta.is_signed(), b, tb.is_signed());
+        let clamps = i.modifiers.has(Word::Sat);
+        if clamps && minus && !ta.is_signed() && !tb.is_signed() {
+            // Beyond 62 bits the sign would be lost; what it is clamped to is the same.
+            let limit = self.tuple([imm(0), imm(1 << 30)]);
+            let cut = self.b.pair();
+            self.pseudo(Pseudo::Min64, &[Mod::U64], cut, [product.into(), limit]);
+            product = cut;
+        }
+        let c = self.part_of_word(i, 3, Type::U32)?;
+        let high = self.sign_word(c.clone(), signed);
+        let c = self.tuple([c, high]);
+        let of = |value: Source, minus: bool| if minus { value.negated() } else { value };
+        let mut sum = self.b.pair();
+        self.pseudo(Pseudo::Add64, &[], sum, [of(product.into(), minus), of(c, minus_c)]);
+        if i.modifiers.has(Word::Po) {
+            let one = self.tuple([imm(1), Source::rz()]);
+            let more = self.b.pair();
+            self.pseudo(Pseudo::Add64, &[], more, [sum.into(), one]);
+            sum = more;
+        }
+        let amount = match i.modifiers.at() {
+            None => 0,
+            Some(Scale::Shr7) => 7u32,
+            Some(Scale::Shr15) => 15,
+        };
+        if amount > 0 {
+            let shifted = self.b.pair();
+            let sign = if signed { Mod::S64 } else { Mod::U64 };
+            self.pseudo(Pseudo::Shr64, &[sign], shifted, [sum.into(), imm(amount)]);
+            sum = shifted;
+        }
+        let result = match clamps {
+            true if signed => self.clamp_wide(sum, true, 32),
+            true => {
+                let capped = self.b.pair();
+                let greatest = self.tuple([imm(!0), Source::rz()]);
+                self.pseudo(Pseudo::Min64, &[Mod::U64], capped, [sum.into(), greatest]);
+                capped
+            }
+            false => sum,
+        };
+        self.write(self.operand(i, 0)?, Type::B32, &[result[0].into()])
+    }
+
+    /// The product of two words, each with or without a sign.
+    fn product_of_words(&mut self, a: Value, a_signed: bool, b: Value, b_signed: bool) -> [Value; 2] {
+        let whole = self.b.pair();
+        if a_signed == b_signed {
+            self.b.imad_wide(whole, !a_signed, a, b, Source::rz());
+            return whole;
+        }
+        let (signed, other) = if a_signed { (a, b) } else { (b, a) };
+        self.b.imad_wide(whole, true, a, b, Source::rz());
+        // A negative factor was taken for one that is greater by 2^32.
+        let [sign, excess, high] = [self.b.r(), self.b.r(), self.b.r()];
+        self.b.sar(sign, signed, 31u32);
+        self.b.and(excess, sign, other);
+        self.b.iadd3(high, whole[1], Source::value(excess).negated(), Source::rz());
+        [whole[0], high]
     }
 
     fn video_wide(
@@ -183,12 +326,13 @@ impl Lower<'_> {
     fn video_lanes(&mut self, i: &Instruction, action: Action, lanes: u32) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
         let width = 32 / lanes;
-        let a = self.word(self.operand(i, 1)?, Type::B32)?;
-        let a = self.in_register(a);
-        let b = self.word(self.operand(i, 2)?, Type::B32)?;
-        let b = self.in_register(b);
+        let [a, b] = [self.whole_word(i, 1)?, self.whole_word(i, 2)?].map(|word| self.in_register(word));
+        let picks = [self.picks(i, 1, lanes)?, self.picks(i, 2, lanes)?];
+        let (to_register, written) = self.written_lanes(i)?;
+        let whole = picks == [None, None] && written.is_none();
         let sum_up = i.modifiers.has(Word::Add);
         if action == Action::Distance
+            && whole
             && lanes == 4
             && !to.is_signed()
             && !ta.is_signed()
@@ -204,8 +348,11 @@ impl Lower<'_> {
         }
         let mut parts = Vec::new();
         for lane in 0..lanes {
-            let x = self.lane(a.clone(), lane, width, ta.is_signed());
-            let y = self.lane(b.clone(), lane, width, tb.is_signed());
+            let [x, y] = [(0, ta), (1, tb)].map(|(of, ty): (usize, Type)| {
+                let pick = picks[of].map_or(lane + of as u32 * lanes, |picks| picks[lane as usize].into());
+                let word = if pick < lanes { a.clone() } else { b.clone() };
+                self.lane(word, pick % lanes, width, ty.is_signed())
+            });
             let mut value = self.video_lane(i, action, x, y)?;
             if i.modifiers.has(Word::Sat) && action != Action::Compare {
                 let (least, greatest) = if to.is_signed() {
@@ -222,15 +369,47 @@ impl Lower<'_> {
         }
         if sum_up {
             let mut sum = self.word(self.operand(i, 3)?, Type::B32)?;
-            for part in parts {
+            let kept = parts
+                .into_iter()
+                .enumerate()
+                .filter(|(lane, _)| written.is_none_or(|mask| mask >> lane & 1 != 0));
+            for (_, part) in kept {
                 let next = self.b.r();
                 self.add(next, part, sum);
                 sum = next.into();
             }
-            return self.write(self.operand(i, 0)?, Type::B32, &[sum]);
+            return self.write(&to_register, Type::B32, &[sum]);
         }
         let word = self.join(parts, width);
-        self.write(self.operand(i, 0)?, Type::B32, &[word])
+        let Some(mask) = written else { return self.write(&to_register, Type::B32, &[word]) };
+        let c = self.word(self.operand(i, 3)?, Type::B32)?;
+        let (c, word) = (self.in_register(c), self.in_register(word));
+        let from = |byte: u32| if mask >> (byte * lanes / 4) & 1 != 0 { byte + 4 } else { byte };
+        let selector = (0..4).fold(0, |selector, byte| selector | from(byte) << (4 * byte));
+        let d = self.result_word(&to_register, Type::B32)?;
+        self.b.prmt(d, c, selector, word);
+        Ok(())
+    }
+
+    /// The numbers of the parts that an operand's selector picks, that of the lowest lane first.
+    fn picks(&self, i: &Instruction, index: usize, lanes: u32) -> Result<Option<[u8; 4]>, LowerError> {
+        let Operand::Selection { selector, .. } = self.operand(i, index)? else { return Ok(None) };
+        let mut picks = [0; 4];
+        for (lane, digit) in (0..lanes as usize).zip(selector.bytes().skip(1).rev()) {
+            picks[lane] = digit - b'0';
+        }
+        Ok((!selector.is_empty()).then_some(picks))
+    }
+
+    /// The destination, and a mask of the lanes of it that are written.
+    fn written_lanes(&self, i: &Instruction) -> Result<(Operand, Option<u32>), LowerError> {
+        Ok(match self.operand(i, 0)? {
+            Operand::Selection { register, selector, .. } => {
+                let mask = selector.bytes().skip(1).fold(0, |mask, digit| mask | 1 << (digit - b'0'));
+                (Operand::Register(*register), Some(mask))
+            }
+            whole => (whole.clone(), None),
+        })
     }
 
     /// One lane of a word, extended to 32 bits.

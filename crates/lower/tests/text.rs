@@ -1827,3 +1827,537 @@ fn register_counts_that_change() {
     "#]]
     .assert_eq(&text);
 }
+
+#[test]
+fn sparse_products() {
+    check(
+        "mma.sp.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7, %r8}, {%r1, %r2, %r3, %r4}, %r0, 3;
+         mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.u8.s8.s32 {%r1, %r2, %r3, %r4}, {%r5, %r6, %r5, %r6}, {%r7, %r8, %r7, %r8}, {%r1, %r2, %r3, %r4}, %r0, 0;
+         mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8}, {%f1, %f2, %f3, %f4}, %r0, 0;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %4.0
+              value r1 = %5.0
+              value r2 = %6.0
+              value r3 = %7.0
+              value r4 = %0.0
+              value r5 = %1.0
+              value r6 = %2.0
+              value r7 = %3.0
+              value r8 = %8.0
+              value r77 = %9.0
+              value r78 = %10.0
+              value r79 = %11.0
+              value r80 = %12.0
+            b0:
+              {r4 r5 r6 r7} = HMMA.16816.BF16.F32.SP {r0 r1}, {r2 r3}, {r4 r5 r6 r7}, r8, #3 ; 0
+              {r4 r5 r6 r7} = IMMA.16864.S8_2.SAT.SP.U8 {r0 r1 r0 r1}.ROW, {r2 r3 r2 r3}.COL, {r4 r5 r6 r7}, r8, #0 ; 1
+              r9 = S2R %(SR_LANEID) ; 2
+              r10 = SHF.HI.R.U32 RZ, 0x4, r8 ; 2
+              r11 = LOP3.LUT r8, 0xf0f0f0f, RZ, #192, !PT ; 2
+              r12 = SHF.HI.R.U32 RZ, 0x4, r11 ; 2
+              r13 = LOP3.LUT r11, r12, RZ, #252, !PT ; 2
+              r14 = LOP3.LUT r10, 0xf0f0f0f, RZ, #192, !PT ; 2
+              r15 = SHF.HI.R.U32 RZ, 0x4, r14 ; 2
+              r16 = LOP3.LUT r14, r15, RZ, #252, !PT ; 2
+              r17 = PRMT r13, 0x6420, r16 ; 2
+              r18 = LOP3.LUT r9, 0x1c, RZ, #192, !PT ; 2
+              r19 = LOP3.LUT r9, 0x1, RZ, #192, !PT ; 2
+              r20 = IMAD r19, 0x2, r18 ; 2
+              r21 = IADD3 r20, 0x1, RZ ; 2
+              PT, r22 = SHFL.IDX r17, r20, #31 ; 2
+              PT, r23 = SHFL.IDX r17, r21, #31 ; 2
+              r24 = LOP3.LUT r9, 0x2, RZ, #192, !PT ; 2
+              p25, PT = ISETP.AND.NE.U32 r24, RZ, PT ; 2
+              r26 = MOV 0x7632 ; 2
+              r27 = SEL r26, 0x5410, p25 ; 2
+              r28 = PRMT r22, r27, r23 ; 2
+              r29 = F2FP.E4M3_2.F16.UNPACK_B r4 ; 2
+              r30 = F2FP.E4M3_2.F16.UNPACK_B r5 ; 2
+              r31 = F2FP.E4M3_2.F16.UNPACK_B r6 ; 2
+              r32 = F2FP.E4M3_2.F16.UNPACK_B r7 ; 2
+              r33 = S2R %(SR_LANEID) ; 2
+              r34 = LOP3.LUT r33, 0x1, RZ, #192, !PT ; 2
+              r35 = SHF.L.U32 r34, 0x4, RZ ; 2
+              r36 = LOP3.LUT r33, 0x1e, RZ, #192, !PT ; 2
+              PT, r37 = SHFL.IDX r0, r36, #31 ; 2
+              r38 = SHF.HI.R.U32 RZ, r35, r37 ; 2
+              PT, r39 = SHFL.IDX r1, r36, #31 ; 2
+              r40 = SHF.HI.R.U32 RZ, r35, r39 ; 2
+              PT, r41 = SHFL.IDX r2, r36, #31 ; 2
+              r42 = SHF.HI.R.U32 RZ, r35, r41 ; 2
+              PT, r43 = SHFL.IDX r3, r36, #31 ; 2
+              r44 = SHF.HI.R.U32 RZ, r35, r43 ; 2
+              r45 = F2FP.E5M2_2.F16.UNPACK_B r38 ; 2
+              r46 = F2FP.E5M2_2.F16.UNPACK_B r40 ; 2
+              r47 = F2FP.E5M2_2.F16.UNPACK_B r42 ; 2
+              r48 = F2FP.E5M2_2.F16.UNPACK_B r44 ; 2
+              {r49 r50 r51 r52} = HMMA.16832.F32.SP {r29 r30 r31 r32}, {r45 r46 r47 r48}, RZ, r28, #0 ; 2
+              r53 = F2FP.E4M3_2.F16.UNPACK_B r4.H1 ; 2
+              r54 = F2FP.E4M3_2.F16.UNPACK_B r5.H1 ; 2
+              r55 = F2FP.E4M3_2.F16.UNPACK_B r6.H1 ; 2
+              r56 = F2FP.E4M3_2.F16.UNPACK_B r7.H1 ; 2
+              r57 = S2R %(SR_LANEID) ; 2
+              r58 = LOP3.LUT r57, 0x1, RZ, #192, !PT ; 2
+              r59 = SHF.L.U32 r58, 0x4, RZ ; 2
+              r60 = LOP3.LUT r57, 0x1, RZ, #252, !PT ; 2
+              PT, r61 = SHFL.IDX r0, r60, #31 ; 2
+              r62 = SHF.HI.R.U32 RZ, r59, r61 ; 2
+              PT, r63 = SHFL.IDX r1, r60, #31 ; 2
+              r64 = SHF.HI.R.U32 RZ, r59, r63 ; 2
+              PT, r65 = SHFL.IDX r2, r60, #31 ; 2
+              r66 = SHF.HI.R.U32 RZ, r59, r65 ; 2
+              PT, r67 = SHFL.IDX r3, r60, #31 ; 2
+              r68 = SHF.HI.R.U32 RZ, r59, r67 ; 2
+              r69 = F2FP.E5M2_2.F16.UNPACK_B r62 ; 2
+              r70 = F2FP.E5M2_2.F16.UNPACK_B r64 ; 2
+              r71 = F2FP.E5M2_2.F16.UNPACK_B r66 ; 2
+              r72 = F2FP.E5M2_2.F16.UNPACK_B r68 ; 2
+              {r73 r74 r75 r76} = HMMA.16832.F32.SP {r53 r54 r55 r56}, {r69 r70 r71 r72}, {r49 r50 r51 r52}, r28, #1 ; 2
+              r77 = FADD r77, r73 ; 2
+              r78 = FADD r78, r74 ; 2
+              r79 = FADD r79, r75 ; 2
+              r80 = FADD r80, r76 ; 2
+              EXIT ; 3
+        "#]],
+    );
+}
+
+#[test]
+fn fragments_in_memory() {
+    check(
+        "wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8}, [%d1], %r0;
+         wmma.load.b.sync.aligned.row.m16n16k16.shared.bf16 {%r5, %r6, %r7, %r8}, [%r0+64];
+         wmma.load.a.sync.aligned.col.m8n32k16.shared.s8 {%r3}, [%r0], 16;
+         wmma.store.d.sync.aligned.col.m16n16k16.global.f16 [%d1], {%r1, %r2, %r3, %r4};
+         wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32 {%r1, %r2, %r3, %r4}, {%r1, %r2, %r3, %r4, %r1, %r2, %r3, %r4}, {%r5, %r6, %r7, %r8, %r5, %r6, %r7, %r8}, {%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8};",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r6 = %8.0
+              value r7 = %8.1
+              value r11 = %9.0
+              value r16 = %0.0
+              value r17 = %1.0
+              value r18 = %2.0
+              value r19 = %3.0
+              value r20 = %4.0
+              value r21 = %5.0
+              value r22 = %6.0
+              value r23 = %7.0
+              value r60 = %10.0
+              value r61 = %11.0
+              value r62 = %12.0
+              value r63 = %13.0
+              value r68 = %14.0
+              value r69 = %15.0
+              value r70 = %16.0
+              value r71 = %17.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              r2 = S2R %(SR_LANEID) ; 0
+              r3 = SHF.HI.R.U32 RZ, 0x2, r2 ; 0
+              r4 = LOP3.LUT r2, 0x3, RZ, #192, !PT ; 0
+              r5 = IMAD r4, 0x4, RZ ; 0
+              {r8 r9} = IMAD.U32.WIDE r5, 0x1, {r6 r7} ; 0
+              r10 = SHF.L.U32 r3, 0x1, RZ ; 0
+              {r12 r13} = IMAD.U32.WIDE r11, r10, {r8 r9} ; 0
+              {r14 r15} = IMAD.U32.WIDE r11, 0x10, {r12 r13} ; 0
+              r16 = LDG.E desc{u0 u1}[{r12 r13}].64 mem(global r) ; 0
+              r17 = LDG.E desc{u0 u1}[{r14 r15}].64 mem(global r) ; 0
+              r18 = LDG.E desc{u0 u1}[{r12 r13}+0x10].64 mem(global r) ; 0
+              r19 = LDG.E desc{u0 u1}[{r14 r15}+0x10].64 mem(global r) ; 0
+              r20 = Copy r16 ; 0
+              r21 = Copy r17 ; 0
+              r22 = Copy r18 ; 0
+              r23 = Copy r19 ; 0
+              r24 = S2R %(SR_LANEID) ; 1
+              r25 = LOP3.LUT r24, 0x7, RZ, #192, !PT ; 1
+              r26 = Copy RZ ; 1
+              r27 = SHF.HI.R.U32 RZ, 0x3, r24 ; 1
+              r28 = LOP3.LUT r27, 0x1, RZ, #192, !PT ; 1
+              r29 = IMAD r28, 0x8, r25 ; 1
+              r30 = SHF.HI.R.U32 RZ, 0x4, r24 ; 1
+              r31 = LOP3.LUT r30, 0x1, RZ, #192, !PT ; 1
+              r32 = IMAD r31, 0x10, r26 ; 1
+              r33 = IMAD r32, 0x1, r11 ; 1
+              r34 = IMAD r29, 0x20, r33 ; 1
+              {r20 r21 r22 r23} = LDSM.16.4.MT88 [r34+0x40] mem(shared r) ; 1
+              r35 = S2R %(SR_LANEID) ; 2
+              r36 = SHF.HI.R.U32 RZ, 0x2, r35 ; 2
+              r37 = LOP3.LUT r35, 0x3, RZ, #192, !PT ; 2
+              r38 = IMAD r37, 0x4, RZ ; 2
+              r39 = IMAD r36, 0x1, RZ ; 2
+              r40 = IMAD r39, 0x1, r11 ; 2
+              r41 = IMAD r38, 0x10, r40 ; 2
+              r42 = LDS.U8 [r41] mem(shared r) ; 2
+              r43 = LDS.U8 [r41+0x10] mem(shared r) ; 2
+              r44 = LDS.U8 [r41+0x20] mem(shared r) ; 2
+              r45 = LDS.U8 [r41+0x30] mem(shared r) ; 2
+              r46 = IMAD r43, 0x100, r42 ; 2
+              r47 = IMAD r45, 0x100, r44 ; 2
+              r18 = PRMT r46, 0x5410, r47 ; 2
+              r48 = MOVM.16.MT88 r16 ; 3
+              r49 = MOVM.16.MT88 r17 ; 3
+              r50 = MOVM.16.MT88 r18 ; 3
+              r51 = MOVM.16.MT88 r19 ; 3
+              r52 = S2R %(SR_LANEID) ; 3
+              r53 = SHF.HI.R.U32 RZ, 0x2, r52 ; 3
+              r54 = LOP3.LUT r52, 0x3, RZ, #192, !PT ; 3
+              r55 = IMAD r54, 0x4, RZ ; 3
+              {r56 r57} = IMAD.U32.WIDE r55, 0x1, {r6 r7} ; 3
+              {r58 r59} = IMAD.U32.WIDE r53, 0x20, {r56 r57} ; 3
+              STG.E desc{u0 u1}[{r58 r59}].64, r48 mem(global w) ; 3
+              STG.E desc{u0 u1}[{r58 r59}+0x10].64, r49 mem(global w) ; 3
+              STG.E desc{u0 u1}[{r58 r59}+0x100].64, r50 mem(global w) ; 3
+              STG.E desc{u0 u1}[{r58 r59}+0x110].64, r51 mem(global w) ; 3
+              {r64 r65 r66 r67} = HMMA.16816.F32 {r16 r17 r18 r19}, {r20 r21}, {r60 r61 r62 r63} ; 4
+              {r72 r73 r74 r75} = HMMA.16816.F32 {r16 r17 r18 r19}, {r22 r23}, {r68 r69 r70 r71} ; 4
+              r76 = F2FP.F16.F32.PACK_AB r65, r64 ; 4
+              r77 = F2FP.F16.F32.PACK_AB r67, r66 ; 4
+              r78 = F2FP.F16.F32.PACK_AB r73, r72 ; 4
+              r79 = F2FP.F16.F32.PACK_AB r75, r74 ; 4
+              r16 = Copy r76 ; 4
+              r17 = Copy r77 ; 4
+              r18 = Copy r78 ; 4
+              r19 = Copy r79 ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
+fn products_of_quarters_of_a_warp() {
+    check(
+        "mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16 {%r1, %r2, %r3, %r4}, {%r5, %r6}, {%r7, %r8}, {%r1, %r2, %r3, %r4};",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r3 = %6.0
+              value r4 = %7.0
+              value r24 = %0.0
+              value r27 = %1.0
+              value r30 = %2.0
+              value r33 = %3.0
+              value r37 = %4.0
+              value r40 = %5.0
+            b0:
+              r0 = S2R %(SR_LANEID) ; 0
+              r1 = LOP3.LUT r0, 0x2, RZ, #192, !PT ; 0
+              p2, PT = ISETP.AND.NE.U32 r1, RZ, PT ; 0
+              r5 = SEL r3, r4, p2 ; 0
+              PT, r6 = SHFL.BFLY r5, #2, #31 ; 0
+              r7 = SEL r6, r3, p2 ; 0
+              r8 = SEL r4, r6, p2 ; 0
+              r9 = LOP3.LUT r0, 0x1, RZ, #192, !PT ; 0
+              p10, PT = ISETP.AND.NE.U32 r9, RZ, PT ; 0
+              r11 = MOV 0x7632 ; 0
+              r12 = SEL r11, 0x5410, p10 ; 0
+              r13 = MOV 0x5410 ; 0
+              r14 = SEL r13, 0x7632, p10 ; 0
+              r15 = PRMT r7, r12, r8 ; 0
+              r16 = PRMT r7, r14, r8 ; 0
+              PT, r17 = SHFL.BFLY r16, #1, #31 ; 0
+              r18 = MOV 0x1054 ; 0
+              r19 = SEL r18, 0x5410, p10 ; 0
+              r20 = PRMT r15, r19, r17 ; 0
+              r21 = MOV 0x3276 ; 0
+              r22 = SEL r21, 0x7632, p10 ; 0
+              r23 = PRMT r15, r22, r17 ; 0
+              r25 = HADD2.F32 -RZ, r24.H0_H0 ; 0
+              r26 = HADD2.F32 -RZ, r24.H1_H1 ; 0
+              r28 = HADD2.F32 -RZ, r27.H0_H0 ; 0
+              r29 = HADD2.F32 -RZ, r27.H1_H1 ; 0
+              r31 = HADD2.F32 -RZ, r30.H0_H0 ; 0
+              r32 = HADD2.F32 -RZ, r30.H1_H1 ; 0
+              r34 = HADD2.F32 -RZ, r33.H0_H0 ; 0
+              r35 = HADD2.F32 -RZ, r33.H1_H1 ; 0
+              r36 = S2R %(SR_LANEID) ; 0
+              r38 = HADD2.F32 -RZ, r37.H0_H0 ; 0
+              r39 = HADD2.F32 -RZ, r37.H1_H1 ; 0
+              r41 = HADD2.F32 -RZ, r40.H0_H0 ; 0
+              r42 = HADD2.F32 -RZ, r40.H1_H1 ; 0
+              r43 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r44 = IADD3 r43, 0x0, RZ ; 0
+              PT, r45 = SHFL.IDX r20, r44, #31 ; 0
+              PT, r46 = SHFL.IDX r23, r44, #31 ; 0
+              r47 = HADD2.F32 -RZ, r45.H0_H0 ; 0
+              r48 = HADD2.F32 -RZ, r45.H1_H1 ; 0
+              r49 = HADD2.F32 -RZ, r46.H0_H0 ; 0
+              r50 = HADD2.F32 -RZ, r46.H1_H1 ; 0
+              r51 = FMUL r41, r49 ; 0
+              r52 = FFMA r42, r50, r51 ; 0
+              r53 = FADD r25, r52 ; 0
+              r54 = FMUL r38, r47 ; 0
+              r55 = FFMA r39, r48, r54 ; 0
+              r56 = FADD r53, r55 ; 0
+              r57 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r58 = IADD3 r57, 0x1, RZ ; 0
+              PT, r59 = SHFL.IDX r20, r58, #31 ; 0
+              PT, r60 = SHFL.IDX r23, r58, #31 ; 0
+              r61 = HADD2.F32 -RZ, r59.H0_H0 ; 0
+              r62 = HADD2.F32 -RZ, r59.H1_H1 ; 0
+              r63 = HADD2.F32 -RZ, r60.H0_H0 ; 0
+              r64 = HADD2.F32 -RZ, r60.H1_H1 ; 0
+              r65 = FMUL r41, r63 ; 0
+              r66 = FFMA r42, r64, r65 ; 0
+              r67 = FADD r26, r66 ; 0
+              r68 = FMUL r38, r61 ; 0
+              r69 = FFMA r39, r62, r68 ; 0
+              r70 = FADD r67, r69 ; 0
+              r71 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r72 = IADD3 r71, 0x2, RZ ; 0
+              PT, r73 = SHFL.IDX r20, r72, #31 ; 0
+              PT, r74 = SHFL.IDX r23, r72, #31 ; 0
+              r75 = HADD2.F32 -RZ, r73.H0_H0 ; 0
+              r76 = HADD2.F32 -RZ, r73.H1_H1 ; 0
+              r77 = HADD2.F32 -RZ, r74.H0_H0 ; 0
+              r78 = HADD2.F32 -RZ, r74.H1_H1 ; 0
+              r79 = FMUL r41, r77 ; 0
+              r80 = FFMA r42, r78, r79 ; 0
+              r81 = FADD r28, r80 ; 0
+              r82 = FMUL r38, r75 ; 0
+              r83 = FFMA r39, r76, r82 ; 0
+              r84 = FADD r81, r83 ; 0
+              r85 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r86 = IADD3 r85, 0x3, RZ ; 0
+              PT, r87 = SHFL.IDX r20, r86, #31 ; 0
+              PT, r88 = SHFL.IDX r23, r86, #31 ; 0
+              r89 = HADD2.F32 -RZ, r87.H0_H0 ; 0
+              r90 = HADD2.F32 -RZ, r87.H1_H1 ; 0
+              r91 = HADD2.F32 -RZ, r88.H0_H0 ; 0
+              r92 = HADD2.F32 -RZ, r88.H1_H1 ; 0
+              r93 = FMUL r41, r91 ; 0
+              r94 = FFMA r42, r92, r93 ; 0
+              r95 = FADD r29, r94 ; 0
+              r96 = FMUL r38, r89 ; 0
+              r97 = FFMA r39, r90, r96 ; 0
+              r98 = FADD r95, r97 ; 0
+              r99 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r100 = IADD3 r99, 0x10, RZ ; 0
+              PT, r101 = SHFL.IDX r20, r100, #31 ; 0
+              PT, r102 = SHFL.IDX r23, r100, #31 ; 0
+              r103 = HADD2.F32 -RZ, r101.H0_H0 ; 0
+              r104 = HADD2.F32 -RZ, r101.H1_H1 ; 0
+              r105 = HADD2.F32 -RZ, r102.H0_H0 ; 0
+              r106 = HADD2.F32 -RZ, r102.H1_H1 ; 0
+              r107 = FMUL r41, r105 ; 0
+              r108 = FFMA r42, r106, r107 ; 0
+              r109 = FADD r31, r108 ; 0
+              r110 = FMUL r38, r103 ; 0
+              r111 = FFMA r39, r104, r110 ; 0
+              r112 = FADD r109, r111 ; 0
+              r113 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r114 = IADD3 r113, 0x11, RZ ; 0
+              PT, r115 = SHFL.IDX r20, r114, #31 ; 0
+              PT, r116 = SHFL.IDX r23, r114, #31 ; 0
+              r117 = HADD2.F32 -RZ, r115.H0_H0 ; 0
+              r118 = HADD2.F32 -RZ, r115.H1_H1 ; 0
+              r119 = HADD2.F32 -RZ, r116.H0_H0 ; 0
+              r120 = HADD2.F32 -RZ, r116.H1_H1 ; 0
+              r121 = FMUL r41, r119 ; 0
+              r122 = FFMA r42, r120, r121 ; 0
+              r123 = FADD r32, r122 ; 0
+              r124 = FMUL r38, r117 ; 0
+              r125 = FFMA r39, r118, r124 ; 0
+              r126 = FADD r123, r125 ; 0
+              r127 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r128 = IADD3 r127, 0x12, RZ ; 0
+              PT, r129 = SHFL.IDX r20, r128, #31 ; 0
+              PT, r130 = SHFL.IDX r23, r128, #31 ; 0
+              r131 = HADD2.F32 -RZ, r129.H0_H0 ; 0
+              r132 = HADD2.F32 -RZ, r129.H1_H1 ; 0
+              r133 = HADD2.F32 -RZ, r130.H0_H0 ; 0
+              r134 = HADD2.F32 -RZ, r130.H1_H1 ; 0
+              r135 = FMUL r41, r133 ; 0
+              r136 = FFMA r42, r134, r135 ; 0
+              r137 = FADD r34, r136 ; 0
+              r138 = FMUL r38, r131 ; 0
+              r139 = FFMA r39, r132, r138 ; 0
+              r140 = FADD r137, r139 ; 0
+              r141 = LOP3.LUT r36, 0xc, RZ, #192, !PT ; 0
+              r142 = IADD3 r141, 0x13, RZ ; 0
+              PT, r143 = SHFL.IDX r20, r142, #31 ; 0
+              PT, r144 = SHFL.IDX r23, r142, #31 ; 0
+              r145 = HADD2.F32 -RZ, r143.H0_H0 ; 0
+              r146 = HADD2.F32 -RZ, r143.H1_H1 ; 0
+              r147 = HADD2.F32 -RZ, r144.H0_H0 ; 0
+              r148 = HADD2.F32 -RZ, r144.H1_H1 ; 0
+              r149 = FMUL r41, r147 ; 0
+              r150 = FFMA r42, r148, r149 ; 0
+              r151 = FADD r35, r150 ; 0
+              r152 = FMUL r38, r145 ; 0
+              r153 = FFMA r39, r146, r152 ; 0
+              r154 = FADD r151, r153 ; 0
+              r155 = F2FP.F16.F32.PACK_AB r70, r56 ; 0
+              r156 = F2FP.F16.F32.PACK_AB r98, r84 ; 0
+              r157 = F2FP.F16.F32.PACK_AB r126, r112 ; 0
+              r158 = F2FP.F16.F32.PACK_AB r154, r140 ; 0
+              r24 = Copy r155 ; 0
+              r27 = Copy r156 ; 0
+              r30 = Copy r157 ; 0
+              r33 = Copy r158 ; 0
+              EXIT ; 1
+        "#]],
+    );
+}
+
+#[test]
+fn vectors_in_one_step_and_copies() {
+    check(
+        "atom.global.add.noftz.v4.f16 {%h1, %h2, %h3, %h4}, [%d1], {%h5, %h6, %h7, %h8};
+         red.release.gpu.global.max.noftz.v2.bf16x2 [%d1], {%r1, %r2};
+         multimem.ld_reduce.acquire.sys.global.add.acc::f32.v2.f16x2 {%r1, %r2}, [%d1+8];
+         multimem.red.relaxed.cta.add.f32 [%d1], %f1;
+         multimem.st.weak.v2.f32 [%d1], {%f1, %f2};
+         ld.mmio.relaxed.sys.global.u32 %r1, [%d1];",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %5.0
+              value r3 = %6.0
+              value r5 = %7.0
+              value r6 = %8.0
+              value r8 = %4.0
+              value r9 = %4.1
+              value r16 = %0.0
+              value r17 = %1.0
+              value r18 = %2.0
+              value r19 = %3.0
+              value r20 = %9.0
+              value r21 = %10.0
+              value r22 = %11.0
+              value r23 = %12.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              r4 = PRMT r2, 0x5410, r3 ; 0
+              r7 = PRMT r5, 0x5410, r6 ; 0
+              PT, {r10 r11} = ATOMG.ADD.E.F16x4.GPU.RN.STRONG desc{u0 u1}[{r8 r9}].64, {r4 r7} mem(global rw ordered) ; 0
+              r12 = PRMT r10, 0x7710, RZ ; 0
+              r13 = PRMT r10, 0x7732, RZ ; 0
+              r14 = PRMT r11, 0x7710, RZ ; 0
+              r15 = PRMT r11, 0x7732, RZ ; 0
+              r16 = Copy r12 ; 0
+              r17 = Copy r13 ; 0
+              r18 = Copy r14 ; 0
+              r19 = Copy r15 ; 0
+              MEMBAR.ALL.GPU mem(generic rw ordered) ; 1
+              ERRBAR mem(generic rw ordered) ; 1
+              CGAERRBAR mem(generic rw ordered) ; 1
+              REDG.BF16x4.E.GPU.MAX.RN.STRONG desc{u0 u1}[{r8 r9}].64, {r20 r21} mem(global rw ordered) ; 1
+              {r20 r21} = LDGMC.E.F16x4.F32ADD.RN.STRONG.SYS [{r8 r9}+0x8].64 mem(global r ordered) ; 2
+              CCTL.IVALL mem(generic rw ordered) ; 2
+              REDG.ADD.E.F32.FTZ.RN.SM.STRONG desc{u0 u1}[{r8 r9}].64, r22 mem(global rw ordered) ; 3
+              ST.64.E desc{u0 u1}[{r8 r9}].64, {r22 r23} mem(generic w) ; 4
+              r20 = LDG.E.MMIO.SYS desc{u0 u1}[{r8 r9}].64 mem(global r ordered) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+#[test]
+fn rare_roundings_and_carries() {
+    check(
+        "fma.rm.relu.bf16 %h1, %h2, %h3, %h4;
+         fma.rz.bf16x2 %r1, %r2, %r3, %r4;
+         madc.hi.sat.s32 %r1, %r2, %r3, %r4;
+         subc.u16 %h1, %h2, %h3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r2 = %2.0
+              value r4 = %3.0
+              value r13 = %0.0
+              value r14 = %5.0
+              value r16 = %6.0
+              value r18 = %7.0
+              value r28 = %4.0
+            b0:
+              r1 = SHF.L.U32 r0, 0x10, RZ ; 0
+              r3 = SHF.L.U32 r2, 0x10, RZ ; 0
+              r5 = SHF.L.U32 r4, 0x10, RZ ; 0
+              r6 = FFMA.RM r1, r3, r5 ; 0
+              r7 = FMNMX.NAN r6, RZ, !PT ; 0
+              p8, PT = FSETP.AND.LT r7, RZ, PT ; 0
+              r9 = MOV 0xffff ; 0
+              r10 = SEL r9, 0x0, p8 ; 0
+              r11 = IADD3 r7, r10, RZ ; 0
+              r12 = SHF.HI.R.U32 RZ, 0x10, r11 ; 0
+              r13 = Copy r12 ; 0
+              r15 = SHF.L.U32 r14, 0x10, RZ ; 1
+              r17 = SHF.L.U32 r16, 0x10, RZ ; 1
+              r19 = SHF.L.U32 r18, 0x10, RZ ; 1
+              r20 = FFMA.RZ r15, r17, r19 ; 1
+              r21 = SHF.HI.R.U32 RZ, 0x10, r20 ; 1
+              r22 = LOP3.LUT r14, 0xffff0000, RZ, #192, !PT ; 1
+              r23 = LOP3.LUT r16, 0xffff0000, RZ, #192, !PT ; 1
+              r24 = LOP3.LUT r18, 0xffff0000, RZ, #192, !PT ; 1
+              r25 = FFMA.RZ r22, r23, r24 ; 1
+              r26 = SHF.HI.R.U32 RZ, 0x10, r25 ; 1
+              r27 = PRMT r21, 0x5410, r26 ; 1
+              r28 = Copy r27 ; 1
+              r29 = IMAD.HI r14, r16, RZ ; 2
+              r31 = IADD3.X r29, r18, RZ, p30, !PT ; 2
+              r32 = LOP3.LUT r31, r29, r18, #24, !PT ; 2
+              p33, PT = ISETP.AND.LT r32, RZ, PT ; 2
+              r34 = SHF.HI.R.S32 RZ, 0x1f, r29 ; 2
+              r35 = LOP3.LUT r34, 0x7fffffff, RZ, #60, !PT ; 2
+              r28 = SEL r35, r31, p33 ; 2
+              r13 = IADD3.X r0, !r2, RZ, p30, !PT ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn parts_of_words() {
+    check(
+        "vadd.s32.u32.s32.sat %r1.h1, %r2.b3, %r3.h0, %r4;
+         vmad.u32.s32.s32.shr7 %r1, -%r2.h1, %r3, %r4;
+         vset4.u32.u32.lt %r1.b20, %r2.b7531, %r3, %r4;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r3 = %2.0
+              value r16 = %3.0
+              value r17 = %0.0
+            b0:
+              r1 = PRMT r0, 0x7773, RZ ; 0
+              r2 = Copy RZ ; 0
+              r4 = PRMT r3, 0x9910, RZ ; 0
+              r5 = SHF.HI.R.S32 RZ, 0x1f, r4 ; 0
+              {r6 r7} = Add64 {r1 r2}, {r4 r5} ; 0
+              r8 = MOV 0xffff8000 ; 0
+              r9 = MOV 0xffffffff ; 0
+              r10 = MOV 0x7fff ; 0
+              r11 = Copy RZ ; 0
+              {r12 r13} = Max64.S64 {r6 r7}, {r8 r9} ; 0
+              {r14 r15} = Min64.S64 {r12 r13}, {r10 r11} ; 0
+              r17 = PRMT r16, 0x5410, r14 ; 0
+              r18 = PRMT r0, 0xbb32, RZ ; 1
+              {r19 r20} = IMAD.WIDE r18, r3, RZ ; 1
+              r21 = SHF.HI.R.S32 RZ, 0x1f, r16 ; 1
+              {r22 r23} = Add64 -{r19 r20}, {r16 r21} ; 1
+              {r24 r25} = Shr64.S64 {r22 r23}, 0x7 ; 1
+              r17 = Copy r24 ; 1
+              r26 = PRMT r0, 0x7771, RZ ; 2
+              r27 = PRMT r3, 0x7770, RZ ; 2
+              p28, PT = ISETP.AND.LT r26, r27, PT ; 2
+              r29 = SEL RZ, 0x1, !p28 ; 2
+              r30 = PRMT r0, 0x7773, RZ ; 2
+              r31 = PRMT r3, 0x7771, RZ ; 2
+              p32, PT = ISETP.AND.LT r30, r31, PT ; 2
+              r33 = SEL RZ, 0x1, !p32 ; 2
+              r34 = PRMT r3, 0x7771, RZ ; 2
+              r35 = PRMT r3, 0x7772, RZ ; 2
+              p36, PT = ISETP.AND.LT r34, r35, PT ; 2
+              r37 = SEL RZ, 0x1, !p36 ; 2
+              r38 = PRMT r3, 0x7773, RZ ; 2
+              r39 = PRMT r3, 0x7773, RZ ; 2
+              p40, PT = ISETP.AND.LT r38, r39, PT ; 2
+              r41 = SEL RZ, 0x1, !p40 ; 2
+              r42 = PRMT r29, 0x40, r33 ; 2
+              r43 = PRMT r37, 0x40, r41 ; 2
+              r44 = PRMT r42, 0x5410, r43 ; 2
+              r17 = PRMT r16, 0x3614, r44 ; 2
+              EXIT ; 3
+        "#]],
+    );
+}

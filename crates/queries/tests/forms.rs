@@ -401,6 +401,9 @@ fn words_that_change_nothing() {
         mbarrier: cta cluster
         mbarrier: release relaxed
         mma: - rn
+        multimem: - weak
+        multimem: cluster gpu
+        multimem: cta cluster gpu sys
         rcp: - ftz
         red: - cluster gpu
         red: - relaxed
@@ -419,6 +422,8 @@ fn words_that_change_nothing() {
         st: cluster gpu
         tensormap: cta cluster gpu
         wgmma: - aligned
+        wmma: - rn
+        wmma: row col
     "#]]
     .assert_eq(&lines.into_iter().collect::<String>());
 }

@@ -95,8 +95,13 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
         Op::DMMA if mods.has(Mod::_16x8x4) => [4, 2, 8],
         Op::DMMA => [2, 2, 4],
         Op::IMMA if mods.has(Mod::_8816) || mods.has(Mod::_8832) => [1, 1, 2],
-        Op::IMMA if mods.has(Mod::_16816) && !sparse => [2, 1, 4],
-        Op::IMMA => [4, if sparse { 4 } else { 2 }, 4],
+        Op::IMMA if sparse => {
+            let nibbles = [Mod::S4, Mod::U4].iter().any(|&four| mods.has(four));
+            let shallow = mods.has(if nibbles { Mod::_16864 } else { Mod::_16832 });
+            if shallow { [2, 2, 4] } else { [4, 4, 4] }
+        }
+        Op::IMMA if mods.has(Mod::_16816) => [2, 1, 4],
+        Op::IMMA => [4, 2, 4],
         Op::BMMA if mods.has(Mod::_88128) => [1, 1, 2],
         Op::BMMA if mods.has(Mod::_168128) => [2, 1, 4],
         Op::BMMA => [4, 2, 4],
@@ -106,17 +111,15 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
             [a, if sparse { a } else { a / 2 }, if narrow_result { 2 } else { 4 }]
         }
         Op::HMMA => {
-            let small = (mods.has(Mod::_1688) || mods.has(Mod::_1684)) && !sparse;
+            let sum = if narrow_result { 2 } else { 4 };
+            if sparse {
+                let shallow = mods.has(if mods.has(Mod::TF32) { Mod::_1688 } else { Mod::_16816 });
+                return if shallow { [2, 2, sum] } else { [4, 4, sum] };
+            }
+            let small = mods.has(Mod::_1688) || mods.has(Mod::_1684);
             let wide_input = mods.has(Mod::TF32) && mods.has(Mod::_1688);
             let a = if small && !wide_input { 2 } else { 4 };
-            let b = if sparse {
-                4
-            } else if a == 2 {
-                1
-            } else {
-                2
-            };
-            [a, b, if narrow_result { 2 } else { 4 }]
+            [a, a / 2, sum]
         }
         _ => [4, 4, 4],
     }
@@ -536,7 +539,18 @@ mod tests {
     /// False for shapes of matrices that decode but do not exist: of no width is anything known.
     fn is_real(instruction: &Instruction) -> bool {
         let has = |name: Mod| instruction.mods.has(name);
-        let odd = has(Mod::SP) || (has(Mod::TF32) && has(Mod::_16816));
-        !odd || !matches!(instruction.op, Op::HMMA | Op::IMMA | Op::BMMA)
+        let sparse = has(Mod::SP);
+        let nibbles = [Mod::S4, Mod::U4].map(has).contains(&true);
+        // Four-bit factors come in twos.
+        let mixed = nibbles != [Mod::S4_2, Mod::U4_2].map(has).contains(&true);
+        match instruction.op {
+            Op::HMMA if sparse && has(Mod::TF32) => has(Mod::_1688) || has(Mod::_16816),
+            Op::HMMA if sparse => has(Mod::_16816) || has(Mod::_16832),
+            Op::HMMA => !(has(Mod::TF32) && has(Mod::_16816)),
+            Op::IMMA if sparse && nibbles => !mixed && (has(Mod::_16864) || has(Mod::_168128)),
+            Op::IMMA if sparse => !mixed && (has(Mod::_16832) || has(Mod::_16864)),
+            Op::BMMA => !sparse,
+            _ => true,
+        }
     }
 }

@@ -131,7 +131,7 @@ fn errors_have_a_cause_and_a_place() {
     assert!(matches!(fault(1, "LDS R9, [R0+0x401]"), Fault::Misaligned { .. }));
     assert_eq!(fault(1, "BPT.TRAP 0x1"), Fault::Trap);
     assert_eq!(fault(1, ".l: BRA .l"), Fault::StepLimit);
-    assert!(matches!(fault(1, "HMMA.SP.16816.F32 R16, R0, R4, R16, R8, 0x0"), Fault::NotSimulated(_)));
+    assert!(matches!(fault(1, "HMMA.SP.1688.F32 R16, R0, R4, R16, R8, 0x0"), Fault::NotSimulated(_)));
     // One warp waits for a barrier that the other, which waits for another one, never reaches.
     let deadlock = "ISETP.GE.U32.AND P0, PT, R8, 0x20, PT
                     @P0 BAR.SYNC.DEFER_BLOCKING 0x1, 0x40

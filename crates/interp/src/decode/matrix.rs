@@ -1,13 +1,16 @@
-//! Instructions on matrices that a whole warp executes: `mma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wgmma`.
+//! Instructions on matrices that a whole warp executes: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wgmma`.
 
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ptx::word::Rounding;
-use oriole_ptx::{Opcode, Type, Word};
+use oriole_ptx::word::{MatrixLayout, Position, Rounding};
+use oriole_ptx::{MatrixShape, Opcode, Type, Word};
 use rustc_apfloat::Round;
 
 use super::{Decode, FunctionDecoder, Spellings, spelling};
-use crate::matrix::{Element, GroupProduct, Product, Role, Sum};
-use crate::step::{Action, Destination, MatrixOperation, MatrixStep, Source};
+use crate::matrix::{Element, GroupProduct, Product, Quarters, Role, Share, Sparsity, Sum, Tiled};
+use crate::step::{Action, Destination, MatrixOperation, MatrixStep, SharePlace, Source};
+
+/// An operation, the index of the operand that it writes, and the registers that it reads.
+type Decoded = (MatrixOperation, Option<usize>, Vec<Vec<Source>>);
 
 impl FunctionDecoder<'_> {
     /// One of them.
@@ -15,18 +18,14 @@ impl FunctionDecoder<'_> {
         let key = spellings.number(spelling(instruction));
         let transposed = instruction.modifiers.has(Word::Trans);
         let (operation, destination, sources) = match instruction.opcode {
-            Opcode::Mma => {
-                let product = product(instruction)?;
-                let mut sources = Vec::new();
-                for (role, index) in [(Role::A, 1), (Role::B, 2), (Role::C, 3)] {
-                    let registers = self.registers(instruction, index)?;
-                    if registers.len() as u32 != product.registers(role) {
-                        return Err("its operands are not those of its shape".into());
-                    }
-                    sources.push(registers);
+            Opcode::Mma => match quarters(instruction) {
+                Some(quarters) => {
+                    let sources = self.factors(instruction, Type::B32)?;
+                    (MatrixOperation::Quarters(quarters), Some(0), sources)
                 }
-                (MatrixOperation::Product(product), Some(0), sources)
-            }
+                None => self.product(instruction)?,
+            },
+            Opcode::Wmma => self.fragments(instruction)?,
             Opcode::Wgmma => return self.warp_group(instruction, key),
             Opcode::Ldmatrix => {
                 let row = self.location(instruction, 1, instruction.space)?;
@@ -34,15 +33,77 @@ impl FunctionDecoder<'_> {
             }
             Opcode::Stmatrix => {
                 let row = self.location(instruction, 0, instruction.space)?;
-                (MatrixOperation::Store { row, transposed }, None, vec![self.registers(instruction, 1)?])
+                let values = self.registers(instruction, 1, Type::B32)?;
+                (MatrixOperation::Store { row, transposed }, None, vec![values])
             }
-            _ => (MatrixOperation::Transpose, Some(0), vec![self.registers(instruction, 1)?]),
+            _ => {
+                let value = self.registers(instruction, 1, Type::B32)?;
+                (MatrixOperation::Transpose, Some(0), vec![value])
+            }
         };
         let destinations = match destination {
             Some(index) => self.written(instruction, index)?,
             None => Vec::new(),
         };
         Ok(Action::Matrix(Box::new(MatrixStep { operation, key, destinations, sources })))
+    }
+
+    /// `mma`.
+    fn product(&self, instruction: &Instruction) -> Decode<Decoded> {
+        let mut product = product(instruction)?;
+        let sparse =
+            instruction.modifiers.has(Word::Sp) || instruction.modifiers.has(Word::SpOrderedMetadata);
+        if sparse {
+            let Operand::Immediate(Immediate::Integer(selector)) = self.operand(instruction, 5)? else {
+                return Err("its selector is no constant".into());
+            };
+            let selector = *selector as u32;
+            product.sparsity = Some(Sparsity { selector, bits: product.a.bits(), depth: product.depth });
+        }
+        let mut sources = self.factors(instruction, word_of(instruction))?;
+        for (role, registers) in [Role::A, Role::B, Role::C].into_iter().zip(&sources) {
+            if registers.len() as u32 != product.registers(role) {
+                return Err("its operands are not those of its shape".into());
+            }
+        }
+        if sparse {
+            sources.push(self.registers(instruction, 4, Type::B32)?);
+        }
+        Ok((MatrixOperation::Product(product), Some(0), sources))
+    }
+
+    /// `wmma`.
+    fn fragments(&self, instruction: &Instruction) -> Decode<Decoded> {
+        let has = |word| instruction.modifiers.has(word);
+        let MatrixShape { rows, columns, depth } =
+            instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
+        let shape = [rows, columns, depth];
+        if has(Word::Mma) {
+            let tiled = tiled(instruction, shape)?;
+            let sources = self.factors(instruction, word_of(instruction))?;
+            return Ok((MatrixOperation::Tiled(tiled), Some(0), sources));
+        }
+        let store = has(Word::Store);
+        let role = match () {
+            () if has(Word::A) => Role::A,
+            () if has(Word::B) => Role::B,
+            () => Role::C,
+        };
+        let [ty] = instruction.types[..] else { return Err("it does not have one type".into()) };
+        // A `.tf32` lies in memory as a single.
+        let share = Share { role, bits: if ty == Type::TF32 { 32 } else { ty.bits() }, shape };
+        let start = self.location(instruction, usize::from(!store), instruction.space)?;
+        let by_columns = layouts(instruction).first() == Some(&MatrixLayout::Col);
+        let place = SharePlace { share, start, by_columns };
+        let stride = match instruction.operands.get(2) {
+            Some(stride) => vec![self.source(stride, Type::U32)?],
+            None => Vec::new(),
+        };
+        if store {
+            let values = self.registers(instruction, 1, word_of(instruction))?;
+            return Ok((MatrixOperation::StoreShare(place), None, vec![values, stride]));
+        }
+        Ok((MatrixOperation::LoadShare(place), Some(0), vec![stride]))
     }
 
     /// What a warp group does with matrices.
@@ -63,9 +124,9 @@ impl FunctionDecoder<'_> {
             let address =
                 |index| -> Decode<Vec<Source>> { Ok(vec![self.source_at(instruction, index, Type::U64)?]) };
             destinations = self.written(instruction, 0)?;
-            sources.push(self.registers(instruction, 0)?);
+            sources.push(self.registers(instruction, 0, Type::B32)?);
             sources.push(if product.left_in_registers {
-                self.registers(instruction, 1)?
+                self.registers(instruction, 1, Type::B32)?
             } else {
                 address(1)?
             });
@@ -78,10 +139,13 @@ impl FunctionDecoder<'_> {
         Ok(Action::Matrix(Box::new(MatrixStep { operation, key, destinations, sources })))
     }
 
+    /// The registers of `a`, `b` and `c`.
+    fn factors(&self, instruction: &Instruction, word: Type) -> Decode<Vec<Vec<Source>>> {
+        (1..4).map(|index| self.registers(instruction, index, word)).collect()
+    }
+
     /// The registers of a fragment that is read.
-    fn registers(&self, instruction: &Instruction, index: usize) -> Decode<Vec<Source>> {
-        let ty = instruction.types.last().copied().unwrap_or(Type::B32);
-        let ty = if ty == Type::F64 { Type::F64 } else { Type::B32 };
+    fn registers(&self, instruction: &Instruction, index: usize, ty: Type) -> Decode<Vec<Source>> {
         let operand = self.operand(instruction, index)?;
         operand.components().iter().map(|component: &Operand| self.source(component, ty)).collect()
     }
@@ -93,16 +157,45 @@ impl FunctionDecoder<'_> {
     }
 }
 
-/// What a form of `mma` multiplies, and how.
-fn product(instruction: &Instruction) -> Decode<Product> {
+/// What a register of a fragment is read as.
+fn word_of(instruction: &Instruction) -> Type {
+    if instruction.types.last() == Some(&Type::F64) { Type::F64 } else { Type::B32 }
+}
+
+/// Layouts in the order written.
+fn layouts(instruction: &Instruction) -> Vec<MatrixLayout> {
+    let layout = |word| MatrixLayout::WORDS.iter().find(|row| row.0 == word).map(|row| row.1);
+    instruction.modifiers.iter().filter_map(layout).collect()
+}
+
+/// The product of quarters of a warp, if it is one.
+fn quarters(instruction: &Instruction) -> Option<Quarters> {
+    let [d, Type::F16, Type::F16, c] = instruction.types[..] else { return None };
+    let shape = instruction.modifiers.matrix_shape()?;
+    let [a, b] = layouts(instruction)[..] else { return None };
+    (shape.depth == 4 && shape.rows == 8).then_some(Quarters {
+        a_columns: a == MatrixLayout::Col,
+        b_columns: b == MatrixLayout::Col,
+        half_in: c == Type::F16,
+        half_out: d == Type::F16,
+    })
+}
+
+/// What a form of `wmma.mma` multiplies. Halves are not named.
+fn tiled(instruction: &Instruction, shape: [u32; 3]) -> Decode<Tiled> {
+    let (d, factor, c) = match instruction.types[..] {
+        [d, c] => (d, Type::F16, c),
+        [d, a, b, c] if a == b => (d, a, c),
+        _ => return Err("its types are not those of a product".into()),
+    };
+    let sum = |ty| sum(instruction, ty, factor);
+    Ok(Tiled { shape, element: element(factor)?, old: sum(c)?, sum: sum(d)? })
+}
+
+/// How the products of factors of a type are added up to a sum of another one.
+fn sum(instruction: &Instruction, ty: Type, factor: Type) -> Decode<Sum> {
     let has = |word| instruction.modifiers.has(word);
-    let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
-    let [d, a, b, c] = instruction.types[..] else { return Err("it does not have four types".into()) };
-    if d != c {
-        return Err("its sums have two types".into());
-    }
-    let saturates = has(Word::Satfinite);
-    let sum = match d {
+    Ok(match ty {
         Type::F16 => Sum::Float(true),
         Type::F32 => Sum::Float(false),
         Type::F64 => Sum::Double(match instruction.modifiers.at() {
@@ -112,12 +205,10 @@ fn product(instruction: &Instruction) -> Decode<Product> {
             Some(Rounding::Rp) => Round::TowardPositive,
             Some(Rounding::Rna) => return Err("its rounding is none of a double".into()),
         }),
-        Type::S32 if a == Type::B1 => Sum::Bits(has(Word::Xor)),
-        Type::S32 => Sum::Integer(saturates),
+        Type::S32 if factor == Type::B1 => Sum::Bits(has(Word::Xor)),
+        Type::S32 => Sum::Integer(has(Word::Satfinite)),
         _ => return Err("its sum has another type".into()),
-    };
-    let (a, b) = (element(a)?, element(b)?);
-    Ok(Product { rows: shape.rows, columns: shape.columns, depth: shape.depth, a, b, sum })
+    })
 }
 
 /// What the elements of a factor are.
@@ -133,6 +224,19 @@ fn element(ty: Type) -> Decode<Element> {
         Type::B1 => Element::Bit,
         _ => return Err(format!("its factors have the type {}", ty.name())),
     })
+}
+
+/// What a form of `mma` multiplies, and how.
+fn product(instruction: &Instruction) -> Decode<Product> {
+    let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
+    let [d, a, b, c] = instruction.types[..] else { return Err("it does not have four types".into()) };
+    if d != c {
+        return Err("its sums have two types".into());
+    }
+    let sum = sum(instruction, d, a)?;
+    let (a, b) = (element(a)?, element(b)?);
+    let MatrixShape { rows, columns, depth } = shape;
+    Ok(Product { rows, columns, depth, a, b, sum, sparsity: None })
 }
 
 /// What a form of `wgmma.mma_async` multiplies, and how.

@@ -16,7 +16,7 @@ mod operand;
 use std::collections::BTreeMap;
 
 use oriole_hir::{Body, FunctionId, Instruction, LabelId, RegisterId, Statement};
-use oriole_ptx::{Opcode, Type};
+use oriole_ptx::{Opcode, Type, Word};
 use typed_index_collections::{TiVec, ti_vec};
 
 use crate::lane::LOCAL_LIMIT;
@@ -228,6 +228,10 @@ impl<'a> FunctionDecoder<'a> {
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
             Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
+            // There is one device, and so one copy: reduced it is itself.
+            Multimem if instruction.modifiers.has(Word::LdReduce) => self.load(instruction),
+            Multimem if instruction.modifiers.has(Word::Red) => self.atomic(instruction),
+            Multimem => self.store(instruction),
             Cp => self.copy(instruction),
             Mbarrier => self.object(instruction),
             Tensormap => self.tensor_map(instruction),
@@ -239,7 +243,7 @@ impl<'a> FunctionDecoder<'a> {
             Bra | Brx | Call | Ret | Exit | Trap | Bar | Barrier | Activemask | Alloca | Stacksave
             | Stackrestore => self.control(instruction, spellings),
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
-            Mma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
+            Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
             Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
             | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
             _ => self.arithmetic(instruction),

@@ -45,7 +45,7 @@ impl Fragment {
 
     /// Line and place in the line of part `part` of register `register` of a lane, of a matrix of so many lines. The lines
     /// of `b` are its columns, those of the others rows.
-    fn place(self, lines: u32, lane: u32, register: u32, part: u32) -> (u32, u32) {
+    pub fn place(self, lines: u32, lane: u32, register: u32, part: u32) -> (u32, u32) {
         let (group, member) = (lane / 4, lane % 4);
         match self.role {
             // A pair of neighbours in each line, whether they share a register or not.

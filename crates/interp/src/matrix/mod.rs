@@ -6,13 +6,19 @@
 
 mod fragment;
 mod group;
+mod quarters;
+mod sparse;
 mod sum;
+mod tiles;
 
 use fragment::Fragment;
 pub use fragment::Role;
 pub use group::{GroupProduct, Layout, Piece};
 use oriole_chip::MatrixUnit;
+pub use quarters::Quarters;
+pub use sparse::Sparsity;
 pub use sum::{Element, Sum};
+pub use tiles::{Share, Tiled};
 
 /// Registers of one operand in every lane of the warp.
 pub type Registers = [Vec<u64>; 32];
@@ -32,31 +38,44 @@ pub struct Product {
     pub b: Element,
     /// How products are added up; what `c` and `d` are made of.
     pub sum: Sum,
+    /// Set if `a` has only half of its elements, which metadata names.
+    pub sparsity: Option<Sparsity>,
 }
 
 impl Product {
-    /// The registers of `d` in every lane, out of those of `a`, `b` and `c`.
-    pub fn evaluate(&self, unit: &MatrixUnit, a: &Registers, b: &Registers, c: &Registers) -> Registers {
+    /// The registers of `d` in every lane, out of those of `a`, `b` and `c`, and of the metadata of a sparse product.
+    pub fn evaluate(&self, unit: &MatrixUnit, [a, b, c, metadata]: [&Registers; 4]) -> Registers {
         let [left, right, old] = [self.fragment(Role::A), self.fragment(Role::B), self.fragment(Role::C)];
-        let a = left.gather(a, [self.rows, self.depth]);
+        let a = left.gather(a, [self.rows, self.kept()]);
         let b = right.gather(b, [self.columns, self.depth]);
         let c = old.gather(c, [self.rows, self.columns]);
-        let [columns, depth] = [self.columns as usize, self.depth as usize];
-        let d: Vec<u64> = (0..self.rows as usize * columns)
-            .map(|at| {
-                let (row, column) = (at / columns, at % columns);
-                let terms = &a[row * depth..][..depth];
-                let factors = &b[column * depth..][..depth];
-                self.sum.evaluate(unit, [self.a, self.b], terms, factors, c[at])
-            })
-            .collect();
+        let [columns, depth, kept] = [self.columns, self.depth, self.kept()].map(|length| length as usize);
+        let mut d = Vec::with_capacity(c.len());
+        for row in 0..self.rows as usize {
+            let terms = &a[row * kept..][..kept];
+            let chosen = self.sparsity.map(|sparsity| sparsity.columns(metadata, row));
+            for column in 0..columns {
+                let whole = &b[column * depth..][..depth];
+                let factors = match &chosen {
+                    Some(chosen) => chosen.iter().map(|at| whole[*at]).collect(),
+                    None => whole.to_vec(),
+                };
+                let old = c[row * columns + column];
+                d.push(self.sum.evaluate(unit, [self.a, self.b], terms, &factors, old));
+            }
+        }
         old.scatter(&d, [self.rows, self.columns])
+    }
+
+    /// Elements of a row of `a` that are there.
+    fn kept(&self) -> u32 {
+        if self.sparsity.is_some() { self.depth / 2 } else { self.depth }
     }
 
     /// How many registers of a lane hold an operand.
     pub fn registers(&self, role: Role) -> u32 {
         let [rows, columns] = match role {
-            Role::A => [self.rows, self.depth],
+            Role::A => [self.rows, self.kept()],
             Role::B => [self.columns, self.depth],
             Role::C => [self.rows, self.columns],
         };

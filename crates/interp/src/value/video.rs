@@ -31,6 +31,20 @@ pub enum Second {
     Maximum,
 }
 
+/// A part of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Piece {
+    /// Its lowest bit.
+    pub shift: u32,
+    /// Its width.
+    pub bits: u32,
+}
+
+impl Piece {
+    /// All of it.
+    pub const WHOLE: Piece = Piece { shift: 0, bits: 32 };
+}
+
 /// A video instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct VideoOperation {
@@ -44,39 +58,80 @@ pub struct VideoOperation {
     pub saturate: bool,
     /// Second operation.
     pub second: Second,
+    /// Parts of the operands of a scalar one.
+    pub parts: [Piece; 2],
+    /// Where a scalar one puts its result into the third operand.
+    pub target: Option<Piece>,
+    /// Operands of a multiply-add whose sign is flipped.
+    pub negated: [bool; 3],
+    /// For each lane the number of its part among those of both operands, once for each operand.
+    pub picks: [[u8; 4]; 2],
+    /// Lanes that are written.
+    pub written: u32,
 }
 
 impl VideoOperation {
     /// The 32-bit result.
     pub fn evaluate(&self, a: u64, b: u64, c: u64) -> u64 {
+        if self.lanes == 1 { self.scalar(a, b, c) } else { self.vector(a, b, c) }
+    }
+
+    fn scalar(&self, a: u64, b: u64, c: u64) -> u64 {
+        let operand = |at: usize, word: u64| {
+            let Piece { shift, bits } = self.parts[at];
+            Kind { bits, signed: self.signed[at + 1] }.extend(word >> shift)
+        };
+        let value = self.lane(operand(0, a), operand(1, b), c);
+        let value = match self.kind {
+            // Of a value shifted to the left 34 bits are seen, the highest as the sign.
+            VideoKind::ShiftLeft(_) if self.saturate => Kind { bits: 34, signed: true }.extend(value as u64),
+            _ => value,
+        };
+        let target = self.target.unwrap_or(Piece::WHOLE);
+        let signed = match self.kind {
+            VideoKind::MultiplyAdd(..) => self.sum_is_signed(),
+            _ => self.signed[0],
+        };
+        let value = if self.saturate { Kind { bits: target.bits, signed }.clamp(value) } else { value };
+        let whole = Kind { bits: 32, signed: self.signed[0] };
+        // The second operation works on what is not cut to the width yet.
+        let long = Kind { bits: 64, signed: self.signed[0] }.extend(value as u64);
+        let result = match self.second {
+            Second::None => value,
+            Second::Add => value + whole.extend(c),
+            Second::Minimum => long.min(whole.extend(c)),
+            Second::Maximum => long.max(whole.extend(c)),
+        };
+        let mask = Kind { bits: target.bits, signed: false }.mask() << target.shift;
+        let others = if self.target.is_some() { c & !mask & 0xffff_ffff } else { 0 };
+        (result as u64) << target.shift & mask | others
+    }
+
+    fn vector(&self, a: u64, b: u64, c: u64) -> u64 {
         let bits = 32 / self.lanes;
         let kind = |signed| Kind { bits, signed };
         let [result, first, second] = self.signed.map(kind);
+        let both = b << 32 | a & 0xffff_ffff;
+        let adds = self.second == Second::Add;
         let mut packed = 0;
         let mut sum: i128 = 0;
         for lane in 0..self.lanes {
-            let shift = lane * bits;
-            let value = self.lane(first.extend(a >> shift), second.extend(b >> shift), c);
-            let value = match self.kind {
-                // Of a value shifted to the left 34 bits are seen, the highest as the sign.
-                VideoKind::ShiftLeft(_) if self.saturate => {
-                    Kind { bits: 34, signed: true }.extend(value as u64)
-                }
-                _ => value,
-            };
+            let [x, y] = [0, 1].map(|of: usize| both >> (u32::from(self.picks[of][lane as usize]) * bits));
+            let value = self.lane(first.extend(x), second.extend(y), c);
             let value = if self.saturate { result.clamp(value) } else { value };
-            // The second operation works on what is not cut to the width yet.
-            sum += value;
-            packed |= (value as u64 & result.mask()) << shift;
+            let written = self.written >> lane & 1 != 0;
+            sum += if written { value } else { 0 };
+            let kept = if written { value as u64 } else { c >> (lane * bits) };
+            packed |= (kept & result.mask()) << (lane * bits);
         }
-        let long = Kind { bits: 64, signed: self.signed[0] }.extend(sum as u64);
         let whole = Kind { bits: 32, signed: self.signed[0] };
-        match self.second {
-            Second::None => packed,
-            Second::Add => (sum + whole.extend(c)) as u64 & 0xffff_ffff,
-            Second::Minimum => long.min(whole.extend(c)) as u64 & 0xffff_ffff,
-            Second::Maximum => long.max(whole.extend(c)) as u64 & 0xffff_ffff,
-        }
+        if adds { (sum + whole.extend(c)) as u64 & 0xffff_ffff } else { packed }
+    }
+
+    /// Whether the sum of a multiply-add has a sign.
+    fn sum_is_signed(&self) -> bool {
+        let [a, b, c] = self.negated;
+        self.signed[1] || self.signed[2] || a != b || c
     }
 
     fn lane(&self, a: i128, b: i128, c: u64) -> i128 {
@@ -94,8 +149,10 @@ impl VideoOperation {
                 i128::from(Comparison::integers(order, ordering))
             }
             VideoKind::MultiplyAdd(shift, plus_one) => {
-                let addend = Kind { bits: 32, signed: self.signed[1] || self.signed[2] }.extend(c);
-                (a * b + addend + i128::from(plus_one)) >> shift
+                let sign = |negative: bool, value: i128| if negative { -value } else { value };
+                let addend = Kind { bits: 32, signed: self.sum_is_signed() }.extend(c);
+                let product = sign(self.negated[0] != self.negated[1], a * b);
+                (product + sign(self.negated[2], addend) + i128::from(plus_one)) >> shift
             }
         }
     }

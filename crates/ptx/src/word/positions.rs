@@ -754,3 +754,35 @@ impl Position for CtaGroup {
         (Word::CtaGroup2, CtaGroup::CtaGroup2),
     ];
 }
+
+/// How a matrix lies in memory or in registers: row by row, or column by column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum MatrixLayout {
+    /// `.row`
+    Row,
+    /// `.col`
+    Col,
+}
+
+impl Position for MatrixLayout {
+    const WORDS: &'static [(Word, MatrixLayout)] = &[
+        (Word::Row, MatrixLayout::Row),
+        (Word::Col, MatrixLayout::Col),
+    ];
+}
+
+/// By how much the sum of a video multiplication is shifted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Scale {
+    /// `.shr7`
+    Shr7,
+    /// `.shr15`
+    Shr15,
+}
+
+impl Position for Scale {
+    const WORDS: &'static [(Word, Scale)] = &[
+        (Word::Shr7, Scale::Shr7),
+        (Word::Shr15, Scale::Shr15),
+    ];
+}

@@ -25,11 +25,26 @@ pub(super) enum Kind {
     },
 }
 
+impl Kind {
+    fn bytes(self) -> u32 {
+        match self {
+            Kind::Integer { bytes, .. } | Kind::Float { bytes, .. } => bytes,
+        }
+    }
+}
+
 fn kind(context: &Context) -> Result<Kind, Fault> {
     let flush = context.has(Mod::FTZ);
-    let unsupported = [Mod::F16x4, Mod::F16x8, Mod::BF16x4, Mod::BF16x8];
-    if unsupported.into_iter().any(|name| context.has(name)) {
-        return Err(context.refuse());
+    let halves = [
+        (Mod::F16x2, F16, 4),
+        (Mod::F16x4, F16, 8),
+        (Mod::F16x8, F16, 16),
+        (Mod::BF16x2, BF16, 4),
+        (Mod::BF16x4, BF16, 8),
+        (Mod::BF16x8, BF16, 16),
+    ];
+    if let Some(&(_, format, bytes)) = halves.iter().find(|row| context.has(row.0)) {
+        return Ok(Kind::Float { format, flush, bytes });
     }
     Ok(if context.has(Mod::F32) {
         Kind::Float { format: F32, flush, bytes: 4 }
@@ -39,10 +54,6 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
         Kind::Float { format: F32, flush, bytes: 16 }
     } else if context.has(Mod::F64) {
         Kind::Float { format: F64, flush, bytes: 8 }
-    } else if context.has(Mod::F16x2) {
-        Kind::Float { format: F16, flush, bytes: 4 }
-    } else if context.has(Mod::BF16x2) {
-        Kind::Float { format: BF16, flush, bytes: 4 }
     } else if context.has(Mod::_128) {
         Kind::Integer { bytes: 16, signed: false }
     } else if context.has(Mod::_64) || context.has(Mod::S64) {
@@ -123,6 +134,21 @@ pub(super) fn wide(words: [u32; 4]) -> u128 {
     words.iter().rev().fold(0, |value, &word| value << 32 | u128::from(word))
 }
 
+/// `LDGMC`: the copies of several devices reduced to one value. There is one device here.
+pub(super) fn reduce_copies(context: &mut Context) -> Result<(), Fault> {
+    let bytes = kind(context)?.bytes();
+    let addresses = addresses(context, 1, Space::Global)?;
+    let mut parts = vec![[0; 32]; bytes as usize / 4];
+    each_active(context, |context, lane| {
+        let words = load_words(place(context, lane, Space::Global, addresses[lane], bytes)?);
+        for (values, word) in parts.iter_mut().zip(words) {
+            values[lane] = word;
+        }
+        Ok(())
+    })?;
+    context.write_tuple(0, &parts)
+}
+
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
     let space = Space::of(op);
@@ -133,9 +159,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         _ => 2,
     };
     let kind = kind(context)?;
-    let bytes = match kind {
-        Kind::Integer { bytes, .. } | Kind::Float { bytes, .. } => bytes,
-    };
+    let bytes = kind.bytes();
     let swap = context.has(Mod::CAS);
     let test = context.has(Mod::CAST);
     let (addresses, told) = if op == Op::REDAS {

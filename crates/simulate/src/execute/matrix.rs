@@ -28,9 +28,6 @@ struct Shape {
 const COLUMNS: usize = 8;
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
-    if context.has(Mod::SP) {
-        return Err(context.refuse());
-    }
     match context.instruction.op {
         Op::MOVM => transpose(context),
         Op::DMMA => doubles(context),
@@ -117,6 +114,55 @@ impl Fragment {
     }
 }
 
+/// Which elements of a row a sparse left factor keeps: half of them, as numbers of two bits say.
+struct Chosen {
+    /// The register of these numbers.
+    words: Lanes,
+    /// Which lanes of each four have them.
+    selector: usize,
+    /// Bits of an element.
+    bits: u32,
+}
+
+impl Chosen {
+    /// The last two operands.
+    fn read(context: &Context, bits: u32) -> Result<Chosen, Fault> {
+        let last = context.count() - 1;
+        let words = match context.kind(last - 1)? {
+            OperandKind::Reg(RZ) => [0; 32],
+            OperandKind::Reg(register) => context.warp().read(register),
+            _ => return Err(context.refuse()),
+        };
+        let OperandKind::Imm(selector) = context.kind(last)? else { return Err(context.refuse()) };
+        Ok(Chosen { words, selector: selector as usize, bits })
+    }
+
+    /// Number `at` of a row, of two bits. A lane has four bits for each group of elements: sixteen bits of two rows
+    /// where elements have 16 bits or more, else all 32 of one row.
+    fn number(&self, row: usize, at: usize, depth: usize) -> usize {
+        let group = at / 2;
+        let (lane, shift) = if self.bits >= 16 {
+            let groups = depth / if self.bits == 32 { 2 } else { 4 };
+            (self.selector * groups.div_ceil(4) + group / 4, row / 8 * 16 + group % 4 * 4)
+        } else {
+            ((self.selector + group / 8) * 2 + row / 8, group % 8 * 4)
+        };
+        let word = self.words[row % 8 * 4 + lane % 4];
+        (word >> (shift + at % 2 * 2) & 3) as usize
+    }
+
+    /// The column of the element that is kept as number `at` of a row.
+    fn column(&self, row: usize, at: usize, depth: usize) -> usize {
+        match self.bits {
+            // One of two; the number counts halves of elements.
+            32 => 2 * at + self.number(row, 2 * at, depth) / 2,
+            // Pairs, two of four.
+            4 => at / 4 * 8 + 2 * self.number(row, at / 2, depth) + at % 2,
+            _ => at / 2 * 4 + self.number(row, at, depth),
+        }
+    }
+}
+
 /// Computes every element of the result out of a row, a column and the element that comes in, and writes it.
 fn multiply(
     context: &mut Context,
@@ -125,23 +171,32 @@ fn multiply(
     dot: impl Fn(&[u64], &[u64], u64) -> u64,
 ) -> Result<(), Fault> {
     let Shape { rows, depth } = shape(context)?;
+    let chosen = if context.has(Mod::SP) { Some(Chosen::read(context, factor_bits)?) } else { None };
+    let kept = if chosen.is_some() { depth / 2 } else { depth };
     // Shapes that decode and do not exist: four lanes cannot divide a line of so few elements.
-    if !depth.is_multiple_of(4 * 32usize.div_ceil(factor_bits as usize)) {
+    if !kept.is_multiple_of(4 * 32usize.div_ceil(factor_bits as usize)) {
         return Err(context.refuse());
     }
-    let left = Fragment::read(context, 1, rows * depth, factor_bits)?;
+    let left = Fragment::read(context, 1, rows * kept, factor_bits)?;
     let right = Fragment::read(context, 2, COLUMNS * depth, factor_bits)?;
     let sum = Fragment::read(context, 3, rows * COLUMNS, sum_bits)?;
-    let line = |matrix: &Fragment, lines: usize, line: usize| -> Vec<u64> {
-        (0..depth).map(|at| matrix.get(matrix.in_factor(lines, line, at))).collect()
+    let line = |matrix: &Fragment, lines: usize, line: usize, length: usize| -> Vec<u64> {
+        (0..length).map(|at| matrix.get(matrix.in_factor(lines, line, at))).collect()
     };
-    let columns: Vec<Vec<u64>> = (0..COLUMNS).map(|column| line(&right, COLUMNS, column)).collect();
+    let columns: Vec<Vec<u64>> = (0..COLUMNS).map(|column| line(&right, COLUMNS, column, depth)).collect();
     let mut result = Fragment::empty(rows * COLUMNS, sum_bits);
     for row in 0..rows {
-        let a = line(&left, rows, row);
+        let a = line(&left, rows, row, kept);
         for (column, b) in columns.iter().enumerate() {
             let place = sum.in_sum(row, column);
-            result.set(place, dot(&a, b, sum.get(place)));
+            let value = match &chosen {
+                None => dot(&a, b, sum.get(place)),
+                Some(chosen) => {
+                    let b: Vec<u64> = (0..kept).map(|at| b[chosen.column(row, at, depth)]).collect();
+                    dot(&a, &b, sum.get(place))
+                }
+            };
+            result.set(place, value);
         }
     }
     context.write_tuple(0, &result.registers)

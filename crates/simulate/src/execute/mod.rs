@@ -359,6 +359,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | UTMAPF | UTMACCTL | UTMACMDFLUSH => {
             bulk::execute(context)
         }
+        LDGMC => atomic::reduce_copies(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),

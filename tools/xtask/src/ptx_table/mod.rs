@@ -123,5 +123,6 @@ pub fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
         files.push((format!("docs/ptx/{}.md", family.file), pages::page(family)));
     }
     files.push(("docs/ptx/README.md".to_owned(), pages::index(&families)));
+    files.push(("docs/ptx/missing.md".to_owned(), pages::missing(&families)));
     Ok(files)
 }
