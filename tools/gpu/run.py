@@ -15,6 +15,8 @@ import os
 import struct
 import sys
 
+import textures
+
 
 def load_driver():
     for name in ("libcuda.so.1", "libcuda.so", "nvcuda.dll"):
@@ -147,7 +149,9 @@ def run(driver, launch, cubin):
     shared = launch.get("shared_bytes", 0)
     if shared > 48 * 1024:
         driver.call("cuFuncSetAttribute", function, 8, shared)
-    buffers, values = {}, []
+    if "bind" in launch or any("sampler" in argument for argument in launch["args"]):
+        raise RuntimeError("variables of opaque types and samplers of their own are not bound here")
+    buffers, objects, values = {}, {}, []
     for index, argument in enumerate(launch["args"]):
         if "buffer" in argument:
             data = argument_bytes(argument)
@@ -157,6 +161,9 @@ def run(driver, launch, cubin):
                 driver.call("cuMemcpyHtoD_v2", pointer, data, len(data))
             buffers[index] = (pointer, len(data))
             values.append(pointer)
+        elif "texture" in argument or "surface" in argument:
+            objects[index] = textures.Object(driver, argument)
+            values.append(objects[index].handle)
         elif "alias" in argument:
             values.append(buffers[argument["alias"]][0])
         elif "tensor_map" in argument:
@@ -177,6 +184,7 @@ def run(driver, launch, cubin):
             driver.call("cuMemcpyDtoH_v2", out, pointer, length)
         results[index] = out.raw[:length]
         driver.call("cuMemFree_v2", pointer)
+    results.update((index, made.texels()) for index, made in objects.items())
     driver.call("cuModuleUnload", module)
     return results
 

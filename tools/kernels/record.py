@@ -83,6 +83,34 @@ class Result:
         self.compare = dict(type=kind, **within) if within else None
 
 
+class Image:
+    """A texture, or a surface: `values` are its components. A surface may be expected to hold others afterwards."""
+
+    def __init__(self, what, kind, size, values, channels=1, after=None, sampler=None, **more):
+        self.what, self.kind, self.size, self.values, self.channels = what, kind, size, list(values), channels
+        self.sampler, self.more = sampler or {}, more
+        self.after = None if after is None else pack(kind, after)
+        self.compare = None
+
+    def described(self):
+        image = {'size': self.size, **self.more, 'element': self.kind, 'channels': self.channels}
+        if self.sampler:
+            image['sampler'] = self.sampler
+        return {self.what: {**image, 'bytes_hex': pack(self.kind, self.values).hex()}}
+
+
+class Sampler:
+    """A sampler apart from textures."""
+
+    after = None
+
+    def __init__(self, **sampler):
+        self.sampler = sampler
+
+    def described(self):
+        return {'sampler': self.sampler}
+
+
 class Scalar:
     """A scalar argument."""
 
@@ -100,12 +128,14 @@ class TensorMap:
 CASES = []
 
 
-def case(entry, source, grid, block, arguments, shared=0, cluster=None):
-    """Notes a case: kernel, source without ending, shape, arguments."""
+def case(entry, source, grid, block, arguments, shared=0, cluster=None, bind=None):
+    """Notes a case: kernel, source without ending, shape, arguments, and what the variables of the module are."""
     triple = lambda shape: list(shape) + [1] * (3 - len(shape))
     record = {'name': entry, 'ptx': source + '.ptx', 'entry': entry, 'grid': triple(grid), 'block': triple(block), 'shared_bytes': shared, 'args': [], 'expect': {}}
     if cluster:
         record['cluster'] = triple(cluster)
+    if bind:
+        record['bind'] = {name: argument.described() for name, argument in bind.items()}
     compare = {}
     for index, argument in enumerate(arguments):
         if isinstance(argument, Scalar):
@@ -113,7 +143,9 @@ def case(entry, source, grid, block, arguments, shared=0, cluster=None):
         elif isinstance(argument, TensorMap):
             record['args'].append({'tensor_map': argument.fields})
         else:
-            if argument.before is None:
+            if isinstance(argument, (Image, Sampler)):
+                record['args'].append(argument.described())
+            elif argument.before is None:
                 record['args'].append({'buffer': {'len': len(argument.after), 'fill': 0xaa}})
             else:
                 record['args'].append({'buffer': {'bytes_hex': argument.before.hex()}})

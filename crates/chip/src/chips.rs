@@ -31,6 +31,8 @@ pub(crate) struct Row {
     pub loads_before_copies: u8,
     /// The same before each signal that the copies of a thread are done.
     pub loads_before_signals: u8,
+    /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
+    pub uniform_handles: bool,
     /// The layout of constant bank 0, where it is known.
     pub bank: Option<&'static ConstantBank>,
     /// Its limits, where they are known for certain.
@@ -57,6 +59,7 @@ const TURING_FAMILY: Row = Row {
     matrix: HALF_STEPS,
     loads_before_copies: 0,
     loads_before_signals: 0,
+    uniform_handles: false,
     bank: None,
     limits: None,
 };
@@ -73,6 +76,7 @@ const HOPPER_FAMILY: Row = Row {
     short_addresses: false,
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
+    uniform_handles: true,
     bank: Some(&HOPPER),
     ..TURING_FAMILY
 };

@@ -53,6 +53,11 @@ impl Chip {
         self.row().loads_before_signals
     }
 
+    /// True if handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
+    pub const fn uniform_handles(self) -> bool {
+        self.row().uniform_handles
+    }
+
     /// The shape of its instruction words.
     pub const fn words(self) -> WordShape {
         self.row().words

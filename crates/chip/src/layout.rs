@@ -6,6 +6,9 @@ pub const SLOT_BYTES: u32 = 8;
 /// Bytes of parameters up to which a kernel has them at the usual place and described in the usual format.
 pub const SMALL_PARAMETER_BYTES: u32 = 4352;
 
+/// Bytes of a slot with the header index of a texture, sampler or surface.
+const HEADER_SLOT_BYTES: u32 = 4;
+
 /// Where the generic addresses of the parameters come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ParameterWindow {
@@ -133,5 +136,11 @@ impl ConstantBank {
     /// Where the parameters of a kernel begin that has so many bytes of them.
     pub fn parameters_start(&self, bytes: u32) -> u32 {
         if bytes > SMALL_PARAMETER_BYTES { self.large_parameters } else { self.parameters }
+    }
+
+    /// Where slot number `slot` with the header index of a texture, sampler or surface lies, behind the parameters of a
+    /// kernel that has so many bytes of them.
+    pub fn header_slot(&self, bytes: u32, slot: u32) -> u32 {
+        (self.parameters_start(bytes) + bytes).next_multiple_of(HEADER_SLOT_BYTES) + HEADER_SLOT_BYTES * slot
     }
 }

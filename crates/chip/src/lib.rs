@@ -13,6 +13,7 @@ mod matrix;
 mod name;
 mod occupancy;
 mod registers;
+pub mod texture;
 mod words;
 
 pub use chips::MOST_UNIFORM;

@@ -203,6 +203,9 @@ pub struct KernelImage {
     pub reconfigures_registers: bool,
     /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
     pub sparse_mma_mask: u16,
+    /// The slots behind the parameters with the header indices of textures, samplers and surfaces: indices into
+    /// `Module::opaque`.
+    pub headers: Vec<usize>,
     /// Addresses that the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
 }

@@ -11,6 +11,12 @@ pub enum RelocationKind {
     Abs64 = 2,
     /// 64 bits of data: the generic address.
     Generic64 = 4,
+    /// 32 bits of data: the index of a texture's header.
+    TextureIndex = 6,
+    /// 32 bits of data: the index of a sampler's header.
+    SamplerIndex = 7,
+    /// 32 bits of data: the index of a surface's header.
+    SurfaceIndex = 52,
     /// Instruction bits 32..64: a 32-bit address.
     Abs32 = 55,
     /// Instruction bits 32..64: the low half.
@@ -28,9 +34,12 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 9] = [
+const ROWS: [(RelocationKind, &str); 12] = [
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
+    (RelocationKind::TextureIndex, "R_CUDA_TEX_HEADER_INDEX"),
+    (RelocationKind::SamplerIndex, "R_CUDA_SAMP_HEADER_INDEX"),
+    (RelocationKind::SurfaceIndex, "R_CUDA_SURF_HEADER_INDEX"),
     (RelocationKind::Abs32, "R_CUDA_ABS32_32"),
     (RelocationKind::Abs32Lo, "R_CUDA_ABS32_LO_32"),
     (RelocationKind::Abs32Hi, "R_CUDA_ABS32_HI_32"),
@@ -63,7 +72,11 @@ impl RelocationKind {
             (word & !mask) | ((InstructionWord::from(value) << low) & mask)
         };
         match self {
-            RelocationKind::Abs64 | RelocationKind::Generic64 => word,
+            RelocationKind::Abs64
+            | RelocationKind::Generic64
+            | RelocationKind::TextureIndex
+            | RelocationKind::SamplerIndex
+            | RelocationKind::SurfaceIndex => word,
             RelocationKind::Abs32 | RelocationKind::Abs32Lo => field(word, 32, 32, value),
             RelocationKind::Abs32Hi => field(word, 32, 32, value >> 32),
             RelocationKind::Abs16 => field(word, 32, 16, value),

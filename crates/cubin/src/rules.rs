@@ -34,6 +34,8 @@ pub(crate) struct Family {
     pub compat: bool,
     /// Relocations without addend are in sections of their own, and the file explains one kind of relocation.
     pub plain_relocations: bool,
+    /// A kernel with a texture or a surface names the banks of both.
+    pub both_header_banks: bool,
     /// The section of a kernel's code tells its registers.
     pub registers_in_section: bool,
     /// Constant bank 0 comes before the code, and the range of memory that is loaded with it starts there.
@@ -54,6 +56,7 @@ static AMPERE: Family = Family {
     flags: 4,
     compat: false,
     plain_relocations: true,
+    both_header_banks: false,
     registers_in_section: true,
     constants_before_code: true,
     local_symbols_first: true,
@@ -67,6 +70,7 @@ static HOPPER: Family = Family {
     flags: 4,
     compat: true,
     plain_relocations: false,
+    both_header_banks: true,
     registers_in_section: false,
     constants_before_code: false,
     local_symbols_first: false,

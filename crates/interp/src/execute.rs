@@ -12,6 +12,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::memory::{Place, function_at, in_block, shared_address};
 use crate::object;
 use crate::step::{Action, CallTarget, Location};
+use crate::texture;
 use crate::value::integer::Kind;
 
 /// Executes an instruction after which the lane goes on to the next step.
@@ -89,6 +90,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             access::copy(at, &to, &from, 4, 4)?;
         }
         Action::Policy(step) => bulk::policy(at, step),
+        Action::Texture(step) => texture::execute(at, step)?,
         Action::Allocate { destination, size, align } => {
             let start = at.lane.allocate(at.read(*size), *align)?;
             at.write(*destination, start);

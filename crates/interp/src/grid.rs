@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use crate::barrier::{Barrier, reduction};
-use crate::decode::{self, Decoded};
+use crate::decode::{self, Decoded, Kept};
 use crate::lane::{Lane, State, members};
 use crate::launch::{Fault, FaultKind, Launch, Outcome};
 use crate::machine::{BlockState, Machine};
 use crate::program::Program;
 use crate::step::Action;
+use crate::texture::Objects;
 use crate::warp::Warp;
 
 /// Steps of a warp before the next warp of the block has its turn.
@@ -258,8 +259,9 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         Err(fault) => return failed(fault),
     };
     let mut memory = std::mem::take(&mut decoded.memory);
+    let mut objects = Objects::new(&launch.bindings);
     let addresses = match program.function(&launch.entry) {
-        Some(kernel) => decode::arguments(&kernel.body, launch, &mut memory),
+        Some(kernel) => decode::arguments(&kernel.body, launch, &mut memory, &mut objects),
         None => Ok(Vec::new()),
     };
     let addresses = match addresses {
@@ -269,6 +271,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
     let mut machine = Machine {
         code: &decoded.code,
         memory,
+        objects,
         output: Vec::new(),
         instructions: 0,
         clock: 0,
@@ -287,7 +290,11 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
     let error = run_clusters(&decoded, launch, blocks as u64, &mut machine).err();
     let buffers = addresses
         .iter()
-        .map(|address| address.and_then(|address| machine.memory.take_region(address)))
+        .map(|kept| match *kept {
+            Some(Kept::Region(address)) => machine.memory.take_region(address),
+            Some(Kept::Object(number)) => machine.objects.take(number),
+            None => None,
+        })
         .collect();
     Outcome { buffers, instructions: machine.instructions, output: machine.output, error }
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use oriole_chip::texture::Opaque;
+
 /// A kernel launch.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Launch {
@@ -17,6 +19,8 @@ pub struct Launch {
     pub shared_bytes: u32,
     /// Arguments in the order of the kernel's parameters.
     pub args: Vec<Arg>,
+    /// Textures, samplers and surfaces that the module declares, by name.
+    pub bindings: Vec<(String, Opaque)>,
     /// Most instructions, counted per lane, that the launch may execute.
     pub budget: u64,
 }
@@ -31,6 +35,7 @@ impl Launch {
             cluster: None,
             shared_bytes: 0,
             args: Vec::new(),
+            bindings: Vec::new(),
             budget: 2_000_000_000,
         }
     }
@@ -47,12 +52,14 @@ pub enum Arg {
     Alias(usize),
     /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
     Map(usize, Vec<u8>),
+    /// A texture, sampler or surface; the kernel gets its handle.
+    Object(Opaque),
 }
 
 /// What a launch left behind.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Outcome {
-    /// For each argument that is a buffer, its bytes afterwards.
+    /// For each argument that is a buffer or a surface, its bytes afterwards.
     pub buffers: Vec<Option<Vec<u8>>>,
     /// Instructions executed, counted per lane; those whose guard was false do not count.
     pub instructions: u64,

@@ -26,6 +26,7 @@ pub mod program;
 mod shares;
 mod step;
 mod tensor;
+mod texture;
 pub mod value;
 mod warp;
 mod warp_group;

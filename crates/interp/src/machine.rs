@@ -9,6 +9,7 @@ use crate::lane::{Lane, SpecialValues};
 use crate::launch::Fault;
 use crate::memory::Memory;
 use crate::step::Code;
+use crate::texture::Objects;
 
 /// What all blocks share.
 pub struct Machine<'a> {
@@ -16,6 +17,8 @@ pub struct Machine<'a> {
     pub code: &'a Code,
     /// Global, constant and parameter memory.
     pub memory: Memory,
+    /// Textures, samplers and surfaces.
+    pub objects: Objects,
     /// Printed so far.
     pub output: Vec<String>,
     /// Lane instructions executed so far.

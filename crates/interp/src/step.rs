@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use crate::matrix::{GroupProduct, Product, Quarters, Share, Tiled};
 use crate::memory::Place;
+use crate::texture::TextureStep;
 use crate::value::Operation;
 use crate::value::compare::{Combine, Comparison};
 use crate::value::float::Mode;
@@ -75,6 +76,8 @@ pub enum Action {
         /// Operands; unused ones are zero.
         sources: [Source; 4],
     },
+    /// An instruction on textures, samplers and surfaces.
+    Texture(Box<TextureStep>),
     /// `setp`, and its complement.
     Compare {
         /// What is compared.

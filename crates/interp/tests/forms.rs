@@ -62,6 +62,11 @@ fn choices(row: &Row) -> Vec<Choice> {
     found
 }
 
+/// How many elements a vector has by the words of the form.
+fn counted(counts: &[(Word, u8)], choice: &Choice) -> u8 {
+    counts.iter().find(|row| choice.words.contains(&row.0)).map_or(1, |row| row.1)
+}
+
 /// An operand of the kind and type that a row says.
 fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Operand {
     let at = |index: u8| choice.types.get(usize::from(index)).copied().unwrap_or(Type::B32);
@@ -91,9 +96,11 @@ fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Oper
     match operand.kind {
         Kind::VectorDestination | Kind::VectorSource if wide > 1 => vector(wide, ty),
         Kind::Destinations(count) | Kind::Sources(count) => vector(count, ty),
-        Kind::SourcesBy(counts) => {
-            let count = counts.iter().find(|row| choice.words.contains(&row.0)).map_or(1, |row| row.1);
-            vector(count, ty)
+        Kind::Texels => vector(wide, ty),
+        Kind::Opaque(_) => register(Type::B64),
+        Kind::SourcesBy(counts) => vector(counted(counts, choice), ty),
+        Kind::Coordinates(counts) | Kind::LayerCoordinates(counts) | Kind::Offsets(counts) => {
+            vector(counted(counts, choice), Type::B32)
         }
         Kind::PairDestination | Kind::PairDestinationOrSink | Kind::BothDestinations => {
             Operand::Pair(Box::new(register(ty)), Box::new(register(Type::Pred)))

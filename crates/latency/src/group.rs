@@ -358,8 +358,8 @@ impl Consumer {
             Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
             Class::UniformMove => C::UniformMove,
             Class::Sync => C::SyncData,
-            Class::Texture => C::TextureHandle,
-            Class::Double | Class::Special | Class::Memory | Class::Bulk => C::SlowUniform,
+            // Of a texture the handle is an address; that of a surface that is written is not.
+            Class::Double | Class::Special | Class::Memory | Class::Bulk | Class::Texture => C::SlowUniform,
             Class::Control => C::ControlUniform,
             Class::Alu
             | Class::Fma

@@ -115,7 +115,7 @@ fn slot(reader: End, role: &str, written: &str) -> Slot {
         ("UR", "gdesc") => Slot::MatrixDescriptor,
         ("UR", "cidx") => Slot::UniformIndex,
         ("UR", "uaddr" | "desc" | "addr" | "addr.sh") => Slot::UniformAddress,
-        ("UR", _) => Slot::Uniform,
+        ("UR", _) => reader.op.info().uniform_role,
         (_, "CL") => Slot::AddendLow,
         (_, "CH") => Slot::AddendHigh,
         (_, "C") if is_matrix => Slot::Accumulator,

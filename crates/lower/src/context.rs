@@ -4,7 +4,7 @@
 use crate::{Environment, LowerError};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId};
+use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId, VariableKind};
 use oriole_ori::{
     BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
     SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Value,
@@ -77,6 +77,7 @@ pub(crate) struct Lower<'a> {
     symbols: BTreeMap<(u8, String), SymbolId>,
     descriptor: Option<[Value; 2]>,
     cluster_base: Option<Value>,
+    headers: BTreeMap<VariableId, Value>,
     prelude: usize,
     mark: (BlockId, usize),
 }
@@ -122,6 +123,7 @@ impl<'a> Lower<'a> {
             symbols: BTreeMap::new(),
             descriptor: None,
             cluster_base: None,
+            headers: BTreeMap::new(),
             prelude: 0,
             mark: (entry, 0),
         })
@@ -333,6 +335,7 @@ impl<'a> Lower<'a> {
             SymbolKind::Function => 4,
             SymbolKind::Helper => 5,
             SymbolKind::Extern => 6,
+            SymbolKind::Opaque => 7,
         };
         if tag != 3
             && let Some(&id) = self.symbols.get(&(tag, name.to_string()))
@@ -406,6 +409,30 @@ impl<'a> Lower<'a> {
         self.insert_in_prelude(shift);
         self.cluster_base = Some(base);
         self.cluster_base
+    }
+
+    /// The header index of a texture, sampler or surface of the module.
+    pub fn header(&mut self, variable: VariableId) -> Result<Value, LowerError> {
+        if let Some(&header) = self.headers.get(&variable) {
+            return Ok(header);
+        }
+        let declared = &self.body.variables[variable];
+        if declared.kind != VariableKind::Module {
+            let message = format!("`{}`, a parameter of the type `{}`", declared.name, declared.ty);
+            return Err(self.unsupported(message));
+        }
+        let symbol = self.symbol(SymbolKind::Opaque, declared.module_name());
+        let header = self.b.r();
+        let mut load = Instruction::new(Op::LDC, self.b.origin());
+        load.destinations.push(oriole_ori::Destination::new(File::R, [header]));
+        load.sources.push(Source::plain(SourceKind::Const {
+            bank: 0,
+            base: ConstBase::HeaderSlot(symbol),
+            offset: 0,
+        }));
+        self.insert_in_prelude(load);
+        self.headers.insert(variable, header);
+        Ok(header)
     }
 
     // Errors.

@@ -37,6 +37,7 @@ mod error;
 mod float32;
 mod float64;
 mod half;
+mod handles;
 mod immediate;
 mod integer;
 mod integer64;
@@ -54,7 +55,9 @@ mod register_parameters;
 mod space;
 mod sparse;
 mod special;
+mod surface;
 mod tensor_map;
+mod texture;
 mod video;
 mod warp;
 mod warp_group;
@@ -88,9 +91,11 @@ pub struct Environment {
 /// Every instruction, operand or construct that the back end does not support, or a chip that it does not know.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
     let function = attempt(body, environment, true)?;
-    if writes_uniform_in_parts(&function) {
-        return attempt(body, environment, false);
-    }
+    let (mut function, uniform) = match writes_uniform_in_parts(&function) {
+        true => (attempt(body, environment, false)?, false),
+        false => (function, true),
+    };
+    handles::settle(&mut function, environment.chip, uniform);
     Ok(function)
 }
 

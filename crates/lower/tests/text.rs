@@ -2361,3 +2361,114 @@ fn parts_of_words() {
         "#]],
     );
 }
+
+#[test]
+fn textures() {
+    check(
+        "ld.param.u64 %d1, [p0];
+         tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}];
+         tex.level.a1d.v4.f32.s32 {_, %f1, _, _}|%p1, [%d1, {%r1, %r2}], %r3, {%r4};
+         tex.grad.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5}], {%f6}, {%f7};
+         tex.2dms.v4.u32.s32 {%r1, %r2, %r3, %r4}, [%d1, {%r5, %r6, %r7, %r7}];
+         tld4.g.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%d1, {%f5, %f6}], {%r1, %r2}, %f7;
+         txq.height.b32 %r1, [%d1];
+         istypep.surfref %p2, %d1;
+         @%p2 tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d2, {%r1}];
+         ld.global.b64 %d3, [%d4];
+         tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%d3, {%r1}];",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r2 = %0.0
+              value r3 = %0.1
+              value r6 = %5.0
+              value r7 = %6.0
+              value r8 = %3.0
+              value r9 = %4.0
+              value r10 = %1.0
+              value r11 = %2.0
+              value r12 = %8.0
+              value r14 = %9.0
+              value r15 = %10.0
+              value r16 = %11.0
+              value p19 = %7.0
+              value r23 = %12.0
+              value r24 = %14.0
+              value r25 = %15.0
+              value r26 = %13.0
+              value p31 = %16.0
+              value r32 = %17.0
+              value r33 = %19.0
+              value r34 = %19.1
+              value r35 = %18.0
+              value r36 = %18.1
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 9
+              {r2 r3} = LDC.64 c[0][0x210] ; 0
+              u4 = ULDC c[0][0x210] ; 0
+              r5 = MOV 0xc2000000 ; 1
+              PT, {r8 r9}, {r10 r11} = TEX.LL {r6 r7}, r5, u4, #0, %(2D) ; 1
+              r13 = VIMNMX.U32 r12, 0xffff, PT ; 2
+              p17, RZ, r18 = TLD.AOFFI.CL.LL {r13 r14}, {r15 r16}, u4, #0, %(ARRAY_1D), #2 ; 2
+              p19, PT = PLOP3.LUT !p17, PT, PT, #128, #0 ; 2
+              r10 = Copy r18 ; 2
+              r20 = Copy RZ ; 3
+              r21 = Copy RZ ; 3
+              r22 = Copy RZ ; 3
+              PT, {r8 r9}, {r10 r11} = TXD {r6 r20}, {r7 r23 r21 r22}, u4, #0, %(2D) ; 3
+              PT, {r15 r16}, {r12 r14} = TLD.LZ.MS {r24 r25}, r26, u4, #0, %(2D) ; 4
+              r27 = SHF.L.U32 r14, 0x8, RZ ; 5
+              r28 = LOP3.LUT r27, 0x3f00, r12, #226, !PT ; 5
+              PT, {r8 r9}, {r10 r11} = TLD4.AOFFI.DC.G {r6 r7}, {r28 r23}, u4, #0, %(2D) ; 5
+              r29 = Copy RZ ; 6
+              RZ, r12 = TXQ r29, %(TEX_HEADER_DIMENSION), u4, #0, #2 ; 6
+              r30 = LOP3.LUT r3, 0x80000000, RZ, #192, !PT ; 7
+              p31, PT = ISETP.AND.NE.U32 r30, RZ, PT ; 7
+              @p31 PT, {r8 r9}, {r10 r11} = TLD.B.LZ r12, r32, %(1D) ; 8
+              {r35 r36} = LDG.64.E desc{u0 u1}[{r33 r34}].64 mem(global r) ; 9
+              u37 = Copy r35 ; 9
+              PT, {r8 r9}, {r10 r11} = TLD.LZ r12, RZ, u37, #0, %(1D) ; 10
+              EXIT ; 11
+        "#]],
+    );
+}
+
+#[test]
+fn surfaces() {
+    check(
+        "ld.param.u64 %d1, [p0];
+         suld.b.2d.v2.b8.trap {%h1, %h2}, [%d1, {%r1, %r2}];
+         suld.b.a1d.cg.v2.b64.zero {%d2, %d3}, [%d1, {%r1, %r2}];
+         sust.b.3d.cs.b16.clamp [%d1, {%r1, %r2, %r3, %r3}], %h1;
+         sust.p.1d.v2.b32.trap [%d1, {%r1}], {%r2, %r3};
+         sured.b.add.1d.u64.zero [%d1, {%r1}], %d2;
+         sured.p.min.2d.b32.trap [%d1, {%r1, %r2}], %r3;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %0.0
+              value r1 = %0.1
+              value r3 = %3.0
+              value r4 = %4.0
+              value r8 = %1.0
+              value r9 = %2.0
+              value r10 = %5.0
+              value r11 = %5.1
+              value r12 = %6.0
+              value r13 = %6.1
+              value r14 = %7.0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x210] ; 0
+              u2 = ULDC c[0][0x210] ; 0
+              PT, r5 = SULD.2D.BA.D.SM.STRONG.TRAP.U16 [{r3 r4}], u2, #0 mem(global r) ; 1
+              r6 = PRMT r5, 0x7770, RZ ; 1
+              r7 = PRMT r5, 0x7771, RZ ; 1
+              r8 = Copy r6 ; 1
+              r9 = Copy r7 ; 1
+              PT, {r10 r11 r12 r13} = SULD.128.1D_ARRAY.BA.D.IGN.STRONG.SYS [{r4 r3}], u2, #0 mem(global r) ; 2
+              SUST.3D.BA.D.EF.SM.STRONG.U16 [{r3 r4 r14}], r8, u2, #0 mem(global w) ; 3
+              SUST.1D.P.RG.SM.STRONG.TRAP [r3], {r4 r14}, u2, #0 mem(global w) ; 4
+              SURED.1D.ADD.BA.D.IGN.STRONG.SYS.U64 [r3], {r10 r11}, u2, #0 mem(global rw) ; 5
+              SURED.2D.D.MIN.SD32.STRONG.SYS.TRAP [{r3 r4}], r14, u2, #0 mem(global rw) ; 6
+              EXIT ; 7
+        "#]],
+    );
+}

@@ -138,7 +138,9 @@ fn for_each_name(function: &mut Function, visit: &mut dyn FnMut(NameRef<'_>)) {
 fn visit_source(kind: &mut SourceKind, visit: &mut dyn FnMut(NameRef<'_>)) {
     if let Some(base) = kind.const_base_mut() {
         return match base {
-            ConstBase::Variable(symbol) | ConstBase::AddressSlot(symbol) => visit(NameRef::Symbol(symbol)),
+            ConstBase::Variable(symbol) | ConstBase::AddressSlot(symbol) | ConstBase::HeaderSlot(symbol) => {
+                visit(NameRef::Symbol(symbol));
+            }
             ConstBase::Table(table) => visit(NameRef::Table(table)),
             ConstBase::Bank => {}
         };

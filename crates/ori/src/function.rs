@@ -40,6 +40,8 @@ pub enum SymbolKind {
     Helper,
     /// A function that the driver provides (vprintf, malloc ...).
     Extern,
+    /// A texture, sampler or surface of the module.
+    Opaque,
 }
 
 /// A named thing the function refers to.

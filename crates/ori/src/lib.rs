@@ -23,6 +23,7 @@ pub mod dot;
 pub mod edges;
 pub mod effects;
 pub mod function;
+pub mod handle;
 pub mod instruction;
 pub mod liveness;
 pub mod loops;

@@ -109,6 +109,8 @@ pub enum ConstBase {
     Variable(SymbolId),
     /// From this function's slot holding the 64-bit address of a global variable or function (bank 4).
     AddressSlot(SymbolId),
+    /// From this kernel's slot, behind the parameters, with the header index of a texture, sampler or surface (bank 0).
+    HeaderSlot(SymbolId),
     /// From this function's literal pool or jump tables (bank 2); the number is the entry in
     /// [`crate::Function::tables`].
     Table(u32),

@@ -258,6 +258,7 @@ impl FunctionParser {
             "function" => SymbolKind::Function,
             "helper" => SymbolKind::Helper,
             "extern" => SymbolKind::Extern,
+            "opaque" => SymbolKind::Opaque,
             other => return Err(format!("unknown symbol kind `{other}`")),
         };
         cursor.expect("\"")?;
@@ -587,6 +588,7 @@ impl FunctionParser {
         cursor.expect("[")?;
         let base = match cursor.peek() {
             Some('s') if cursor.eat("slot") => ConstBase::AddressSlot(SymbolId(cursor.indexed("s")?)),
+            Some('h') if cursor.eat("header") => ConstBase::HeaderSlot(SymbolId(cursor.indexed("s")?)),
             Some('s') => ConstBase::Variable(SymbolId(cursor.indexed("s")?)),
             Some('t') => ConstBase::Table(cursor.indexed("t")?),
             _ => ConstBase::Bank,

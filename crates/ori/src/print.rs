@@ -138,6 +138,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Function => "function",
         SymbolKind::Helper => "helper",
         SymbolKind::Extern => "extern",
+        SymbolKind::Opaque => "opaque",
     }
 }
 
@@ -321,6 +322,7 @@ impl Display for BaseText {
             ConstBase::Bank => Ok(()),
             ConstBase::Variable(symbol) => write!(f, "s{}", symbol.0),
             ConstBase::AddressSlot(symbol) => write!(f, "slot s{}", symbol.0),
+            ConstBase::HeaderSlot(symbol) => write!(f, "header s{}", symbol.0),
             ConstBase::Table(table) => write!(f, "t{table}"),
         }
     }

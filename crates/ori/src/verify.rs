@@ -20,9 +20,9 @@ use crate::{
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Most registers of the base of an address, and of what lies uniform behind it: the engine of bulk copies is told a barrier
-/// and five coordinates there.
-const BASE_PARTS: usize = 2;
+/// Most registers of the base of an address, which are the coordinates of a surface, and of what lies uniform behind it: the
+/// engine of bulk copies is told a barrier and five coordinates there.
+const BASE_PARTS: usize = 3;
 const UNIFORM_PARTS: usize = 7;
 
 /// Which rules hold at a place in the pipeline.
@@ -180,9 +180,11 @@ impl Verifier<'_> {
             }
             SourceKind::Address32 { symbol, .. } => self.symbol(*symbol),
             SourceKind::Const { .. } | SourceKind::ConstIndexed(_) => match source.kind.const_base() {
-                Some(crate::ConstBase::Variable(symbol) | crate::ConstBase::AddressSlot(symbol)) => {
-                    self.symbol(*symbol)
-                }
+                Some(
+                    crate::ConstBase::Variable(symbol)
+                    | crate::ConstBase::AddressSlot(symbol)
+                    | crate::ConstBase::HeaderSlot(symbol),
+                ) => self.symbol(*symbol),
                 Some(crate::ConstBase::Table(table)) if *table as usize >= self.function.tables.len() => {
                     self.say(format!("table t{table} does not exist"));
                 }

@@ -121,10 +121,11 @@ fn random_source(dice: &mut Dice, function: &Function) -> Source {
     let files = [File::R, File::UR, File::P, File::UP, File::B];
     let symbol = SymbolId(dice.roll(function.symbols.len() as u64) as u32);
     let bank = dice.roll(5) as u8;
-    let base = match dice.roll(4) {
+    let base = match dice.roll(5) {
         0 => ConstBase::Bank,
         1 => ConstBase::Variable(symbol),
         2 => ConstBase::AddressSlot(symbol),
+        3 => ConstBase::HeaderSlot(symbol),
         _ => ConstBase::Table(dice.roll(function.tables.len() as u64) as u32),
     };
     let offset = dice.offset();

@@ -2,8 +2,11 @@
 //!
 //! Nothing here runs a kernel; the two machines take the plain [`Launch`].
 
+mod texture;
+
 use crate::files::{input, output};
 use crate::tensor_map::TensorMap;
+use oriole_chip::texture::Opaque;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,6 +25,9 @@ struct Record {
     #[serde(default)]
     shared_bytes: u32,
     args: Vec<Argument>,
+    /// Textures, samplers and surfaces of the module, by name.
+    #[serde(default)]
+    bind: BTreeMap<String, Argument>,
     #[serde(default)]
     expect: BTreeMap<String, Bytes>,
     #[serde(default)]
@@ -38,6 +44,9 @@ enum Argument {
     Scalar(Scalar),
     Alias(usize),
     TensorMap(TensorMap),
+    Texture(texture::Image),
+    Surface(texture::Image),
+    Sampler(texture::Sampling),
 }
 
 #[derive(Deserialize, Debug)]
@@ -96,6 +105,8 @@ pub struct Launch {
     pub shared_bytes: u32,
     /// Arguments in order.
     pub arguments: Vec<Value>,
+    /// Textures, samplers and surfaces of the module, by name.
+    pub bindings: Vec<(String, Opaque)>,
     /// Expected bytes by argument.
     pub expect: BTreeMap<usize, Vec<u8>>,
     /// Tolerances by argument.
@@ -122,6 +133,8 @@ pub enum Value {
     Alias(usize),
     /// A tensor map of the buffer of an earlier argument.
     Map(usize, Vec<u8>),
+    /// A texture, sampler or surface; the kernel gets its handle.
+    Object(Opaque),
 }
 
 /// Most bytes one buffer may have.
@@ -182,12 +195,22 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
                 Some(Value::Buffer(_)) => Value::Map(map.alias, map.encode()?),
                 _ => return Err(format!("alias {} names no earlier buffer", map.alias)),
             },
+            object => Value::Object(texture::object(object)?),
         });
     }
     let number = |key: &str| match key.parse::<usize>() {
-        Ok(number) if matches!(arguments.get(number), Some(Value::Buffer(_))) => Ok(number),
-        _ => Err(format!("`{key}` names no buffer argument")),
+        Ok(number)
+            if matches!(
+                arguments.get(number),
+                Some(Value::Buffer(_) | Value::Object(Opaque::Surface(_)))
+            ) =>
+        {
+            Ok(number)
+        }
+        _ => Err(format!("`{key}` names no argument that is a buffer or a surface")),
     };
+    let bindings = record.bind.into_iter().map(|(name, object)| Ok((name, texture::object(object)?)));
+    let bindings = bindings.collect::<Result<_, String>>()?;
     let mut expect = BTreeMap::new();
     for (key, bytes) in &record.expect {
         expect.insert(number(key)?, decode(&bytes.bytes_hex)?);
@@ -208,6 +231,7 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
         cluster: record.cluster,
         shared_bytes: record.shared_bytes,
         arguments,
+        bindings,
         expect,
         compare,
     })

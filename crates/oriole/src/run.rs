@@ -5,6 +5,7 @@ use crate::launch::{self, Launch, Value};
 use crate::outcome::{Outcome, misused};
 use crate::session;
 use oriole_chip::Chip;
+use oriole_chip::texture::Opaque;
 use oriole_options::Options;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -119,6 +120,7 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),
         Value::Alias(of) => oriole_interp::Arg::Alias(*of),
         Value::Map(of, bytes) => oriole_interp::Arg::Map(*of, bytes.clone()),
+        Value::Object(object) => oriole_interp::Arg::Object(object.clone()),
     });
     let whole = oriole_interp::Launch::new(launch.entry.clone());
     let outcome = oriole_interp::run(
@@ -129,6 +131,7 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
             cluster: launch.cluster,
             shared_bytes: launch.shared_bytes,
             args: arguments.collect(),
+            bindings: launch.bindings.clone(),
             budget: step_limit.unwrap_or(whole.budget),
             ..whole
         },
@@ -161,6 +164,7 @@ impl Runner<'_> {
             Value::Scalar(bytes) => oriole_simulate::Argument::Value(bytes.clone()),
             Value::Alias(of) => oriole_simulate::Argument::Alias(*of),
             Value::Map(of, bytes) => oriole_simulate::Argument::Map(*of, bytes.clone()),
+            Value::Object(object) => oriole_simulate::Argument::Object(object.clone()),
         });
         let defaults = oriole_simulate::Options::default();
         let outcome = oriole_simulate::run(
@@ -172,6 +176,7 @@ impl Runner<'_> {
                 cluster: launch.cluster,
                 dynamic_shared: launch.shared_bytes,
                 arguments: arguments.collect(),
+                bindings: launch.bindings.clone(),
                 options: oriole_simulate::Options {
                     perturb: self.arguments.perturb,
                     step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
@@ -182,8 +187,8 @@ impl Runner<'_> {
         // The simulator numbers buffers, the record arguments.
         let mut buffers = outcome.buffers.into_iter();
         let by_argument = launch.arguments.iter().map(|argument| match argument {
-            Value::Buffer(_) => buffers.next(),
-            Value::Scalar(_) | Value::Alias(_) | Value::Map(..) => None,
+            Value::Buffer(_) | Value::Object(Opaque::Surface(_)) => buffers.next(),
+            Value::Scalar(_) | Value::Alias(_) | Value::Map(..) | Value::Object(_) => None,
         });
         Result {
             buffers: by_argument.collect(),

@@ -20,7 +20,8 @@ const LEVELS: [&str; 2] = ["-O0", "-O3"];
 /// The text for another chip.
 fn retargeted(ptx: &str, chip: &str) -> String {
     let own = format!(".target {chip}\n");
-    ptx.replace(".target sm_90\n", &own).replace(".target sm_90a\n", &own)
+    let ptx = ptx.replace(".target sm_90\n", &own).replace(".target sm_90a\n", &own);
+    ptx.replace(".target sm_90,", &format!(".target {chip},"))
 }
 
 /// Runs launch records on the simulator; the wrong lines, and how many were refused as the language wants it.

@@ -28,6 +28,8 @@ pub struct LinkedFunction {
     pub barriers: u8,
     /// Bytes of its frame.
     pub frame_bytes: u32,
+    /// Bytes of its parameters, of a kernel.
+    pub parameter_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.
     pub register_limit: Option<u16>,
 }
@@ -105,6 +107,8 @@ pub struct ModuleSymbols {
     pub variables: Vec<ModuleVariable>,
     /// Functions that the driver provides, in order of declaration.
     pub externs: Vec<String>,
+    /// Textures, samplers and surfaces, in order of declaration.
+    pub opaque: Vec<String>,
     /// How many global variables there are; slots of bank 4 are the globals, then the externs.
     pub globals: usize,
     /// Functions that a pointer may name, in order of declaration: all of the module whose address is taken, whether by
@@ -497,7 +501,7 @@ impl Linker<'_> {
                         });
                         return Ok(None);
                     }
-                    SymbolKind::Local(_) | SymbolKind::Helper | SymbolKind::Extern => {
+                    SymbolKind::Local(_) | SymbolKind::Helper | SymbolKind::Extern | SymbolKind::Opaque => {
                         return Err(ImageError::Internal(format!(
                             "the address of `{}` is no link-time number",
                             symbol.name
@@ -567,6 +571,20 @@ impl Linker<'_> {
                 offset
                     .map(|&offset| i64::from(offset))
                     .ok_or_else(|| ImageError::Internal("no such table".to_owned()))
+            }
+            ConstBase::HeaderSlot(symbol) => {
+                let name = &symbol_ref(member.function, symbol)?.name;
+                let opaque = self.symbols.opaque.iter().position(|opaque| opaque == name);
+                let opaque = opaque.ok_or_else(|| ImageError::MissingVariable(name.clone()))?;
+                let slot = image.headers.iter().position(|&header| header == opaque);
+                let slot = slot.unwrap_or_else(|| {
+                    image.headers.push(opaque);
+                    image.headers.len() - 1
+                });
+                let bank = self.target.chip.constant_bank();
+                let bank = bank.ok_or_else(|| ImageError::Internal("no constant bank".to_owned()))?;
+                let parameters = self.members.first().map_or(0, |kernel| kernel.function.parameter_bytes);
+                Ok(i64::from(bank.header_slot(parameters, slot as u32)))
             }
             ConstBase::AddressSlot(symbol) => {
                 let symbol = symbol_ref(member.function, symbol)?;

@@ -141,6 +141,7 @@ fn linked(
         shared: Vec::new(),
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
+        parameter_bytes: allocated.function.parameter_bytes,
         register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
     })
 }

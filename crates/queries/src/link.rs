@@ -216,8 +216,12 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     let mut symbols = ModuleSymbols::default();
     let mut constants = Vec::new();
     let mut add = |name: &str, info: &GlobalInfo| {
-        // What is opaque lies in no memory.
-        let defined = info.linkage != Some(Linkage::Extern) && !info.ty.is_opaque();
+        if info.ty.is_opaque() {
+            // It lies in no memory.
+            symbols.opaque.push(name.to_string());
+            return;
+        }
+        let defined = info.linkage != Some(Linkage::Extern);
         let space = match info.space {
             Space::Shared => VariableSpace::Shared,
             Space::Constant if defined => {
@@ -360,7 +364,14 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.symbols.externs.clone_from(&layout.externs);
                     reached.symbols.globals = layout.globals;
                 }
-                SymbolKind::Extern | SymbolKind::Function | SymbolKind::Helper | SymbolKind::Local(_) => {}
+                SymbolKind::Opaque if reached.symbols.opaque.is_empty() => {
+                    reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
+                }
+                SymbolKind::Opaque
+                | SymbolKind::Extern
+                | SymbolKind::Function
+                | SymbolKind::Helper
+                | SymbolKind::Local(_) => {}
             }
         }
     }

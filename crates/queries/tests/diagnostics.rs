@@ -70,13 +70,13 @@ fn kernel(body: &str) -> String {
 #[test]
 fn all_that_cannot_be_compiled_is_told_with_counts() {
     let text = kernel(
-        ".reg .b32 %r<4>; .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\ntxq.width.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.height.b32 %r1, [%d1];
-         txq.width.b32 %r2, [%d1];\ntxq.width.b32 %r3, [%d1];",
+        ".reg .b32 %r<4>; .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\ntxq.channel_order.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.array_size.b32 %r1, [%d1];
+         txq.channel_order.b32 %r2, [%d1];\ntxq.channel_order.b32 %r3, [%d1];",
     );
     let found = compiled(&text);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("width") && found[0].contains("2 more places"), "{found:?}");
-    assert!(found[1].contains("height") && !found[1].contains("more places"), "{found:?}");
+    assert!(found[0].contains("channel_order") && found[0].contains("2 more places"), "{found:?}");
+    assert!(found[1].contains("array_size") && !found[1].contains("more places"), "{found:?}");
 }
 
 #[test]

@@ -420,7 +420,13 @@ fn words_that_change_nothing() {
         st: - L1::evict_normal
         st: - weak
         st: cluster gpu
+        suld: - ca
+        suld: cg cv
+        sust: - wb
+        sust: cg wt
         tensormap: cta cluster gpu
+        tex: - uni
+        tld4: - uni
         wgmma: - aligned
         wmma: - rn
         wmma: row col

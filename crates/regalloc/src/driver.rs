@@ -7,7 +7,7 @@ use crate::operands::alignment;
 use crate::reallocate::{improve, start};
 use crate::set::RegisterSet;
 use crate::work::Work;
-use crate::{AllocateError, Allocation, abi, color, edges, operands};
+use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_options::AllocateOptions;
 use oriole_ori::{Assignment, Cfg, File, Function, Opcode, Pseudo, Value};
@@ -25,7 +25,7 @@ pub struct Prepared {
 }
 
 /// Makes the stack pointer and resolves addresses in the frame.
-pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
+pub fn prepare(mut function: Function, chip: Chip) -> Result<Prepared, AllocateError> {
     for block in &function.blocks {
         if !block.phis.is_empty() {
             return Err(AllocateError::Input("a phi".into()));
@@ -33,6 +33,9 @@ pub fn prepare(mut function: Function) -> Result<Prepared, AllocateError> {
         if block.instructions.iter().any(|i| !i.tied.is_empty()) {
             return Err(AllocateError::Input("a guarded definition in SSA form".into()));
         }
+    }
+    if chip.uniform_handles() {
+        handles::complete(&mut function);
     }
     let stack_pointer = function.new_value(File::R, None);
     let frame = frame::layout(&function)?;

@@ -17,6 +17,7 @@ mod edges;
 mod expand;
 mod frame;
 mod grants;
+mod handles;
 mod linear_scan;
 mod moves;
 mod next_use;
@@ -100,7 +101,7 @@ pub fn assign(
 ) -> Result<Allocation, AllocateError> {
     let mut input = function.clone();
     abi::bind(&mut input, chip.register_files())?;
-    driver::allocate(driver::prepare(input)?, chip, options)
+    driver::allocate(driver::prepare(input, chip)?, chip, options)
 }
 
 /// Phases 97 to 105: chooses registers, and expands what depends on the choice. The choice is checked if the options
@@ -114,7 +115,7 @@ pub fn allocate(
     options: &AllocateOptions,
 ) -> Result<(Function, Assignment), AllocateError> {
     abi::bind(&mut function, chip.register_files())?;
-    let prepared = driver::prepare(function)?;
+    let prepared = driver::prepare(function, chip)?;
     let asked = (options.check || cfg!(debug_assertions)).then(|| prepared.clone());
     let allocation = driver::allocate(prepared, chip, options)?;
     if let Some(asked) = asked

@@ -24,7 +24,7 @@ fn run(
 ) -> Result<(Prepared, Allocation, Vec<Problem>), AllocateError> {
     let mut input = function.clone();
     abi::bind(&mut input, Chip::SM_90.register_files())?;
-    let prepared = prepare(input)?;
+    let prepared = prepare(input, Chip::SM_90)?;
     let allocation = allocate(prepared.clone(), Chip::SM_90, &options(limit))?;
     let problems = check(Chip::SM_90, &prepared, &allocation);
     Ok((prepared, allocation, problems))

@@ -94,8 +94,8 @@ fn visit_form(
     }
     for (operand, slot) in instruction.operands.iter().zip(slots) {
         let row = &form.slots[slot];
-        let role =
-            role(form, slot, &instruction.mods, operand).unwrap_or(Role { access: row.access, ..UNKNOWN });
+        let role = role(form, slot, &instruction.mods, operand, &instruction.operands)
+            .unwrap_or(Role { access: row.access, ..UNKNOWN });
         Operands { files: table.registers(), instruction, row, role }.visit(operand, &mut visit);
     }
 }

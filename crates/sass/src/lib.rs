@@ -24,6 +24,7 @@ pub mod register;
 mod role;
 mod substitute;
 pub mod symbol;
+mod texture;
 mod width;
 mod word;
 

@@ -2,7 +2,7 @@
 //! need the modifiers (`LDG.128` spans four) are answered here.
 
 use crate::form::{Access, Form, SlotKind, Width};
-use crate::{Mod, Mods, Op, Operand};
+use crate::{Mod, Mods, Op, Operand, texture};
 
 /// The part that an operand plays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -17,12 +17,21 @@ pub(crate) struct Role {
     pub descriptor_components: u8,
 }
 
-/// The part that an operand in a slot plays, `None` where the table does not know how many registers it spans.
-pub(crate) fn role(form: &Form, slot: usize, mods: &Mods, operand: &Operand) -> Option<Role> {
+/// The part that one of the operands plays, in a slot, `None` where the table does not know how many registers it spans.
+pub(crate) fn role(
+    form: &Form,
+    slot: usize,
+    mods: &Mods,
+    operand: &Operand,
+    all: &[Operand],
+) -> Option<Role> {
     let row = &form.slots[slot];
     let mut role =
         Role { access: row.access, components: 0, uniform_components: 0, descriptor_components: 0 };
     match row.kind {
+        SlotKind::Reg if texture::is_texture(row.width) => {
+            role.components = texture::components(form.op, row.width, mods, all)?;
+        }
         SlotKind::Reg | SlotKind::UReg => role.components = components(form.op, row.width, mods)?,
         SlotKind::Pred | SlotKind::UPred => role.components = 1,
         SlotKind::Barrier => {
@@ -53,6 +62,7 @@ pub(crate) fn role(form: &Form, slot: usize, mods: &Mods, operand: &Operand) -> 
                 Width::Bulk if slot == 0 => (0, 2),
                 Width::Bulk => (0, if mods.has(Mod::G_2) { 2 } else { 1 }),
                 Width::Tensor => (0, tensor(form.op, slot, mods)?),
+                Width::Surface => (texture::surface_coordinates(mods)?, 0),
                 Width::One | Width::Two => (1, 1),
                 _ => return None,
             };
@@ -89,7 +99,9 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         }),
         Width::MatrixA | Width::MatrixB | Width::MatrixC | Width::MatrixD => matrix(op, width, mods),
         Width::GroupD => group(op, mods),
-        Width::Address | Width::Bulk | Width::Tensor | Width::Unknown => None,
+        Width::SurfaceData => Some(texture::surface_data(op, mods)),
+        Width::Coordinates | Width::Extras | Width::TexelsLow | Width::TexelsHigh | Width::Level => None,
+        Width::Address | Width::Bulk | Width::Tensor | Width::Surface | Width::Unknown => None,
     }
 }
 

@@ -93,6 +93,7 @@ fn launch(record: &Value, seed: Option<u64>) -> Launch {
         cluster: record["cluster"].is_array().then(|| three(&record["cluster"])),
         block: three(&record["block"]),
         dynamic_shared: record["shared_bytes"].as_u64().unwrap_or(0) as u32,
+        bindings: Vec::new(),
         arguments: record["args"].as_array().into_iter().flatten().map(argument).collect(),
         options: Options { perturb: seed, ..Options::default() },
     }

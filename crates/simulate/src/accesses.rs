@@ -147,7 +147,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         BMOV if mods.has(Mod::_64) => 2,
         F2F | FRND | I2F if mods.has(Mod::F64) => 2,
         F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
-        TXQ | TMML | FOOTPRINT => 2,
+        TMML | FOOTPRINT => 2,
         SULD => texture::surface_data(mods),
         SUQUERY => 4,
         _ => 1,
@@ -177,8 +177,12 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         ST | STG | STL | STS | ATOM | ATOMG | ATOMS | RED | REDG | SUATOM | SURED | SUST | STAS | REDAS
         | SYNCS => {
             let width = match op {
+                SUST | SURED if uniform => 1,
+                // A handle in a register, behind the data.
+                SUST | SURED if index > 1 => 1,
                 SUST => texture::surface_data(mods),
-                SURED | SUATOM => 4,
+                SURED => texture::surface_operand(mods),
+                SUATOM => 4,
                 _ => data_width(mods),
             };
             let width = if op == SYNCS && !uniform { 1 } else { width };
@@ -194,7 +198,8 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
             },
             Slot::Data,
         ),
-        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SULD | SUQUERY => match uniform {
+        SULD => (1, if uniform { Slot::UniformAddress } else { Slot::Data }),
+        TEX | TLD | TLD4 | TXD | TXQ | TMML | FOOTPRINT | SUQUERY => match uniform {
             true => (2, Slot::UniformAddress),
             false => (texture::source(op, mods, all, index), Slot::Data),
         },
@@ -250,8 +255,8 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
         };
         at += usize::from(!source && operands.get(at).is_some_and(is_predicate));
     }
-    let fetch =
-        matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD).then(|| texture::results(mods, operands));
+    let fetch = matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD | Op::TXQ)
+        .then(|| texture::results(mods, operands));
     for (index, operand) in operands[..at].iter().enumerate() {
         let width = match fetch {
             Some([_, last]) if index + 1 == at => last,

@@ -3,6 +3,7 @@
 
 use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
+use oriole_chip::texture::Opaque;
 use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
@@ -26,6 +27,38 @@ impl Banks {
         let start = usize::try_from(offset).map_err(|_| out.clone())?;
         let bytes = self.0.get(bank as usize).ok_or(out.clone())?;
         bytes.get(start..start.saturating_add(size as usize)).ok_or(out)
+    }
+}
+
+impl Banks {
+    /// Puts the handles of the textures, samplers and surfaces of the module behind the parameters.
+    pub(crate) fn bind(
+        &mut self,
+        cubin: &Cubin,
+        kernel: &Kernel,
+        bindings: &[(String, Opaque)],
+        global: &mut Global,
+    ) {
+        let Some(section) = cubin.section(&format!(".nv.constant0.{}", kernel.name)) else { return };
+        let bank = &mut self.0[0];
+        bank.resize(bank.len().max(section.size.min(u64::from(BANK_BYTES)) as usize), 0);
+        for relocation in &section.relocations {
+            let is_header = matches!(
+                relocation.kind(),
+                Some(
+                    RelocationKind::TextureIndex
+                        | RelocationKind::SamplerIndex
+                        | RelocationKind::SurfaceIndex
+                )
+            );
+            let name = &cubin.symbols[relocation.symbol].name;
+            let bound = bindings.iter().find(|(bound, _)| bound == name).filter(|_| is_header);
+            let place = usize::try_from(relocation.offset).ok().and_then(|at| bank.get_mut(at..at + 4));
+            if let (Some((_, object)), Some(place)) = (bound, place) {
+                let handle = global.add_object(object.clone());
+                place.copy_from_slice(&(handle as u32).to_le_bytes());
+            }
+        }
     }
 }
 

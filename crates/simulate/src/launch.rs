@@ -1,5 +1,6 @@
 //! What the simulator is asked and what it answers: plain data.
 
+use oriole_chip::texture::Opaque;
 use oriole_sass::RegisterFile;
 
 /// A kernel launch.
@@ -17,6 +18,8 @@ pub struct Launch {
     pub dynamic_shared: u32,
     /// One argument for each parameter, in order.
     pub arguments: Vec<Argument>,
+    /// Textures, samplers and surfaces that the module declares, by name.
+    pub bindings: Vec<(String, Opaque)>,
     /// Limits and switches.
     pub options: Options,
 }
@@ -32,6 +35,8 @@ pub enum Argument {
     Alias(usize),
     /// These bytes, a tensor map: the number in the first eight counts from the buffer that is argument number N.
     Map(usize, Vec<u8>),
+    /// A texture, sampler or surface; the parameter is its handle.
+    Object(Opaque),
 }
 
 /// Limits and switches of a run.
@@ -55,7 +60,7 @@ impl Default for Options {
 /// What a run gave.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Outcome {
-    /// The bytes of every `Argument::Buffer` after the run, in order.
+    /// The bytes of every argument that is a buffer or a surface after the run, in order.
     pub buffers: Vec<Vec<u8>>,
     /// Warp instructions issued.
     pub instructions: u64,

@@ -20,6 +20,7 @@ mod number;
 mod operand_cache;
 mod products;
 mod program;
+mod sampling;
 mod texture;
 mod tracker;
 mod transfers;

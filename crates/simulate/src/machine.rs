@@ -11,6 +11,7 @@ use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
 use crate::transfers::{Transfers, is_bulk};
 use crate::warp::{Wait, Warp};
+use oriole_chip::texture::Opaque;
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin};
 use oriole_latency::Model;
@@ -114,19 +115,28 @@ fn cluster_shape(launch: &Launch, kernel: &Kernel) -> Result<[u32; 3], Fault> {
     Ok(shape)
 }
 
-/// The bytes of the parameters, and which ranges of global memory are the launch's buffers.
+/// An argument that the launch gets back.
+#[derive(Clone, Copy)]
+enum Kept {
+    /// A range of global memory.
+    Range(usize),
+    /// The texels of an object.
+    Object(usize),
+}
+
+/// The bytes of the parameters, and what the launch gets back.
 fn place_arguments(
     launch: &Launch,
     kernel: &Kernel,
     global: &mut Global,
-) -> Result<(Vec<u8>, Vec<usize>), Fault> {
+) -> Result<(Vec<u8>, Vec<Kept>), Fault> {
     let mut parameters = vec![0; kernel.parameter_size as usize];
-    let mut buffers = Vec::new();
+    let mut kept = Vec::new();
     let mut addresses: Vec<Option<u64>> = Vec::new();
     for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
         let bytes = match argument {
             Argument::Buffer(bytes) => {
-                buffers.push(global.ranges.len());
+                kept.push(Kept::Range(global.ranges.len()));
                 let address = global.add(bytes.clone());
                 addresses.push(Some(address));
                 address.to_le_bytes().to_vec()
@@ -150,6 +160,13 @@ fn place_arguments(
                     _ => address.to_le_bytes().to_vec(),
                 }
             }
+            Argument::Object(object) => {
+                addresses.push(None);
+                if matches!(object, Opaque::Surface(_)) {
+                    kept.push(Kept::Object(global.objects.len()));
+                }
+                global.add_object(object.clone()).to_le_bytes().to_vec()
+            }
         };
         let start = parameter.offset as usize;
         let place = parameters.get_mut(start..start + parameter.size as usize);
@@ -160,7 +177,7 @@ fn place_arguments(
         }
         place.copy_from_slice(&bytes);
     }
-    Ok((parameters, buffers))
+    Ok((parameters, kept))
 }
 
 /// Bytes of local memory of a thread. The file states what a kernel needs that calls nothing; recursion needs what the
@@ -183,8 +200,8 @@ struct Machine<'a> {
     model: &'static Model,
     launch_context: LaunchContext,
     global: Global,
-    /// Which ranges of global memory are the launch's buffers.
-    buffers: Vec<usize>,
+    /// What the launch gets back, in order.
+    kept: Vec<Kept>,
     shared_size: u32,
     local_size: u32,
     instructions: u64,
@@ -213,13 +230,14 @@ impl<'a> Machine<'a> {
                 kernel.parameter_size, kernel.parameter_base
             )));
         }
-        let (parameters, buffers) = place_arguments(launch, kernel, &mut global)?;
+        let (parameters, kept) = place_arguments(launch, kernel, &mut global)?;
         let model =
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
         let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
         let local_size = local_bytes(kernel, &program)?;
         let cluster = cluster_shape(launch, kernel)?;
-        let banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
+        let mut banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
+        banks.bind(cubin, kernel, &launch.bindings, &mut global);
         let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel
             .shared_size
@@ -244,7 +262,7 @@ impl<'a> Machine<'a> {
                 matrix_unit: chip.matrix_unit(),
             },
             global,
-            buffers,
+            kept,
             shared_size: shared_size as u32,
             local_size,
             instructions: 0,
@@ -255,8 +273,14 @@ impl<'a> Machine<'a> {
     }
 
     fn finish(mut self, error: Option<Error>) -> Outcome {
-        let buffers =
-            self.buffers.iter().map(|&at| std::mem::take(&mut self.global.ranges[at].bytes)).collect();
+        let take = |&kept: &Kept| match kept {
+            Kept::Range(at) => std::mem::take(&mut self.global.ranges[at].bytes),
+            Kept::Object(at) => match &mut self.global.objects[at] {
+                Opaque::Texture(texture) | Opaque::Surface(texture) => std::mem::take(&mut texture.bytes),
+                Opaque::Sampler(_) => Vec::new(),
+            },
+        };
+        let buffers = self.kept.iter().map(take).collect();
         Outcome {
             buffers,
             instructions: self.instructions,

@@ -2,6 +2,7 @@
 //! range of its own with gaps around it, so that an access outside is seen.
 
 use crate::launch::Fault;
+use oriole_chip::texture::Opaque;
 
 /// Upper half of the generic address of shared memory.
 pub(crate) const SHARED_WINDOW: u64 = 0x7f10 << 32;
@@ -26,6 +27,8 @@ pub(crate) struct Range {
 #[derive(Default)]
 pub(crate) struct Global {
     pub ranges: Vec<Range>,
+    /// What handles name.
+    pub objects: Vec<Opaque>,
 }
 
 impl Global {
@@ -37,6 +40,13 @@ impl Global {
             .map_or(GLOBAL_BASE, |last| (last.base + last.bytes.len() as u64 + GAP).next_multiple_of(GAP));
         self.ranges.push(Range { base, bytes });
         base
+    }
+
+    /// Adds a texture, sampler or surface and returns its handle.
+    pub(crate) fn add_object(&mut self, object: Opaque) -> u64 {
+        let handle = object.handle(self.objects.len());
+        self.objects.push(object);
+        handle
     }
 
     /// The bytes of an access.

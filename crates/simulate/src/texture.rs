@@ -19,30 +19,48 @@ fn coordinates(all: &[Operand]) -> Option<u8> {
     })
 }
 
+/// True if the first coordinate is a layer.
+fn is_layered(all: &[Operand]) -> bool {
+    all.iter().any(
+        |operand| matches!(operand.kind, OperandKind::Symbol(symbol) if symbol.name().starts_with("ARRAY")),
+    )
+}
+
 /// Registers of source number `index` of a fetch.
 pub(crate) fn source(op: Op, mods: &Mods, all: &[Operand], index: usize) -> u8 {
     const MOST: u8 = 4;
-    // A handle in a register, footprints and queries were not seen.
-    if mods.has(Mod::B) || !matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD) || index > 1 {
+    let given = |list: &[Mod]| list.iter().filter(|&&m| mods.has(m)).count() as u8;
+    // A handle in a register is the first of its operand.
+    let handle = given(&[if op == Op::TLD4 { Mod::B_2 } else { Mod::B }]);
+    if op == Op::TXQ && index == 0 {
+        return 1 + handle;
+    }
+    // Footprints were not seen.
+    if !matches!(op, Op::TEX | Op::TLD | Op::TLD4 | Op::TXD) || index > 1 {
         return MOST;
     }
     let Some(coordinates) = coordinates(all) else { return MOST };
-    let given = |list: &[Mod]| list.iter().filter(|&&m| mods.has(m)).count() as u8;
     let others = match op {
-        // Two derivatives for each coordinate that is no layer.
-        Op::TXD if mods.has(Mod::AOFFI) || mods.has(Mod::LC) => return MOST,
-        Op::TXD => return if index == 0 { coordinates } else { MOST.min(2 * coordinates) },
+        // Offsets share a register with the layer; two derivatives for each coordinate that is no layer.
+        Op::TXD => {
+            let layer = is_layered(all);
+            return if index == 0 {
+                coordinates + handle + u8::from(mods.has(Mod::AOFFI) && !layer)
+            } else {
+                2 * (coordinates - u8::from(layer)) + given(&[Mod::LC])
+            };
+        }
         _ => {
-            given(&[Mod::LL, Mod::LB, Mod::LC, Mod::FDV, Mod::DC, Mod::AOFFI, Mod::MS, Mod::CL])
+            handle
+                + given(&[Mod::LL, Mod::LB, Mod::LC, Mod::FDV, Mod::DC, Mod::AOFFI, Mod::MS])
                 + 2 * given(&[Mod::PTP])
         }
     };
     let first = if mods.has(Mod::SCR) { (coordinates + others).div_ceil(2) } else { coordinates };
-    let width = if index == 0 { first } else { coordinates + others - first };
-    width.min(MOST)
+    if index == 0 { first } else { coordinates + others - first }
 }
 
-/// Registers of the destinations of a fetch, the first and the last, by the mask of its texels.
+/// Registers of the destinations of a fetch or a query, the first and the last, by the mask of its texels.
 pub(crate) fn results(mods: &Mods, all: &[Operand]) -> [u8; 2] {
     let mask = all.iter().rev().find_map(|operand| match operand.kind {
         OperandKind::Imm(mask) => Some(mask as u8 & 15),
@@ -50,8 +68,9 @@ pub(crate) fn results(mods: &Mods, all: &[Operand]) -> [u8; 2] {
         _ => None,
     });
     let texels = mask.filter(|&mask| mask != 0).unwrap_or(15).count_ones() as u8;
-    let words = if mods.has(Mod::F16) { texels.div_ceil(2) } else { texels };
-    [words.saturating_sub(2), words.min(2)]
+    // Two halves share a register.
+    let each = if mods.has(Mod::F16) { 2 } else { 1 };
+    [texels.saturating_sub(2).div_ceil(each), texels.min(2).div_ceil(each)]
 }
 
 /// Registers of the coordinates of a surface.
@@ -65,6 +84,11 @@ pub(crate) fn surface_address(mods: &Mods) -> u8 {
         (Mod::_3D, 3),
     ];
     rows.iter().find(|row| mods.has(row.0)).map_or(4, |row| row.1)
+}
+
+/// Registers of what is combined with an element of a surface.
+pub(crate) fn surface_operand(mods: &Mods) -> u8 {
+    if [Mod::U64, Mod::S64, Mod::SD64].iter().any(|&m| mods.has(m)) { 2 } else { 1 }
 }
 
 /// Registers of the data of a surface: of bytes as many as the size says, of texels as many as there are components.
@@ -93,8 +117,12 @@ mod tests {
         assert_eq!(widths("TEX.SCR.LL RZ, R8, R20, R8, 0x0, 0x5c, 3D, 0x4"), ([0, 1], [2, 2]));
         assert_eq!(widths("TEX.LL RZ, R15, R8, R21, UR12, 0x0, ARRAY_2D, 0x1"), ([0, 1], [3, 1]));
         assert_eq!(widths("TLD4.SCR.G RZ, R11, R2, R2, 0x0, 0x5a, 2D, 0x4"), ([0, 1], [1, 1]));
+        assert_eq!(widths("TLD.SCR.F16.RN.LZ R3, R0, R2, R3, 0x0, 0x5c, 2D"), ([1, 1], [1, 1]));
         assert_eq!(widths("TLD.LZ RZ, R14, R0, UR4, 0x0, 1D, 0x1"), ([0, 1], [1, 0]));
         assert_eq!(widths("TXD RZ, R5, R14, R4, UR6, 0x0, 2D, 0x2"), ([0, 1], [2, 4]));
+        assert_eq!(widths("TXD.AOFFI R6, R4, R4, R8, UR4, 0x0, ARRAY_1D"), ([2, 2], [2, 2]));
+        assert_eq!(widths("TXD.B R10, R8, R8, R12, 2D"), ([2, 2], [3, 4]));
+        assert_eq!(widths("TLD4.R.B.DC R10, R8, R8, R6, ARRAY_2D"), ([2, 2], [3, 2]));
         assert_eq!(widths("TEX.LL R6, R4, R8, R12, UR4, 0x0, 2D, 0xf"), ([2, 2], [2, 1]));
     }
 }

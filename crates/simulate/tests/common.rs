@@ -77,6 +77,7 @@ pub fn assemble(text: &str) -> Cubin {
 pub fn launch(threads: u32, input: &[u32], output: usize) -> Launch {
     let bytes = input.iter().flat_map(|word| word.to_le_bytes()).collect();
     Launch {
+        bindings: Vec::new(),
         kernel: "k".into(),
         grid: [1; 3],
         cluster: None,

@@ -3,7 +3,7 @@
 use super::{WriteError, Writer};
 use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
-use crate::image::{Bound, KernelImage, ParameterSpace};
+use crate::image::{Bound, KernelImage, OpaqueKind, ParameterSpace};
 use crate::notes;
 use oriole_chip::SMALL_PARAMETER_BYTES;
 
@@ -107,6 +107,7 @@ impl Writer<'_> {
         if let Some(mask) = self.rules.sw_war {
             rows.words(code::SW_WAR, [mask]);
         }
+        self.header_banks(kernel, &mut rows);
         rows
     }
 
@@ -115,6 +116,22 @@ impl Writer<'_> {
         let kernel = &self.module.kernels[index];
         if !kernel.parameters.is_empty() {
             rows.half(code::CBANK_PARAM_SIZE, kernel.parameter_size as u16);
+        }
+    }
+
+    /// The constant bank that holds the slots of textures and surfaces.
+    fn header_banks(&self, kernel: &KernelImage, rows: &mut Attributes) {
+        let has = |surface| {
+            let mut kinds = kernel.headers.iter().map(|&opaque| self.module.opaque[opaque].kind);
+            kinds.any(|kind| (kind == OpaqueKind::Surface) == surface)
+        };
+        let (textures, surfaces) = (has(false), has(true));
+        let both = self.rules.family.both_header_banks && (textures || surfaces);
+        if textures || both {
+            rows.byte(code::BINDLESS_TEXTURE_BANK, 0);
+        }
+        if surfaces || both {
+            rows.byte(code::BINDLESS_SURFACE_BANK, 0);
         }
     }
 

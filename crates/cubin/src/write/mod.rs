@@ -296,6 +296,7 @@ struct Writer<'a> {
     constant_symbols: Vec<u32>,
     extern_symbols: Vec<u32>,
     constant0_symbols: Vec<u32>,
+    opaque_symbols: Vec<u32>,
     sections: Vec<(Key, SectionDraft<'a>)>,
     /// The place of each section in the file by the number of its key; of several with one key the first.
     section_indices: Vec<u32>,
@@ -387,6 +388,7 @@ impl<'a> Writer<'a> {
             constant_symbols: vec![0; module.constants.len()],
             extern_symbols: vec![0; module.externs.len()],
             constant0_symbols: vec![0; module.kernels.len()],
+            opaque_symbols: vec![0; module.opaque.len()],
             sections: Vec::new(),
             section_indices: Vec::new(),
         })
@@ -658,7 +660,10 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let size = self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size;
+            let size = match image.headers.len() as u32 {
+                0 => self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size,
+                slots => self.rules.bank.header_slot(image.parameter_size, slots),
+            };
             let draft = self.add(
                 Key::Constant0(kernel),
                 Name::of(".nv.constant0.", &image.name),
@@ -694,6 +699,21 @@ impl<'a> Writer<'a> {
                 });
             }
             self.relocation_section(Key::Text(kernel), Name::of(".text.", &image.name), drafts);
+        }
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            let slots = (0..).zip(&image.headers).map(|(slot, &opaque)| RelocationDraft {
+                offset: u64::from(self.rules.bank.header_slot(image.parameter_size, slot)),
+                kind: match module.opaque[opaque].kind {
+                    OpaqueKind::Texture => RelocationKind::TextureIndex,
+                    OpaqueKind::Sampler => RelocationKind::SamplerIndex,
+                    OpaqueKind::Surface => RelocationKind::SurfaceIndex,
+                },
+                symbol: self.opaque_symbols[opaque],
+                addend: 0,
+            });
+            let slots = slots.collect();
+            self.relocation_section(Key::Constant0(kernel), Name::of(".nv.constant0.", &image.name), slots);
         }
         let mut slots = Vec::new();
         for (index, slot) in module.slots.iter().enumerate() {

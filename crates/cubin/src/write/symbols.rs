@@ -145,8 +145,8 @@ impl<'a> Writer<'a> {
     /// Textures, samplers and surfaces, and functions of other files.
     fn outside_symbols(&mut self) {
         let module = self.module;
-        for opaque in &module.opaque {
-            self.symbol(SymbolDraft {
+        for (index, opaque) in module.opaque.iter().enumerate() {
+            self.opaque_symbols[index] = self.symbol(SymbolDraft {
                 name: opaque.name.as_str().into(),
                 kind: match opaque.kind {
                     OpaqueKind::Texture => STT_CUDA_TEXTURE,
@@ -190,6 +190,7 @@ impl<'a> Writer<'a> {
             .chain(&mut self.global_symbols)
             .chain(&mut self.constant_symbols)
             .chain(&mut self.extern_symbols)
+            .chain(&mut self.opaque_symbols)
             .chain(&mut self.constant0_symbols);
         inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);
     }

@@ -9,6 +9,7 @@ use typed_index_collections::TiVec;
 use crate::launch::{Arg, Launch};
 use crate::memory::{Memory, Place, function_address, span};
 use crate::program::Program;
+use crate::texture::Objects;
 
 /// Offset of the first shared variable: what lies below belongs to the system, and so no shared variable has
 /// address zero.
@@ -214,8 +215,22 @@ impl Frame {
     }
 }
 
+/// An argument that the launch gets back.
+#[derive(Clone, Copy, Debug)]
+pub enum Kept {
+    /// A region of global memory, by its address.
+    Region(u64),
+    /// An object, by its number.
+    Object(usize),
+}
+
 /// Puts the arguments of a launch into the parameter block and their buffers into memory.
-pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Vec<Option<u64>>, String> {
+pub fn arguments(
+    body: &Body,
+    launch: &Launch,
+    memory: &mut Memory,
+    objects: &mut Objects,
+) -> Result<Vec<Option<Kept>>, String> {
     if launch.args.len() != body.parameters.len() {
         return Err(format!(
             "kernel `{}` has {} parameters, the launch gives {} arguments",
@@ -224,17 +239,23 @@ pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Ve
             launch.args.len()
         ));
     }
-    let mut buffers = Vec::new();
+    let mut kept: Vec<Option<Kept>> = Vec::new();
     for (index, (arg, parameter)) in launch.args.iter().zip(&body.parameters).enumerate() {
-        let (address, bytes) = match arg {
+        let (back, bytes) = match arg {
             Arg::Buffer(bytes) => {
                 let address = memory.add_region(bytes.clone());
-                (Some(address), address.to_le_bytes().to_vec())
+                (Some(Kept::Region(address)), address.to_le_bytes().to_vec())
+            }
+            Arg::Object(object) => {
+                let (number, handle) = objects.add(object.clone());
+                (Some(Kept::Object(number)), handle.to_le_bytes().to_vec())
             }
             Arg::Alias(of) | Arg::Map(of, _) => {
-                let address: u64 = buffers.get(*of).copied().flatten().ok_or_else(|| {
-                    format!("argument {index} is an alias of argument {of}, which is no buffer before it")
-                })?;
+                let Some(&Some(Kept::Region(address))) = kept.get(*of) else {
+                    return Err(format!(
+                        "argument {index} is an alias of argument {of}, which is no buffer before it"
+                    ));
+                };
                 let mut bytes = match arg {
                     Arg::Map(_, bytes) => bytes.clone(),
                     _ => vec![0; 8],
@@ -245,7 +266,7 @@ pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Ve
             }
             Arg::Scalar(bytes) => (None, bytes.clone()),
         };
-        buffers.push(address);
+        kept.push(back);
         let size = parameter.size() as usize;
         if bytes.len() != size {
             return Err(format!("argument {index} has {} bytes, the parameter {size}", bytes.len()));
@@ -256,5 +277,5 @@ pub fn arguments(body: &Body, launch: &Launch, memory: &mut Memory) -> Result<Ve
         }
         memory.parameters[start..start + size].copy_from_slice(&bytes);
     }
-    Ok(buffers)
+    Ok(kept)
 }

@@ -12,6 +12,7 @@ mod matrix;
 mod memory;
 mod object;
 mod operand;
+mod texture;
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,7 @@ use crate::program::Program;
 use crate::step::{Action, Code, Formal, FunctionCode, Source, Step};
 
 use layout::{Frame, Layout};
-pub use layout::{SHARED_START, arguments};
+pub use layout::{Kept, SHARED_START, arguments};
 
 /// A kernel with all that it reaches, and the memory it starts with.
 pub struct Decoded {
@@ -244,6 +245,7 @@ impl<'a> FunctionDecoder<'a> {
             | Stackrestore => self.control(instruction, spellings),
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
             Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
+            Tex | Tld4 | Txq | Suq | Istypep | Suld | Sust | Sured => self.texture(instruction),
             Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
             | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
             _ => self.arithmetic(instruction),

@@ -5,6 +5,7 @@ mod tensor_map;
 
 use std::path::Path;
 
+use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
 use oriole_interp::{Arg, Launch};
 use serde_json::Value;
 
@@ -55,6 +56,8 @@ fn record(value: &Value, folder: &Path) -> Record {
     }
     launch.shared_bytes = value["shared_bytes"].as_u64().unwrap_or(0) as u32;
     launch.budget = 100_000_000;
+    let bindings = value["bind"].as_object().into_iter().flatten();
+    launch.bindings = bindings.map(|(name, bound)| (name.clone(), object(bound))).collect();
     launch.args = value["args"].as_array().expect("arguments").iter().map(argument).collect();
     let by_argument = |key: &str| {
         let entries = value[key].as_object().into_iter().flatten();
@@ -100,7 +103,46 @@ fn argument(value: &Value) -> Arg {
         let map: tensor_map::TensorMap = serde_json::from_value(map.clone()).expect("a tensor map");
         return Arg::Map(map.alias, map.encode().expect("a tensor map"));
     }
-    Arg::Alias(value["alias"].as_u64().expect("an argument") as usize)
+    match value["alias"].as_u64() {
+        Some(of) => Arg::Alias(of as usize),
+        None => Arg::Object(object(value)),
+    }
+}
+
+/// A texture, sampler or surface.
+fn object(value: &Value) -> Opaque {
+    match (value.get("texture"), value.get("surface")) {
+        (Some(image), _) => Opaque::Texture(texture(image)),
+        (_, Some(image)) => Opaque::Surface(texture(image)),
+        _ => Opaque::Sampler(sampler(&value["sampler"])),
+    }
+}
+
+fn texture(value: &Value) -> Texture {
+    let count = |value: &Value| value.as_u64().unwrap_or(1) as u32;
+    let element = Element::ALL.iter().find(|row| Some(row.0) == value["element"].as_str());
+    Texture {
+        size: [0, 1, 2].map(|axis| count(&value["size"][axis])),
+        layers: count(&value["layers"]),
+        samples: count(&value["samples"]),
+        levels: count(&value["levels"]),
+        channels: count(&value["channels"]) as u8,
+        element: element.expect("the type of a component").1,
+        fractions: value["fractions"].as_bool().unwrap_or(false),
+        sampler: sampler(&value["sampler"]),
+        bytes: bytes(&value["bytes_hex"]),
+    }
+}
+
+fn sampler(value: &Value) -> Sampler {
+    let is = |key: &str| value[key].as_bool().unwrap_or(false);
+    let mode = |axis: usize| {
+        let list = value["address"].as_array().map_or(&[][..], Vec::as_slice);
+        let name = list.get(axis).or(list.first().filter(|_| list.len() == 1))?.as_str()?;
+        AddressMode::ALL.iter().find(|row| row.0 == name).map(|row| row.1)
+    };
+    let address = [0, 1, 2].map(|axis| mode(axis).unwrap_or_default());
+    Sampler { linear: is("linear"), normalized: is("normalized"), address }
 }
 
 fn bytes(hex: &Value) -> Vec<u8> {

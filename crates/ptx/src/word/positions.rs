@@ -617,22 +617,6 @@ impl Position for MatrixCount {
     ];
 }
 
-/// Whether threads get registers or give some back.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum RegisterChange {
-    /// `.inc`
-    Inc,
-    /// `.dec`
-    Dec,
-}
-
-impl Position for RegisterChange {
-    const WORDS: &'static [(Word, RegisterChange)] = &[
-        (Word::Inc, RegisterChange::Inc),
-        (Word::Dec, RegisterChange::Dec),
-    ];
-}
-
 /// Whether dependent grids may start, or this one waits for those before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum GridDependency {
@@ -755,34 +739,135 @@ impl Position for CtaGroup {
     ];
 }
 
-/// How a matrix lies in memory or in registers: row by row, or column by column.
+/// What the coordinates of a texture or surface mean.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum MatrixLayout {
-    /// `.row`
-    Row,
-    /// `.col`
-    Col,
+pub enum Geometry {
+    /// `.1d`
+    _1d,
+    /// `.2d`
+    _2d,
+    /// `.3d`
+    _3d,
+    /// `.a1d`
+    A1d,
+    /// `.a2d`
+    A2d,
+    /// `.cube`
+    Cube,
+    /// `.acube`
+    Acube,
+    /// `.2dms`
+    _2dms,
+    /// `.a2dms`
+    A2dms,
 }
 
-impl Position for MatrixLayout {
-    const WORDS: &'static [(Word, MatrixLayout)] = &[
-        (Word::Row, MatrixLayout::Row),
-        (Word::Col, MatrixLayout::Col),
+impl Position for Geometry {
+    const WORDS: &'static [(Word, Geometry)] = &[
+        (Word::_1d, Geometry::_1d),
+        (Word::_2d, Geometry::_2d),
+        (Word::_3d, Geometry::_3d),
+        (Word::A1d, Geometry::A1d),
+        (Word::A2d, Geometry::A2d),
+        (Word::Cube, Geometry::Cube),
+        (Word::Acube, Geometry::Acube),
+        (Word::_2dms, Geometry::_2dms),
+        (Word::A2dms, Geometry::A2dms),
     ];
 }
 
-/// By how much the sum of a video multiplication is shifted.
+/// Which component of four texels is read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Scale {
-    /// `.shr7`
-    Shr7,
-    /// `.shr15`
-    Shr15,
+pub enum TexelComponent {
+    /// `.r`
+    R,
+    /// `.g`
+    G,
+    /// `.b`
+    B,
+    /// `.a`
+    A,
 }
 
-impl Position for Scale {
-    const WORDS: &'static [(Word, Scale)] = &[
-        (Word::Shr7, Scale::Shr7),
-        (Word::Shr15, Scale::Shr15),
+impl Position for TexelComponent {
+    const WORDS: &'static [(Word, TexelComponent)] = &[
+        (Word::R, TexelComponent::R),
+        (Word::G, TexelComponent::G),
+        (Word::B, TexelComponent::B),
+        (Word::A, TexelComponent::A),
+    ];
+}
+
+/// What becomes of an access outside of a surface.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum SurfaceBounds {
+    /// `.trap`
+    Trap,
+    /// `.clamp`
+    Clamp,
+    /// `.zero`
+    Zero,
+}
+
+impl Position for SurfaceBounds {
+    const WORDS: &'static [(Word, SurfaceBounds)] = &[
+        (Word::Trap, SurfaceBounds::Trap),
+        (Word::Clamp, SurfaceBounds::Clamp),
+        (Word::Zero, SurfaceBounds::Zero),
+    ];
+}
+
+/// What is asked of a texture, sampler or surface.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum OpaqueProperty {
+    /// `.width`
+    Width,
+    /// `.height`
+    Height,
+    /// `.depth`
+    Depth,
+    /// `.channel_data_type`
+    ChannelDataType,
+    /// `.channel_order`
+    ChannelOrder,
+    /// `.normalized_coords`
+    NormalizedCoords,
+    /// `.array_size`
+    ArraySize,
+    /// `.num_mipmap_levels`
+    NumMipmapLevels,
+    /// `.num_samples`
+    NumSamples,
+    /// `.memory_layout`
+    MemoryLayout,
+    /// `.force_unnormalized_coords`
+    ForceUnnormalizedCoords,
+    /// `.filter_mode`
+    FilterMode,
+    /// `.addr_mode_0`
+    AddrMode0,
+    /// `.addr_mode_1`
+    AddrMode1,
+    /// `.addr_mode_2`
+    AddrMode2,
+}
+
+impl Position for OpaqueProperty {
+    const WORDS: &'static [(Word, OpaqueProperty)] = &[
+        (Word::Width, OpaqueProperty::Width),
+        (Word::Height, OpaqueProperty::Height),
+        (Word::Depth, OpaqueProperty::Depth),
+        (Word::ChannelDataType, OpaqueProperty::ChannelDataType),
+        (Word::ChannelOrder, OpaqueProperty::ChannelOrder),
+        (Word::NormalizedCoords, OpaqueProperty::NormalizedCoords),
+        (Word::ArraySize, OpaqueProperty::ArraySize),
+        (Word::NumMipmapLevels, OpaqueProperty::NumMipmapLevels),
+        (Word::NumSamples, OpaqueProperty::NumSamples),
+        (Word::MemoryLayout, OpaqueProperty::MemoryLayout),
+        (Word::ForceUnnormalizedCoords, OpaqueProperty::ForceUnnormalizedCoords),
+        (Word::FilterMode, OpaqueProperty::FilterMode),
+        (Word::AddrMode0, OpaqueProperty::AddrMode0),
+        (Word::AddrMode1, OpaqueProperty::AddrMode1),
+        (Word::AddrMode2, OpaqueProperty::AddrMode2),
     ];
 }

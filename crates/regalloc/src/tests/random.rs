@@ -267,7 +267,8 @@ fn held_values_are_in_registers_or_in_the_frame() {
         let first: Vec<Instruction> = made.chain(read).chain(known).collect();
         input.blocks[BlockId(0)].instructions.splice(0..0, first);
         crate::abi::bind(&mut input, Chip::SM_90.register_files()).expect("the convention fits");
-        let Prepared { function, stack_pointer, frame } = prepare(input).expect("a function without phis");
+        let Prepared { function, stack_pointer, frame } =
+            prepare(input, Chip::SM_90).expect("a function without phis");
         let before = Work::new(function, stack_pointer, frame.spill_base);
         let inputs = ScanInputs::new(&before, File::R);
         for limit in (16..64).step_by(4) {

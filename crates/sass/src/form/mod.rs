@@ -162,6 +162,20 @@ pub enum Width {
     Address,
     Bulk,
     Tensor,
+    /// Coordinates of a texture.
+    Coordinates,
+    /// What a fetch asks for beside coordinates.
+    Extras,
+    /// The first two texels of those that the mask names.
+    TexelsLow,
+    /// The others.
+    TexelsHigh,
+    /// The level of a query.
+    Level,
+    /// Coordinates of a surface.
+    Surface,
+    /// Data of a surface.
+    SurfaceData,
     Unknown,
 }
 

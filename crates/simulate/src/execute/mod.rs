@@ -6,12 +6,14 @@ mod bulk;
 mod control;
 mod convert;
 mod double;
+mod fetch;
 mod float;
 mod half;
 mod integer;
 mod load_store;
 mod matrix;
 mod special;
+mod surface;
 mod synchronize;
 mod tensor;
 mod transcendental;
@@ -363,6 +365,8 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),
+        TEX | TLD | TLD4 | TXD | TXQ => fetch::execute(context),
+        SULD | SUST | SURED => surface::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),
         BRA | BRX | BRXU | CALL | RET | EXIT | KILL | BSSY | BSYNC | BREAK | WARPSYNC | ENDCOLLECTIVE
         | YIELD | NANOSLEEP | BMOV | BAR | UCGABAR_ARV | UCGABAR_WAIT | BPT | RPCMOV => {

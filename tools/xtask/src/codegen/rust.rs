@@ -284,6 +284,13 @@ impl Pool {
             "address" => "Address",
             "bulk" => "Bulk",
             "tensor" => "Tensor",
+            "coordinates" => "Coordinates",
+            "extras" => "Extras",
+            "texels_low" => "TexelsLow",
+            "texels_high" => "TexelsHigh",
+            "level" => "Level",
+            "surface" => "Surface",
+            "surface_data" => "SurfaceData",
             "unknown" => "Unknown",
             other => return Err(format!("width `{other}`")),
         };

@@ -1,0 +1,161 @@
+//! Textures, samplers and surfaces as plain data: what the machines that execute programs are given. How a fetch reads
+//! them is theirs.
+
+/// What a component of a texel is stored as.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Element {
+    /// 8 bits, unsigned.
+    U8,
+    /// 8 bits, signed.
+    S8,
+    /// 16 bits, unsigned.
+    U16,
+    /// 16 bits, signed.
+    S16,
+    /// 32 bits, unsigned.
+    U32,
+    /// 32 bits, signed.
+    S32,
+    /// A half.
+    F16,
+    /// A single.
+    F32,
+}
+
+impl Element {
+    /// All, by the names that PTX gives to such types.
+    pub const ALL: [(&'static str, Element); 8] = [
+        ("u8", Element::U8),
+        ("s8", Element::S8),
+        ("u16", Element::U16),
+        ("s16", Element::S16),
+        ("u32", Element::U32),
+        ("s32", Element::S32),
+        ("f16", Element::F16),
+        ("f32", Element::F32),
+    ];
+
+    /// Bytes of one.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Element::U8 | Element::S8 => 1,
+            Element::U16 | Element::S16 | Element::F16 => 2,
+            Element::U32 | Element::S32 | Element::F32 => 4,
+        }
+    }
+
+    /// True for numbers with a fraction.
+    pub const fn is_float(self) -> bool {
+        matches!(self, Element::F16 | Element::F32)
+    }
+}
+
+/// What a coordinate outside of the texture reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum AddressMode {
+    /// The texture repeated.
+    Wrap,
+    /// The texture repeated, every other time backwards.
+    Mirror,
+    /// The texel at the edge.
+    #[default]
+    Clamp,
+    /// Zero.
+    Border,
+}
+
+impl AddressMode {
+    /// All, by name.
+    pub const ALL: [(&'static str, AddressMode); 4] = [
+        ("wrap", AddressMode::Wrap),
+        ("mirror", AddressMode::Mirror),
+        ("clamp", AddressMode::Clamp),
+        ("border", AddressMode::Border),
+    ];
+}
+
+/// How a fetch with floating-point coordinates reads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Sampler {
+    /// Weighs the texels around a point, instead of taking the nearest one.
+    pub linear: bool,
+    /// Coordinates run from 0 to 1.
+    pub normalized: bool,
+    /// What is outside, in each direction.
+    pub address: [AddressMode; 3],
+}
+
+/// A texture with its sampler, or a surface.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Texture {
+    /// Texels in each direction; 1 in those that it does not have.
+    pub size: [u32; 3],
+    /// Layers of an array, faces of a cube counted; 1 where there are none.
+    pub layers: u32,
+    /// Samples of each texel, as a rule 1.
+    pub samples: u32,
+    /// Levels, each half as large as the one before.
+    pub levels: u32,
+    /// Components of a texel: 1, 2 or 4.
+    pub channels: u8,
+    /// What they are stored as.
+    pub element: Element,
+    /// Integers of 8 and 16 bits read as numbers from 0 to 1, or from -1 to 1.
+    pub fractions: bool,
+    /// How it is read where the program names no other sampler.
+    pub sampler: Sampler,
+    /// The texels: level after level, of those layer after layer, plane, row, texel, sample, component.
+    pub bytes: Vec<u8>,
+}
+
+/// What a handle names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Opaque {
+    /// A texture.
+    Texture(Texture),
+    /// A sampler.
+    Sampler(Sampler),
+    /// A surface.
+    Surface(Texture),
+}
+
+impl Texture {
+    /// Texels of a level in each direction.
+    pub fn size_of(&self, level: u32) -> [u32; 3] {
+        self.size.map(|size| (size >> level.min(31)).max(1))
+    }
+
+    /// Bytes of a texel, one sample.
+    pub fn texel_bytes(&self) -> usize {
+        usize::from(self.channels) * self.element.bytes()
+    }
+
+    /// Bytes of a layer of a level.
+    pub fn layer_bytes(&self, level: u32) -> usize {
+        let texels: usize = self.size_of(level).iter().map(|&size| size as usize).product();
+        texels * self.samples as usize * self.texel_bytes()
+    }
+
+    /// Where a level begins.
+    pub fn level_offset(&self, level: u32) -> usize {
+        (0..level).map(|before| self.layer_bytes(before) * self.layers as usize).sum()
+    }
+
+    /// Bytes of all levels.
+    pub fn total_bytes(&self) -> usize {
+        self.level_offset(self.levels)
+    }
+}
+
+impl Opaque {
+    /// The handle of the object with this number: the number from 1 on in the lower word, in the upper one a bit that says
+    /// what it is.
+    pub fn handle(&self, number: usize) -> u64 {
+        let bit: u64 = match self {
+            Opaque::Texture(_) => 0x2000_0000,
+            Opaque::Sampler(_) => 0x4000_0000,
+            Opaque::Surface(_) => 0x8000_0000,
+        };
+        bit << 32 | (number as u64 + 1)
+    }
+}

@@ -1,0 +1,296 @@
+//! Textures, samplers and surfaces: the objects of a launch, and what the instructions that name them do.
+
+mod sample;
+mod surface;
+
+use std::collections::BTreeMap;
+
+use oriole_chip::texture::{Opaque, Sampler, Texture};
+use rustc_apfloat::Float;
+use rustc_apfloat::FloatConvert;
+use rustc_apfloat::ieee::{Half, Single};
+
+use crate::context::LaneContext;
+use crate::launch::{Fault, FaultKind};
+use crate::step::{Destination, Source};
+pub use sample::Place;
+pub use surface::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
+
+/// The objects of a launch.
+#[derive(Default)]
+pub struct Objects {
+    objects: Vec<Opaque>,
+    /// Handles of what the module declares.
+    named: BTreeMap<String, u64>,
+}
+
+impl Objects {
+    /// Those that are bound by name.
+    pub fn new(bindings: &[(String, Opaque)]) -> Objects {
+        let mut objects = Objects::default();
+        for (name, object) in bindings {
+            let (_, handle) = objects.add(object.clone());
+            objects.named.insert(name.clone(), handle);
+        }
+        objects
+    }
+
+    /// Adds one: its number and its handle.
+    pub fn add(&mut self, object: Opaque) -> (usize, u64) {
+        let number = self.objects.len();
+        let handle = object.handle(number);
+        self.objects.push(object);
+        (number, handle)
+    }
+
+    /// The texels of a surface, when all is done.
+    pub fn take(&mut self, number: usize) -> Option<Vec<u8>> {
+        match self.objects.get_mut(number)? {
+            Opaque::Surface(surface) => Some(std::mem::take(&mut surface.bytes)),
+            Opaque::Texture(_) | Opaque::Sampler(_) => None,
+        }
+    }
+
+    fn find(&mut self, handle: u64) -> Option<&mut Opaque> {
+        let number = (handle as u32 as usize).checked_sub(1)?;
+        self.objects.get_mut(number)
+    }
+
+    fn texture(&mut self, handle: u64) -> Result<&mut Texture, Fault> {
+        match self.find(handle) {
+            Some(Opaque::Texture(texture)) => Ok(texture),
+            _ => Err(Fault::new(FaultKind::Illegal, format!("{handle:#x} is no handle of a texture"))),
+        }
+    }
+
+    fn surface(&mut self, handle: u64) -> Result<&mut Texture, Fault> {
+        match self.find(handle) {
+            Some(Opaque::Surface(surface)) => Ok(surface),
+            _ => Err(Fault::new(FaultKind::Illegal, format!("{handle:#x} is no handle of a surface"))),
+        }
+    }
+
+    fn sampler(&mut self, handle: u64) -> Result<Sampler, Fault> {
+        match self.find(handle) {
+            Some(Opaque::Sampler(sampler)) => Ok(*sampler),
+            _ => Err(Fault::new(FaultKind::Illegal, format!("{handle:#x} is no handle of a sampler"))),
+        }
+    }
+}
+
+/// What names an object.
+#[derive(Clone, Debug)]
+pub enum Handle {
+    /// A variable of the module.
+    Variable(String),
+    /// A value.
+    Value(Source),
+}
+
+impl Handle {
+    fn read(&self, at: &LaneContext) -> Result<u64, Fault> {
+        match self {
+            Handle::Value(source) => Ok(at.read(*source)),
+            Handle::Variable(name) => at.machine.objects.named.get(name).copied().ok_or_else(|| {
+                Fault::new(FaultKind::BadLaunch, format!("the launch binds nothing to `{name}`"))
+            }),
+        }
+    }
+}
+
+/// What coordinates mean.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Space {
+    /// Coordinates within a layer.
+    pub dimensions: usize,
+    /// They are a direction from the centre of a cube.
+    pub cube: bool,
+    /// A layer is named before them.
+    pub layered: bool,
+    /// A sample is named first of all.
+    pub sampled: bool,
+}
+
+/// Which level is read.
+#[derive(Clone, Debug)]
+pub enum Level {
+    /// The finest.
+    Base,
+    /// This one.
+    Given(Source),
+    /// That of these derivatives.
+    Gradients(Vec<Source>, Vec<Source>),
+}
+
+/// What a fetch gives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Results {
+    /// A word for each component.
+    Words,
+    /// A half for each component.
+    Halves,
+    /// Two halves in each word.
+    HalfPairs,
+}
+
+/// A fetch.
+#[derive(Clone, Debug)]
+pub struct Fetch {
+    /// The texture.
+    pub texture: Handle,
+    /// Its sampler, if it is named apart.
+    pub sampler: Option<Handle>,
+    /// What the coordinates mean.
+    pub space: Space,
+    /// Coordinates are integers.
+    pub integers: bool,
+    /// The operand with the coordinates.
+    pub coordinates: Vec<Source>,
+    /// The level.
+    pub level: Level,
+    /// Added to the coordinates, in texels.
+    pub offsets: Vec<Source>,
+    /// What components are compared with.
+    pub compared: Option<Source>,
+    /// Instead of a texel, this component of the four around the point.
+    pub gathered: Option<usize>,
+    /// What the destinations hold.
+    pub results: Results,
+    /// The destinations.
+    pub destinations: Vec<Destination>,
+    /// Whether the texels are in memory.
+    pub resident: Option<Destination>,
+}
+
+/// An instruction on textures, samplers and surfaces.
+#[derive(Clone, Debug)]
+pub enum TextureStep {
+    /// `tex`, `tld4`.
+    Fetch(Fetch),
+    /// The size in one direction.
+    Size {
+        /// Texture or surface.
+        object: Handle,
+        /// The object is a surface.
+        surface: bool,
+        /// Which direction.
+        axis: usize,
+        /// Of which level.
+        level: Option<Source>,
+        /// Where it goes.
+        destination: Destination,
+    },
+    /// `istypep`: a bit of the handle.
+    IsKind {
+        /// The handle.
+        handle: Source,
+        /// The bit.
+        bit: u32,
+        /// Where it goes.
+        destination: Destination,
+    },
+    /// `suld`, `sust`, `sured`.
+    Surface(SurfaceAccess),
+}
+
+/// Executes one.
+pub fn execute(at: &mut LaneContext, step: &TextureStep) -> Result<(), Fault> {
+    match step {
+        TextureStep::Fetch(fetch) => fetch.execute(at),
+        TextureStep::Size { object, surface, axis, level, destination } => {
+            let handle = object.read(at)?;
+            let level = level.map_or(0, |level| at.read(level) as u32);
+            let objects = &mut at.machine.objects;
+            let texture = if *surface { objects.surface(handle)? } else { objects.texture(handle)? };
+            let size = texture.size_of(level.min(texture.levels - 1))[*axis];
+            at.write(*destination, u64::from(size));
+            Ok(())
+        }
+        TextureStep::IsKind { handle, bit, destination } => {
+            let holds = at.read(*handle) >> bit & 1;
+            at.write(*destination, holds);
+            Ok(())
+        }
+        TextureStep::Surface(access) => access.execute(at),
+    }
+}
+
+impl Fetch {
+    fn execute(&self, at: &mut LaneContext) -> Result<(), Fault> {
+        let handle = self.texture.read(at)?;
+        let sampler = match &self.sampler {
+            Some(sampler) => {
+                let handle = sampler.read(at)?;
+                Some(at.machine.objects.sampler(handle)?)
+            }
+            None => None,
+        };
+        let words: Vec<u32> = self.coordinates.iter().map(|&source| at.read(source) as u32).collect();
+        let offsets: Vec<i32> = self.offsets.iter().map(|&source| nibble(at.read(source))).collect();
+        let single = |at: &LaneContext, source: Source| f32::from_bits(at.read(source) as u32);
+        let compared = self.compared.map(|source| single(at, source));
+        let mut leading = words.iter().copied();
+        let sample = if self.space.sampled { leading.next().unwrap_or(0) } else { 0 };
+        // Only the lower half of the number of a layer counts, and larger ones mean the largest.
+        let layer = if self.space.layered { leading.next().unwrap_or(0).min(0xffff) } else { 0 };
+        let words: Vec<u32> = leading.take(self.space.dimensions).collect();
+        let level = match &self.level {
+            Level::Base => f64::NEG_INFINITY,
+            Level::Given(source) if self.integers => f64::from(at.read(*source) as i32),
+            Level::Given(source) => f64::from(single(at, *source)),
+            Level::Gradients(x, y) => {
+                let lists = [x, y].map(|list| list.iter().map(|&source| single(at, source)).collect());
+                let texture = at.machine.objects.texture(handle)?;
+                sample::level_of(texture, sampler.unwrap_or(texture.sampler), &lists)
+            }
+        };
+        let texture = at.machine.objects.texture(handle)?;
+        let place = Place {
+            layer,
+            level: sample::nearest_level(texture, level),
+            offsets: &offsets,
+            compared,
+            cube: self.space.cube,
+        };
+        let found = if self.integers {
+            let coordinates: Vec<i64> = words.iter().map(|&word| i64::from(word as i32)).collect();
+            sample::integer(texture, &coordinates, &place, sample)
+        } else {
+            let coordinates: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
+            let sampler = sampler.unwrap_or(texture.sampler);
+            match self.gathered {
+                Some(channel) => sample::gather(texture, &sampler, &coordinates, &place, channel),
+                None => sample::read(texture, &sampler, &coordinates, &place),
+            }
+        };
+        self.write(at, found);
+        Ok(())
+    }
+
+    fn write(&self, at: &mut LaneContext, found: [u32; 4]) {
+        let halves = found.map(half);
+        for (index, destination) in self.destinations.iter().enumerate() {
+            let value = match self.results {
+                Results::Words => u64::from(found[index]),
+                Results::Halves => halves[index],
+                Results::HalfPairs => halves[2 * index] | halves[2 * index + 1] << 16,
+            };
+            at.write(*destination, value);
+        }
+        if let Some(resident) = self.resident {
+            at.write(resident, 1);
+        }
+    }
+}
+
+/// An offset of four bits with its sign.
+fn nibble(value: u64) -> i32 {
+    (value as i32) << 28 >> 28
+}
+
+/// The half nearest to a single.
+fn half(word: u32) -> u64 {
+    let single = Single::from_bits(u128::from(word));
+    let converted: Half = single.convert(&mut false).value;
+    converted.to_bits() as u64
+}

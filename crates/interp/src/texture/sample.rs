@@ -1,0 +1,319 @@
+//! How a texture is read at coordinates, as the programming guide's appendix on fetches and the PTX manual say it: a
+//! coordinate is made to lie within the texture first, then the nearest texel is taken, or texels are weighed direction by
+//! direction with weights of 8 bits.
+
+use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
+use rustc_apfloat::Float;
+use rustc_apfloat::ieee::Half;
+
+/// Where and how a texture is read, apart from the coordinates.
+pub struct Place<'a> {
+    /// The layer.
+    pub layer: u32,
+    /// The level.
+    pub level: u32,
+    /// Added to coordinates, in texels.
+    pub offsets: &'a [i32],
+    /// What each component is compared with.
+    pub compared: Option<f32>,
+    /// The coordinates are a direction from the centre of a cube.
+    pub cube: bool,
+}
+
+/// A texel: its components, as numbers if it has such, else as words.
+#[derive(Clone, Copy)]
+enum Texel {
+    Numbers([f64; 4]),
+    Words([u32; 4]),
+}
+
+const NOTHING: [f64; 4] = [0.0; 4];
+
+fn has_numbers(texture: &Texture) -> bool {
+    match texture.element {
+        Element::F16 | Element::F32 => true,
+        Element::U8 | Element::S8 | Element::U16 | Element::S16 => texture.fractions,
+        Element::U32 | Element::S32 => false,
+    }
+}
+
+/// The texel at whole coordinates within the texture.
+fn texel(texture: &Texture, place: &Place, at: [usize; 3], sample: u32) -> Texel {
+    let size = texture.size_of(place.level).map(|size| size as usize);
+    let layer = (place.layer as usize).min(texture.layers as usize - 1);
+    let samples = texture.samples as usize;
+    let sample = (sample as usize).min(samples - 1);
+    let number = (((layer * size[2] + at[2]) * size[1] + at[1]) * size[0] + at[0]) * samples + sample;
+    let width = texture.element.bytes();
+    let start = texture.level_offset(place.level) + number * texture.texel_bytes();
+    let raw = |channel: usize| {
+        let from = start + channel * width;
+        let bytes = texture.bytes.get(from..from + width).unwrap_or(&[]);
+        bytes.iter().rev().fold(0u32, |word, byte| word << 8 | u32::from(*byte))
+    };
+    let signed = |word: u32| match width {
+        1 => i32::from(word as u8 as i8),
+        2 => i32::from(word as u16 as i16),
+        _ => word as i32,
+    };
+    let channels = usize::from(texture.channels);
+    if has_numbers(texture) {
+        let mut numbers = [0.0, 0.0, 0.0, 1.0];
+        for (channel, number) in numbers.iter_mut().enumerate().take(channels) {
+            let word = raw(channel);
+            *number = match texture.element {
+                Element::F32 => f64::from(f32::from_bits(word)),
+                Element::F16 => half(word),
+                Element::U8 => f64::from(word) / 255.0,
+                Element::U16 => f64::from(word) / 65535.0,
+                Element::S8 => f64::from(signed(word).max(-127)) / 127.0,
+                Element::S16 => f64::from(signed(word).max(-32767)) / 32767.0,
+                Element::U32 | Element::S32 => f64::from(word),
+            };
+        }
+        return Texel::Numbers(numbers);
+    }
+    let mut words = [0, 0, 0, 1];
+    for (channel, word) in words.iter_mut().enumerate().take(channels) {
+        let unsigned = matches!(texture.element, Element::U8 | Element::U16 | Element::U32);
+        *word = if unsigned { raw(channel) } else { signed(raw(channel)) as u32 };
+    }
+    Texel::Words(words)
+}
+
+fn half(word: u32) -> f64 {
+    let half = Half::from_bits(u128::from(word));
+    if half.is_nan() {
+        return f64::NAN;
+    }
+    if half.is_infinite() {
+        return if half.is_negative() { f64::NEG_INFINITY } else { f64::INFINITY };
+    }
+    let fraction = f64::from(word & 0x3ff);
+    let exponent = (word >> 10 & 0x1f) as i32;
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if half.is_negative() { -magnitude } else { magnitude }
+}
+
+/// Components compared with a number: 1 where the number is not larger.
+fn compare(texture: &Texture, texel: Texel, place: &Place) -> Texel {
+    let Some(reference) = place.compared.map(f64::from) else { return texel };
+    let mut numbers = match texel {
+        Texel::Numbers(numbers) => numbers,
+        Texel::Words(words) => words.map(f64::from),
+    };
+    for number in numbers.iter_mut().take(usize::from(texture.channels)) {
+        *number = f64::from(u8::from(reference <= *number));
+    }
+    match texel {
+        Texel::Numbers(_) => Texel::Numbers(numbers),
+        Texel::Words(words) => {
+            let mut compared = words;
+            for (word, number) in compared.iter_mut().zip(numbers).take(usize::from(texture.channels)) {
+                *word = (number as f32).to_bits();
+            }
+            Texel::Words(compared)
+        }
+    }
+}
+
+fn bits(texel: Texel) -> [u32; 4] {
+    match texel {
+        Texel::Numbers(numbers) => numbers.map(|number| (number as f32).to_bits()),
+        Texel::Words(words) => words,
+    }
+}
+
+/// Whole coordinates: what is outside reads as zeros.
+pub fn integer(texture: &Texture, coordinates: &[i64], place: &Place, sample: u32) -> [u32; 4] {
+    let size = texture.size_of(place.level);
+    let mut at = [0; 3];
+    for (axis, &coordinate) in coordinates.iter().enumerate() {
+        let coordinate = coordinate + i64::from(place.offsets.get(axis).copied().unwrap_or(0));
+        if coordinate < 0 || coordinate >= i64::from(size[axis]) {
+            return [0; 4];
+        }
+        at[axis] = coordinate as usize;
+    }
+    bits(texel(texture, place, at, sample))
+}
+
+/// One direction of a fetch: how many texels there are, where among them to read, and what is outside.
+#[derive(Clone, Copy)]
+struct Axis {
+    count: i64,
+    at: f64,
+    mode: AddressMode,
+}
+
+impl Axis {
+    /// The texel that stands for one that may be outside.
+    fn inside(self, index: i64) -> Option<usize> {
+        let count = self.count;
+        let index = match self.mode {
+            AddressMode::Border => {
+                return (index >= 0 && index < count).then_some(index as usize);
+            }
+            AddressMode::Clamp => index.max(0).min(count - 1),
+            AddressMode::Wrap => (index % count + count) % count,
+            AddressMode::Mirror => {
+                let period = (index % (2 * count) + 2 * count) % (2 * count);
+                if period < count { period } else { 2 * count - 1 - period }
+            }
+        };
+        Some(index as usize)
+    }
+
+    /// The texel below the point between whose centre and the next one it lies, and the weight of the next.
+    fn corner(self) -> (i64, f64) {
+        let shifted = self.at - 0.5;
+        let below = shifted.floor();
+        ((below as i64), ((shifted - below) * 256.0).round() / 256.0)
+    }
+}
+
+/// The directions of a fetch; those of a cube are the two of its face, and the face is the layer's.
+fn axes(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &Place) -> (Vec<Axis>, u32) {
+    let size = texture.size_of(place.level);
+    let (face, coordinates, normalized) = if place.cube {
+        let (face, on_face) = on_cube(coordinates);
+        (face, on_face.to_vec(), true)
+    } else {
+        (0, coordinates.iter().map(|&c| f64::from(c)).collect(), sampler.normalized)
+    };
+    let axes = coordinates.iter().enumerate().map(|(axis, &coordinate)| {
+        let count = i64::from(size[axis]);
+        let mode = match sampler.address[axis] {
+            _ if place.cube => AddressMode::Clamp,
+            // Repetition needs coordinates from 0 to 1.
+            AddressMode::Wrap | AddressMode::Mirror if !normalized => AddressMode::Clamp,
+            mode => mode,
+        };
+        let texels = if normalized { coordinate * count as f64 } else { coordinate };
+        let at = texels + f64::from(place.offsets.get(axis).copied().unwrap_or(0));
+        Axis { count, at: if at.is_nan() { 0.0 } else { at.clamp(-1e9, 1e9) }, mode }
+    });
+    (axes.collect(), face)
+}
+
+/// Face and place on it, from 0 to 1, of a direction from the centre of a cube.
+fn on_cube(direction: &[f32]) -> (u32, [f64; 2]) {
+    let [s, t, r] = [0, 1, 2].map(|axis| f64::from(direction.get(axis).copied().unwrap_or(0.0)));
+    let largest = s.abs().max(t.abs()).max(r.abs());
+    // Face, the coordinate to the right, the coordinate down.
+    let (face, right, down) = if s.abs() == largest {
+        if s >= 0.0 { (0, -r, -t) } else { (1, r, -t) }
+    } else if t.abs() == largest {
+        if t >= 0.0 { (2, s, r) } else { (3, s, -r) }
+    } else if r >= 0.0 {
+        (4, s, -t)
+    } else {
+        (5, -s, -t)
+    };
+    (face, [right, down].map(|part| (part / largest + 1.0) / 2.0))
+}
+
+/// Reads at coordinates with fractions.
+pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &Place) -> [u32; 4] {
+    let (axes, face) = axes(texture, sampler, coordinates, place);
+    let place = on_face(place, face);
+    if sampler.linear && has_numbers(texture) {
+        let mut sum = weigh(texture, &place, &axes, &mut Vec::new());
+        for (channel, number) in sum.iter_mut().enumerate().skip(usize::from(texture.channels)) {
+            *number = if channel == 3 { 1.0 } else { 0.0 };
+        }
+        return sum.map(|number| (number as f32).to_bits());
+    }
+    let mut at = [0; 3];
+    for (index, axis) in axes.iter().enumerate() {
+        match axis.inside(axis.at.floor() as i64) {
+            Some(inside) => at[index] = inside,
+            None => return [0; 4],
+        }
+    }
+    bits(compare(texture, texel(texture, &place, at, 0), &place))
+}
+
+fn on_face<'a>(place: &Place<'a>, face: u32) -> Place<'a> {
+    let layer = if place.cube { 6 * place.layer + face } else { place.layer };
+    Place { layer, ..*place }
+}
+
+/// The sum over the texels around a point, the directions of `chosen` being settled.
+fn weigh(texture: &Texture, place: &Place, axes: &[Axis], chosen: &mut Vec<Option<usize>>) -> [f64; 4] {
+    let Some(axis) = axes.get(chosen.len()) else {
+        let mut at = [0; 3];
+        for (index, inside) in chosen.iter().enumerate() {
+            match inside {
+                Some(inside) => at[index] = *inside,
+                None => return NOTHING,
+            }
+        }
+        return match compare(texture, texel(texture, place, at, 0), place) {
+            Texel::Numbers(numbers) => numbers,
+            Texel::Words(words) => words.map(f64::from),
+        };
+    };
+    let (below, weight) = axis.corner();
+    let mut part = |index: i64| {
+        chosen.push(axis.inside(index));
+        let sum = weigh(texture, place, axes, chosen);
+        chosen.pop();
+        sum
+    };
+    // A texel without weight counts for nothing, even if it is infinite.
+    let low = if weight < 1.0 { part(below) } else { NOTHING };
+    let high = if weight > 0.0 { part(below + 1) } else { NOTHING };
+    std::array::from_fn(|channel| low[channel] * (1.0 - weight) + high[channel] * weight)
+}
+
+/// One component of the four texels around a point, from the lower left one on against the clock.
+pub fn gather(
+    texture: &Texture,
+    sampler: &Sampler,
+    coordinates: &[f32],
+    place: &Place,
+    channel: usize,
+) -> [u32; 4] {
+    let place = Place { level: 0, ..*place };
+    let (axes, face) = axes(texture, sampler, coordinates, &place);
+    let place = on_face(&place, face);
+    let corners: Vec<i64> = axes
+        .iter()
+        .map(|axis| {
+            let (below, weight) = axis.corner();
+            below + i64::from(weight == 1.0)
+        })
+        .collect();
+    let [x, y] = [corners[0], corners[1]];
+    [(x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y)].map(|(x, y)| {
+        match (axes[0].inside(x), axes[1].inside(y)) {
+            (Some(x), Some(y)) => {
+                bits(compare(texture, texel(texture, &place, [x, y, 0], 0), &place))[channel]
+            }
+            _ => 0,
+        }
+    })
+}
+
+/// The level whose number is nearest.
+pub fn nearest_level(texture: &Texture, level: f64) -> u32 {
+    let last = f64::from(texture.levels - 1);
+    (level + 0.5).floor().clamp(0.0, last) as u32
+}
+
+/// The level at which neighbouring points are a texel apart: the logarithm of the larger distance.
+pub fn level_of(texture: &Texture, sampler: Sampler, gradients: &[Vec<f32>; 2]) -> f64 {
+    let size = texture.size_of(0);
+    let distance = |list: &Vec<f32>| {
+        let squares = list.iter().zip(size).map(|(&part, size)| {
+            let texels = if sampler.normalized { f64::from(part) * f64::from(size) } else { f64::from(part) };
+            texels * texels
+        });
+        squares.sum::<f64>().sqrt()
+    };
+    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+}

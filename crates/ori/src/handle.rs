@@ -1,0 +1,80 @@
+//! Handles of textures and surfaces: where an instruction holds one, and the same instruction with the handle in
+//! uniform registers.
+//!
+//! It is here because lowering and allocation must agree on it: a handle stays in a general register as long as nobody
+//! knows that the whole warp has the same one.
+
+use crate::{File, Function, Instruction, Opcode, Source, SourceKind, Value, Values};
+use oriole_sass::{Mod, Op};
+
+/// The source that a handle in a general register is part of.
+fn place(instruction: &Instruction) -> Option<usize> {
+    let Opcode::Sass(op) = instruction.opcode else { return None };
+    match op {
+        Op::TEX | Op::TLD => instruction.mods.has(Mod::B).then_some(1),
+        Op::TLD4 => instruction.mods.has(Mod::B_2).then_some(1),
+        Op::TXD | Op::TXQ => instruction.mods.has(Mod::B).then_some(0),
+        Op::SULD => Some(1),
+        Op::SUST | Op::SURED => Some(2),
+        _ => None,
+    }
+}
+
+/// True for surfaces. Other instructions read two uniform registers: the second one is for a sampler apart from its
+/// texture, and zero without one.
+fn is_surface(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(Op::SULD | Op::SUST | Op::SURED))
+}
+
+/// The handle that the instruction reads from a general register.
+pub fn handle(function: &Function, instruction: &Instruction) -> Option<Value> {
+    let source = instruction.sources.get(place(instruction)?)?;
+    let SourceKind::Values(values) = &source.kind else { return None };
+    values.first().copied().filter(|&first| function.file(first) == File::R)
+}
+
+/// The uniform register of a texture that lacks the one of its sampler: until allocation it is alone, so that passes which
+/// look for equal values do not tie one zero to several textures.
+pub fn lone_handle<'a>(function: &Function, instruction: &'a mut Instruction) -> Option<&'a mut Values> {
+    let fetches = [Op::TEX, Op::TLD, Op::TLD4, Op::TXD, Op::TXQ].map(Opcode::Sass);
+    if !fetches.contains(&instruction.opcode) {
+        return None;
+    }
+    instruction.sources.iter_mut().find_map(|source| match &mut source.kind {
+        SourceKind::Values(values) => {
+            let alone = values.len() == 1 && function.file(values[0]) == File::UR;
+            alone.then_some(values)
+        }
+        _ => None,
+    })
+}
+
+/// Puts another general register in place of the handle.
+pub fn replace_handle(instruction: &mut Instruction, by: Value) {
+    let source = place(instruction).and_then(|at| instruction.sources.get_mut(at));
+    if let Some(Source { kind: SourceKind::Values(values), .. }) = source
+        && let Some(first) = values.first_mut()
+    {
+        *first = by;
+    }
+}
+
+/// Puts a uniform register in place of the handle.
+pub fn make_uniform(instruction: &mut Instruction, register: Value) {
+    let Some(at) = place(instruction) else { return };
+    let behind = if is_surface(instruction) {
+        instruction.sources.remove(at);
+        at
+    } else {
+        let bindless = if instruction.opcode == Opcode::Sass(Op::TLD4) { Mod::B_2 } else { Mod::B };
+        instruction.mods.remove(bindless);
+        let rest: Values = match &instruction.sources[at].kind {
+            SourceKind::Values(values) => values[1..].iter().copied().collect(),
+            _ => Values::new(),
+        };
+        instruction.sources[at] = if rest.is_empty() { Source::rz() } else { Source::values(rest) };
+        2
+    };
+    instruction.sources.insert(behind, Source::value(register));
+    instruction.sources.insert(behind + 1, Source::literal(0));
+}

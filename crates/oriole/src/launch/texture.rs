@@ -1,0 +1,103 @@
+//! Textures, samplers and surfaces of a launch record.
+
+use super::{Argument, decode};
+use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
+use serde::Deserialize;
+
+/// A texture or surface as written.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Image {
+    /// Texels in each direction, one to three numbers.
+    size: Vec<u32>,
+    layers: Option<u32>,
+    samples: Option<u32>,
+    levels: Option<u32>,
+    /// The type of a component.
+    element: String,
+    channels: u8,
+    /// Integers read as fractions.
+    #[serde(default)]
+    fractions: bool,
+    #[serde(default)]
+    sampler: Sampling,
+    bytes_hex: String,
+}
+
+/// A sampler as written.
+#[derive(Deserialize, Debug, Default)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Sampling {
+    #[serde(default)]
+    linear: bool,
+    #[serde(default)]
+    normalized: bool,
+    /// One mode for all directions, or one for each.
+    #[serde(default)]
+    address: Vec<String>,
+}
+
+/// What an argument names that is no buffer and no number.
+pub(super) fn object(argument: Argument) -> Result<Opaque, String> {
+    Ok(match argument {
+        Argument::Texture(image) => Opaque::Texture(texture(image)?),
+        Argument::Surface(image) => Opaque::Surface(texture(image)?),
+        Argument::Sampler(sampling) => Opaque::Sampler(sampler(&sampling)?),
+        Argument::Buffer(_) | Argument::Scalar(_) | Argument::Alias(_) | Argument::TensorMap(_) => {
+            return Err("only textures, samplers and surfaces are bound by name".to_owned());
+        }
+    })
+}
+
+fn sampler(sampling: &Sampling) -> Result<Sampler, String> {
+    let mode = |name: &String| {
+        let found = AddressMode::ALL.iter().find(|row| row.0 == name).map(|row| row.1);
+        found.ok_or_else(|| format!("`{name}` is no address mode"))
+    };
+    let modes = sampling.address.iter().map(mode).collect::<Result<Vec<_>, String>>()?;
+    let address = match modes.as_slice() {
+        [] => [AddressMode::default(); 3],
+        &[one] => [one; 3],
+        &[x, y] => [x, y, AddressMode::default()],
+        &[x, y, z] => [x, y, z],
+        _ => return Err("more than three address modes".to_owned()),
+    };
+    Ok(Sampler { linear: sampling.linear, normalized: sampling.normalized, address })
+}
+
+fn texture(image: Image) -> Result<Texture, String> {
+    let element = Element::ALL.iter().find(|row| row.0 == image.element).map(|row| row.1);
+    let element = element.ok_or_else(|| format!("`{}` is no type of a component", image.element))?;
+    if !(1..=3).contains(&image.size.len()) {
+        return Err("a texture has one to three directions".to_owned());
+    }
+    let mut size = [1; 3];
+    size[..image.size.len()].copy_from_slice(&image.size);
+    let counts = [image.layers, image.samples, image.levels].map(|count| count.unwrap_or(1));
+    if size.iter().chain(&counts).any(|&count| count == 0) || !matches!(image.channels, 1 | 2 | 4) {
+        return Err("a texture without texels, or with a number of channels other than 1, 2 and 4".to_owned());
+    }
+    let [layers, samples, levels] = counts;
+    // Each is bounded, so that their product is.
+    const MOST: u32 = 1 << 17;
+    if size.iter().any(|&size| size > MOST) || layers > 1 << 12 || samples > 32 || levels > 18 {
+        return Err("a texture that no chip holds".to_owned());
+    }
+    let bytes = decode(&image.bytes_hex)?;
+    let texture = Texture {
+        size,
+        layers,
+        samples,
+        levels,
+        channels: image.channels,
+        element,
+        fractions: image.fractions,
+        sampler: sampler(&image.sampler)?,
+        bytes,
+    };
+    let wanted = texture.total_bytes();
+    if wanted != texture.bytes.len() {
+        return Err(format!("a texture of {wanted} bytes is given {}", texture.bytes.len()));
+    }
+    Ok(texture)
+}

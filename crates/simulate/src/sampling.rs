@@ -1,0 +1,258 @@
+//! What a texture unit makes of coordinates: which texels a fetch reads, and how it weighs them.
+//!
+//! Places are numbers with 8 fractional bits, as the published description of the unit has them; sums are exact.
+
+use crate::number::F16;
+use oriole_chip::texture::{AddressMode, Element, Sampler, Texture};
+
+/// Fractional bits of a place.
+const FRACTION: u32 = 8;
+const ONE: i64 = 1 << FRACTION;
+
+/// Where a fetch reads.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Point {
+    /// In texels, with fractions, or as a part of the size.
+    pub at: [f32; 3],
+    /// How many of them count.
+    pub dimensions: usize,
+    pub layer: u32,
+    pub offset: [i32; 3],
+    pub level: f32,
+    /// A number that each component is compared with.
+    pub compared: Option<f32>,
+}
+
+/// A component of a texel.
+#[derive(Clone, Copy, Debug)]
+enum Component {
+    Whole(u32),
+    Number(f64),
+}
+
+/// The value of stored bits.
+fn component(texture: &Texture, at: usize) -> Component {
+    let width = texture.element.bytes();
+    let mut raw = [0; 4];
+    if let Some(bytes) = texture.bytes.get(at..at + width) {
+        raw[..width].copy_from_slice(bytes);
+    }
+    let bits = u32::from_le_bytes(raw);
+    let signed = i64::from((bits << (32 - 8 * width)) as i32 >> (32 - 8 * width));
+    let part = |most: i64, value: i64| (value as f64 / most as f64).max(-1.0);
+    match (texture.element, texture.fractions) {
+        (Element::F32, _) => Component::Number(f64::from(f32::from_bits(bits))),
+        (Element::F16, _) => Component::Number(F16.to_f64(u64::from(bits))),
+        (Element::U8, true) => Component::Number(part(0xff, i64::from(bits))),
+        (Element::U16, true) => Component::Number(part(0xffff, i64::from(bits))),
+        (Element::S8, true) => Component::Number(part(0x7f, signed)),
+        (Element::S16, true) => Component::Number(part(0x7fff, signed)),
+        (Element::S8 | Element::S16 | Element::S32, _) => Component::Whole(signed as u32),
+        (Element::U8 | Element::U16 | Element::U32, _) => Component::Whole(bits),
+    }
+}
+
+impl Component {
+    fn word(self) -> u32 {
+        match self {
+            Component::Whole(word) => word,
+            Component::Number(number) => (number as f32).to_bits(),
+        }
+    }
+
+    fn compared(self, with: f32) -> Component {
+        let number = match self {
+            Component::Whole(word) => f64::from(word),
+            Component::Number(number) => number,
+        };
+        Component::Number(if f64::from(with) <= number { 1.0 } else { 0.0 })
+    }
+}
+
+/// True if components read as numbers with a fraction.
+fn reads_numbers(texture: &Texture) -> bool {
+    texture.element.is_float() || (texture.fractions && texture.element.bytes() < 4)
+}
+
+/// What stands for the components that a texel lacks.
+fn missing(texture: &Texture, channel: usize) -> u32 {
+    match (channel, reads_numbers(texture)) {
+        (3, true) => 1.0f32.to_bits(),
+        (3, false) => 1,
+        _ => 0,
+    }
+}
+
+/// The texel that an index means; `None` is the border.
+fn fold(index: i64, size: u32, mode: AddressMode) -> Option<u32> {
+    let size = i64::from(size);
+    let within = match mode {
+        AddressMode::Clamp => index.clamp(0, size - 1),
+        AddressMode::Border if !(0..size).contains(&index) => return None,
+        AddressMode::Border => index,
+        AddressMode::Wrap => index.rem_euclid(size),
+        AddressMode::Mirror => {
+            let twice = index.rem_euclid(2 * size);
+            twice.min(2 * size - 1 - twice)
+        }
+    };
+    Some(within as u32)
+}
+
+/// Components of one texel; `None` outside of the texture.
+fn texel(
+    texture: &Texture,
+    level: u32,
+    layer: u32,
+    index: [Option<u32>; 3],
+    sample: u32,
+) -> [Option<Component>; 4] {
+    let [Some(x), Some(y), Some(z)] = index else { return [None; 4] };
+    let size = texture.size_of(level);
+    let number = (u64::from(z) * u64::from(size[1]) + u64::from(y)) * u64::from(size[0]) + u64::from(x);
+    let number = (number * u64::from(texture.samples) + u64::from(sample)) as usize;
+    let start = texture.level_offset(level)
+        + layer.min(texture.layers.saturating_sub(1)) as usize * texture.layer_bytes(level)
+        + number * texture.texel_bytes();
+    std::array::from_fn(|channel| {
+        let there = channel < usize::from(texture.channels);
+        there.then(|| component(texture, start + channel * texture.element.bytes()))
+    })
+}
+
+/// The words that a fetch of a texel outside, or of what a texel lacks, gives.
+fn words(texture: &Texture, found: [Option<Component>; 4], outside: bool) -> [u32; 4] {
+    std::array::from_fn(|channel| match found[channel] {
+        Some(component) => component.word(),
+        None if outside => 0,
+        None => missing(texture, channel),
+    })
+}
+
+/// Reads the texel with this number in each direction, or zeros outside of the texture.
+pub(crate) fn load(texture: &Texture, at: [i64; 3], layer: u32, level: i64, sample: u32) -> [u32; 4] {
+    let level = level.clamp(0, i64::from(texture.levels) - 1) as u32;
+    let size = texture.size_of(level);
+    let index = [0, 1, 2].map(|axis| fold(at[axis], size[axis], AddressMode::Border));
+    let outside = index.contains(&None);
+    words(
+        texture,
+        texel(texture, level, layer, index, sample.min(texture.samples.saturating_sub(1))),
+        outside,
+    )
+}
+
+/// The place of a coordinate in texels, in units of 1/256; beyond all numbers of texels it stays where it is.
+fn place(point: &Point, sampler: &Sampler, axis: usize, size: u32) -> f64 {
+    let scale = if sampler.normalized { f64::from(size) } else { 1.0 };
+    let place = f64::from(point.at[axis]) * scale + f64::from(point.offset[axis]);
+    if place.is_nan() { 0.0 } else { place.clamp(-1e9, 1e9) }
+}
+
+/// How indices outside are read: repetition is for coordinates from 0 to 1 only.
+fn mode(sampler: &Sampler, axis: usize) -> AddressMode {
+    match sampler.address[axis] {
+        AddressMode::Wrap | AddressMode::Mirror if !sampler.normalized => AddressMode::Clamp,
+        mode => mode,
+    }
+}
+
+fn level_of(texture: &Texture, level: f32) -> u32 {
+    let last = texture.levels.saturating_sub(1);
+    // The nearest one; no number of levels is near the largest float.
+    let nearest = (level + 0.5).floor();
+    if nearest > 0.0 { (nearest as u32).min(last) } else { 0 }
+}
+
+/// Reads at a point.
+pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u32; 4] {
+    let level = level_of(texture, point.level);
+    let size = texture.size_of(level);
+    if !(sampler.linear && reads_numbers(texture)) {
+        let index = [0, 1, 2].map(|axis| match axis < point.dimensions {
+            true => {
+                fold(place(point, sampler, axis, size[axis]).floor() as i64, size[axis], mode(sampler, axis))
+            }
+            false => Some(0),
+        });
+        let mut found = texel(texture, level, point.layer, index, 0);
+        if let Some(with) = point.compared {
+            found = found.map(|component| component.map(|component| component.compared(with)));
+        }
+        return words(texture, found, index.contains(&None));
+    }
+    // The texel below each place, and the weight of the one above it.
+    let corner: [(i64, i64); 3] = [0, 1, 2].map(|axis| match axis < point.dimensions {
+        true => {
+            let fixed =
+                (place(point, sampler, axis, size[axis]) * ONE as f64).round_ties_even() as i64 - ONE / 2;
+            (fixed >> FRACTION, fixed & (ONE - 1))
+        }
+        false => (0, 0),
+    });
+    let mut sums = [0.0f64; 4];
+    for choice in 0..1 << point.dimensions {
+        let mut weight = 1;
+        let mut index = [Some(0); 3];
+        for axis in 0..point.dimensions {
+            let above = choice >> axis & 1;
+            let (below, part) = corner[axis];
+            weight *= if above == 1 { part } else { ONE - part };
+            index[axis] = fold(below + above, size[axis], mode(sampler, axis));
+        }
+        if weight == 0 {
+            continue;
+        }
+        let weight = weight as f64 / (ONE as f64).powi(point.dimensions as i32);
+        let found = texel(texture, level, point.layer, index, 0);
+        for (sum, component) in sums.iter_mut().zip(found) {
+            let component = match point.compared {
+                Some(with) => component.map(|component| component.compared(with)),
+                None => component,
+            };
+            if let Some(Component::Number(number)) = component {
+                *sum += weight * number;
+            }
+        }
+    }
+    std::array::from_fn(|channel| match channel < usize::from(texture.channels) {
+        true => (sums[channel] as f32).to_bits(),
+        false => missing(texture, channel),
+    })
+}
+
+/// One component of the four texels around a point: against the clock, from the one at the lower left on.
+pub(crate) fn gather(texture: &Texture, sampler: &Sampler, point: &Point, channel: usize) -> [u32; 4] {
+    let size = texture.size_of(0);
+    let corner = [0, 1].map(|axis| {
+        let fixed = (place(point, sampler, axis, size[axis]) * ONE as f64).round_ties_even() as i64;
+        (fixed - ONE / 2) >> FRACTION
+    });
+    [(0, 1), (1, 1), (1, 0), (0, 0)].map(|(right, down)| {
+        let index = [
+            fold(corner[0] + right, size[0], mode(sampler, 0)),
+            fold(corner[1] + down, size[1], mode(sampler, 1)),
+            Some(0),
+        ];
+        let mut found = texel(texture, 0, point.layer, index, 0);
+        if let Some(with) = point.compared {
+            found = found.map(|component| component.map(|component| component.compared(with)));
+        }
+        words(texture, found, index.contains(&None))[channel]
+    })
+}
+
+/// The face of a cube that a direction points to, and where it meets the face, from 0 to 1.
+pub(crate) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
+    let [x, y, z] = direction.map(f64::from);
+    let (face, major, across, down) = if x.abs() >= y.abs() && x.abs() >= z.abs() {
+        if x >= 0.0 { (0, x, -z, -y) } else { (1, -x, z, -y) }
+    } else if y.abs() >= z.abs() {
+        if y >= 0.0 { (2, y, x, z) } else { (3, -y, x, -z) }
+    } else if z >= 0.0 {
+        (4, z, x, -y)
+    } else {
+        (5, -z, -x, -y)
+    };
+    (face, [across, down].map(|part| ((part / major + 1.0) / 2.0) as f32))
+}
