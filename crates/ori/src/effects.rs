@@ -90,6 +90,12 @@ pub fn register_grant(instruction: &Instruction) -> Option<u16> {
     }
 }
 
+/// True if all lanes of a warp that has converged run it at once: within a block it need not keep its place among
+/// operations that lanes run together.
+pub fn is_aligned(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned)
+}
+
 /// True if it waits for all live lanes of the warp.
 pub fn gathers_warp(instruction: &Instruction) -> bool {
     let all = |source: &Source| {

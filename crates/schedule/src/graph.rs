@@ -2,7 +2,7 @@
 
 use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
-use oriole_ori::effects::{is_convergent, is_pure, is_removable, register_grant};
+use oriole_ori::effects::{is_aligned, is_convergent, is_pure, is_removable, register_grant};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use smallvec::SmallVec;
 
@@ -125,6 +125,9 @@ fn kind(instruction: &Instruction) -> Kind {
     if let Some(memory) = instruction.memory {
         return Kind::Memory(memory);
     }
+    if is_aligned(instruction) {
+        return Kind::Free;
+    }
     if is_convergent(instruction) {
         return Kind::Together;
     }
@@ -195,7 +198,7 @@ impl ProgramOrder {
             Kind::Free => {}
             Kind::Memory(info) => {
                 edges.extend(self.memory.add(info, node).into_iter().map(|from| (from, Node::Order)));
-                together = is_convergent(instruction);
+                together = is_convergent(instruction) && !is_aligned(instruction);
             }
             Kind::Together => together = true,
             Kind::Meeting | Kind::Wall => {

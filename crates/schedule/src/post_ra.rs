@@ -56,7 +56,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
         _ => {}
     }
     if let Some(memory) = machine.memory {
-        return match is_convergent_operation(*op) {
+        return match is_convergent_operation(*op) && !op.info().aligned {
             true => Kind::Wall,
             false => Kind::Memory(memory),
         };
@@ -66,6 +66,9 @@ fn kind(machine: &MachineInstruction) -> Kind {
             .iter()
             .any(|o| matches!(o.kind, OperandKind::Symbol(symbol) if is_fixed_register(symbol)));
         return if fixed { Kind::Free } else { Kind::Wall };
+    }
+    if op.info().aligned {
+        return Kind::Free;
     }
     if is_convergent_operation(*op) {
         return Kind::Together;

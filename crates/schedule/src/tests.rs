@@ -322,6 +322,30 @@ fn registers_and_memory_keep_their_order() {
     );
 }
 
+/// Products and loads of matrices are executed by whole warps: a load need not wait for the products before it. A shuffle keeps
+/// its place among its like.
+#[test]
+fn loads_of_matrices_pass_products() {
+    late(
+        "HMMA.16816.F32 R4, R8, R12, R4
+         HMMA.16816.F32 R4, R8, R14, R4
+         LDSM.16.M88.4 R16, [R20] mem read
+         SHFL.IDX PT, R21, R22, R23, 0x1f
+         SHFL.IDX PT, R24, R21, R23, 0x1f
+         HMMA.16816.F32 R4, R16, R14, R4
+         EXIT",
+        expect![[r#"
+            HMMA.16816.F32 R4, R8, R12, R4
+            LDSM.16.M88.4 R16, [R20]
+            SHFL.IDX PT, R21, R22, R23, 0x1f
+            HMMA.16816.F32 R4, R8, R14, R4
+            SHFL.IDX PT, R24, R21, R23, 0x1f
+            HMMA.16816.F32 R4, R16, R14, R4
+            EXIT
+        "#]],
+    );
+}
+
 #[test]
 fn guarded_writes_keep_their_order() {
     late(

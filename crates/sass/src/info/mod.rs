@@ -290,6 +290,8 @@ pub struct OpInfo {
     pub space: Option<Space>,
     /// It matters which lanes run it together.
     pub convergent: bool,
+    /// All lanes of a warp that has converged execute it at once: convergent, but none waits at another one of its like.
+    pub aligned: bool,
     /// The scoreboard for its results.
     pub write_scoreboard: Scoreboard,
     /// The scoreboard for its sources.

@@ -129,7 +129,8 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
     };
     let listed = optional("flags", "");
     let listed: Vec<&str> = listed.split_whitespace().collect();
-    const FLAGS: [&str; 7] = [
+    const FLAGS: [&str; 8] = [
+        "aligned",
         "warp_wide",
         "slow_predicates",
         "multiply_add",
@@ -143,12 +144,13 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
     }
     let flag = |name: &str| listed.contains(&name);
     Ok(format!(
-        "OpInfo {{ class: {class}, units: &[{}], effect: E::{effect}, space: {space}, convergent: {convergent}, \
+        "OpInfo {{ class: {class}, units: &[{}], effect: E::{effect}, space: {space}, convergent: {convergent}, aligned: {}, \
          write_scoreboard: B::{write}, read_scoreboard: B::{read}, least_stall: {}, estimate: {}, queue: Q::{}, \
          counted_scoreboard: {}, general_role: Slot::{}, uniform_role: Slot::{}, slow_predicates: {}, sources: {sources}, commutes: {commutes}, uniform: {}, warp_wide: {}, \
          multiply_add: {}, indirect: {}, text: TextQuirks {{ signed_offset: {}, scaled_base: {}, \
          zero_uniform: {} }} }}",
         units.join(","),
+        flag("aligned"),
         optional("stall", "1"),
         optional("estimate", "30"),
         camel(&optional("queue", "own")),
