@@ -25,6 +25,8 @@ const UNIFORM: u32 = 48;
 
 /// So many registers are free when loads are gathered in batches.
 const BATCH_BUDGET: u32 = 64;
+/// What a predicate beyond them costs at the least, in cycles: it is put into a register and taken out again.
+const SPILLED_PREDICATE: u32 = 2;
 /// Registers between the first budgets that are tried.
 const STEP: u32 = 4;
 /// What a register costs: so many thousandths of the time. It is chosen so that real kernels come out with about as many
@@ -57,7 +59,9 @@ struct Choice {
 
 impl Choice {
     fn new(region: &Region, order: Vec<u32>) -> Choice {
-        Choice { time: region.time(&order), peak: region.pressure(&order), order }
+        let peak = region.pressure(&order);
+        let spilled = peak[1].saturating_sub(PREDICATES);
+        Choice { time: region.time(&order) + SPILLED_PREDICATE * spilled, peak, order }
     }
 
     /// General registers that it asks for, those of spilled predicates included.
@@ -74,18 +78,15 @@ impl Choice {
 pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
     let mut candidates = candidates(function, model);
     // What no order can do without.
-    let mut least: Counts = [0, PREDICATES, UNIFORM];
-    for candidate in &candidates {
-        least.iter_mut().zip(candidate.low.peak).for_each(|(all, one)| *all = (*all).max(one));
-    }
+    let least = candidates.iter().map(|candidate| candidate.low.peak[0]).max().unwrap_or(0);
     for candidate in candidates.iter_mut().filter(|candidate| candidate.quick.time > candidate.bound) {
-        let order = top_down::order(&candidate.region, [u32::MAX, least[1], least[2]]);
+        let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
         candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick.clone());
     }
     let (most, price) = match options.mode {
-        ScheduleMode::Pressure => (least[0], PRICE),
+        ScheduleMode::Pressure => (least, PRICE),
         ScheduleMode::Latency => (u32::MAX, PRICE),
-        ScheduleMode::Batches => (least[0].max(BATCH_BUDGET), 0),
+        ScheduleMode::Batches => (least.max(BATCH_BUDGET), 0),
     };
     for (candidate, order) in candidates.iter().zip(weigh(&candidates, least, most, price)) {
         arrange(&mut function.block_mut(candidate.block).instructions, &order);
@@ -93,7 +94,7 @@ pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
 }
 
 /// Tries budgets from `least` up to `most` registers; gives the orders of the blocks for the best of them.
-fn weigh(candidates: &[Candidate], least: Counts, most: u32, price: u64) -> Vec<Vec<u32>> {
+fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Vec<u32>> {
     let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
         candidates.iter().zip(times).map(|(candidate, time)| candidate.weight * u64::from(time)).sum()
     };
@@ -102,16 +103,17 @@ fn weigh(candidates: &[Candidate], least: Counts, most: u32, price: u64) -> Vec<
     let mut best: Option<(u128, Vec<Vec<u32>>)> = None;
     let mut more = 0;
     loop {
-        let budget = [least[0] + more, least[1], least[2]];
-        let chosen: Vec<Choice> = candidates.iter().map(|candidate| candidate.within(budget)).collect();
+        let budget = least + more;
+        let within = |candidate: &Candidate| candidate.within(candidate.budget(budget));
+        let chosen: Vec<Choice> = candidates.iter().map(within).collect();
         let now = score(total(&mut chosen.iter().map(|choice| choice.time)), more);
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
             best = Some((now, chosen.into_iter().map(|choice| choice.order).collect()));
         }
-        let quick = candidates.iter().all(|candidate| candidate.quick.fits(budget));
+        let quick = candidates.iter().all(|candidate| candidate.quick.fits(candidate.budget(budget)));
         // Steps become wider: what matters is the ratio.
-        more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least[0]);
-        let done = quick || budget[0] >= most;
+        more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
+        let done = quick || budget >= most;
         match best {
             Some((known, orders)) if done || score(quickest, more) >= known => return orders,
             _ => {}
@@ -143,6 +145,11 @@ fn quicker(a: Choice, b: Choice) -> Choice {
 }
 
 impl Candidate {
+    /// What its orders may take, with so many general registers; of the other files what it cannot do without.
+    fn budget(&self, general: u32) -> Counts {
+        [general, self.low.peak[1].max(PREDICATES), self.low.peak[2].max(UNIFORM)]
+    }
+
     /// The quickest order known within a budget; the one in few registers where none fits.
     fn within(&self, budget: Counts) -> Choice {
         if self.quick.fits(budget) {

@@ -100,13 +100,16 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut places = Vec::with_capacity(region.len());
     let mut cycle = 0u32;
     while !ready.is_empty() {
-        let tight = (0..FILES.len()).find(|&k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
+        let tight: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
         let mut key = |node: u32| -> (i32, i32) {
             let wait = ready_at[node as usize].saturating_sub(cycle) as i32;
             let height = height[node as usize] as i32;
-            match tight {
-                Some(k) => (-state.change(node)[k], height - wait),
-                None => (-wait, height),
+            if tight.contains(&true) {
+                let change = state.change(node);
+                let more: i32 = (0..FILES.len()).filter(|&k| tight[k]).map(|k| change[k]).sum();
+                (-more, height - wait)
+            } else {
+                (-wait, height)
             }
         };
         // Of equals the first.
