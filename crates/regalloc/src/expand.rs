@@ -6,8 +6,9 @@
 use crate::frame::{FRAME_ALIGN, move_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi};
+use crate::{AllocateError, Allocation, abi, hoist_constants};
 use oriole_chip::Chip;
+use oriole_options::AllocateOptions;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_empty_blocks};
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
@@ -20,7 +21,7 @@ use oriole_sass::{Mod, Op};
 pub fn expand(
     allocation: Allocation,
     chip: Chip,
-    thread_branches: bool,
+    options: &AllocateOptions,
 ) -> Result<(Function, Assignment), AllocateError> {
     let mut expander = Expander {
         function: allocation.function,
@@ -29,10 +30,13 @@ pub fn expand(
         chip,
     };
     expander.run()?;
-    if thread_branches {
+    if options.level > 0 {
+        hoist_constants::hoist(&mut expander.function, &expander.assignment);
+    }
+    if options.thread_branches {
         thread(&mut expander.function);
     }
-    layout(&mut expander.function, thread_branches);
+    layout(&mut expander.function, options.thread_branches);
     Ok((expander.function, expander.assignment))
 }
 

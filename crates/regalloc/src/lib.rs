@@ -18,6 +18,7 @@ mod expand;
 mod frame;
 mod grants;
 mod handles;
+mod hoist_constants;
 mod linear_scan;
 mod moves;
 mod next_use;
@@ -123,7 +124,7 @@ pub fn allocate(
     {
         return Err(AllocateError::Internal(problem.to_string()));
     }
-    expand::expand(allocation, chip, options.thread_branches)
+    expand::expand(allocation, chip, options)
 }
 
 #[cfg(test)]

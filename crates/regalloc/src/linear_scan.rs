@@ -7,8 +7,10 @@
 //! It takes values with several definitions: a guarded definition stays in the register of the old value.
 
 use crate::AllocateError;
+mod affinity;
 mod block_states;
 mod choice;
+mod homes;
 mod instruction;
 mod occupancy;
 mod parallel;
@@ -21,6 +23,7 @@ use crate::next_use::NEVER;
 use crate::operands::is_parallel_copy;
 use crate::set::RegisterSet;
 use crate::work::Work;
+use homes::Homes;
 use occupancy::{COPY, FREE, Occupants};
 use oriole_ori::effects::register_grant;
 use oriole_ori::{BlockId, File, Instruction, Opcode, Origin, Pseudo, Value};
@@ -105,7 +108,7 @@ pub struct Scan<'a> {
     clock: u32,
     site: TiVec<Value, Option<Site>>,
     stored_at_definition: TiVec<Value, bool>,
-    web_register: TiVec<Value, u8>,
+    homes: Homes,
     // State of the current instruction.
     start: TiVec<Value, u8>,
     touched: Vec<Value>,
@@ -154,7 +157,7 @@ pub fn scan(
         clock: 0,
         site: ti_vec![None; values],
         stored_at_definition: ti_vec![false; values],
-        web_register: ti_vec![NONE; values],
+        homes: Homes::new(&inputs.affinities, values),
         start: ti_vec![NONE; values],
         touched: Vec::new(),
         is_touched: ti_vec![false; values],
@@ -209,6 +212,7 @@ impl Scan<'_> {
         // Next uses behind each touch, found backwards.
         for &(v, distance) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = distance.saturating_add(length as u32);
+            self.homes.lives_on(v);
         }
         let mut records = std::mem::take(&mut self.records);
         let mut ends = std::mem::take(&mut self.ends);
@@ -219,17 +223,33 @@ impl Scan<'_> {
                 records.push((v, self.next[v]));
                 if !touch.partial {
                     self.next[v] = NEVER;
+                    if let Some(slot) = inputs.affinities.shared_slot(v) {
+                        self.homes.defined_at(slot, index as u32);
+                    }
                 }
             }
             let split = records.len() as u32;
             records.extend(touch.uses.iter().map(|&v| (v, self.next[v])));
-            touch.kept().for_each(|v| self.next[v] = index as u32);
+            for v in touch.kept() {
+                if std::mem::replace(&mut self.next[v], index as u32) == NEVER {
+                    self.homes.read_last(v, index as u32);
+                }
+            }
             ends[index] = (split, records.len() as u32);
         }
         // A few more, for moves.
         self.out.reserve(length + length / 8);
         self.marks.reserve(length + length / 8);
-        for (index, (instruction, mark)) in instructions.into_iter().zip(marks).enumerate() {
+        let touches = inputs.touches.of(at);
+        for (index, ((instruction, mark), touch)) in
+            instructions.into_iter().zip(marks).zip(touches).enumerate()
+        {
+            if !touch.partial {
+                let defined = touch.definitions.iter().rev();
+                defined
+                    .filter_map(|&v| inputs.affinities.shared_slot(v))
+                    .for_each(|slot| self.homes.passes_definition(slot));
+            }
             let (split, end) = ends[index];
             let begin = ends.get(index + 1).map_or(0, |e| e.1);
             let after_definitions = &records[begin as usize..split as usize];
@@ -300,11 +320,6 @@ impl Scan<'_> {
             self.used[usize::from(register)] = self.clock;
             self.remember(v, register);
         }
-    }
-
-    fn remember(&mut self, v: Value, register: u8) {
-        let web = self.find(v);
-        self.web_register[web] = register;
     }
 
     fn mark_stored_at_definition(&mut self, v: Value) -> bool {
@@ -381,7 +396,7 @@ impl Scan<'_> {
                     value: v,
                 });
             } else if let Some(rematerialization) = &self.inputs.rematerializations[v] {
-                made.push((v, to, rematerialization.clone()));
+                made.push((v, to, rematerialization));
             } else if self.in_memory[v] || self.stored_at_definition[v] {
                 moves.push(Move {
                     to: Place::Register(to),
@@ -404,8 +419,9 @@ impl Scan<'_> {
             emitter.store(v, v, from);
         }
         emitter.parallel(moves, scratch);
+        made.sort_unstable_by_key(|&(_, to, _)| to);
         for (v, to, rematerialization) in made {
-            emitter.make(v, to, &rematerialization);
+            emitter.make(v, to, rematerialization);
         }
     }
 }

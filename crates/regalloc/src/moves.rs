@@ -158,6 +158,11 @@ impl Emitter<'_> {
     /// All moves at once. No two have the same destination.
     pub fn parallel(&mut self, mut moves: Vec<Move>, scratch: RegisterSet) {
         moves.retain(|m| m.from != From::Place(m.to));
+        // Constants come last, register by register: halves of a pair may be one instruction.
+        moves.sort_by_key(|m| match m.from {
+            From::Made(_) => Some(m.to),
+            From::Place(_) => None,
+        });
         match moves.as_slice() {
             [] => return,
             [only] => return self.single(only, scratch.first().as_slice()),

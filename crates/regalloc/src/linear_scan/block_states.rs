@@ -9,11 +9,6 @@ use oriole_ori::{BlockId, Value};
 use smallvec::SmallVec;
 
 impl Scan<'_> {
-    /// The web of copies that a value belongs to.
-    pub(super) fn find(&self, value: Value) -> Value {
-        self.inputs.web[value]
-    }
-
     /// Sets the state for the top of a block.
     pub(super) fn enter(&mut self, block: BlockId) {
         self.block = block;
@@ -93,6 +88,9 @@ impl Scan<'_> {
         }
         if is_header {
             self.thin_out(block, &live_in);
+            for &(v, _) in &live_in {
+                self.settle(v);
+            }
         }
         self.entry[block] = Some(
             live_in

@@ -7,6 +7,9 @@ use crate::set::RegisterSet;
 use oriole_ori::{File, Value};
 use smallvec::SmallVec;
 
+/// What a move costs, where places for results are compared.
+const MOVE: u32 = 8;
+
 impl Scan<'_> {
     /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a little.
     pub(super) fn eviction_candidate(&self, avoid: RegisterSet) -> Option<Value> {
@@ -31,15 +34,19 @@ impl Scan<'_> {
         best.map(|(_, v)| v)
     }
 
-    /// Picks the best of some free registers for a single value.
+    /// Picks the best of some free registers for a single value: its home, else one with room for its cluster, else one
+    /// that nobody comes back to while it is alive.
     pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.web_register[self.find(v)];
-        if hint != NONE && free.contains(hint) {
-            return Some(hint);
+        if let Some(home) = self.home(v).filter(|&home| free.contains(home)) {
+            return Some(home);
         }
-        if let Some(r) = self.tuple_place(free, v) {
+        let unclaimed = self.unclaimed(free, v);
+        if self.in_tuple(v)
+            && let Some(r) = self.room(unclaimed, v).or_else(|| self.room(free, v))
+        {
             return Some(r);
         }
+        let free = if unclaimed.is_empty() { free } else { unclaimed };
         let cheap = free.within(self.registers.cheap);
         let free = if cheap.is_empty() { free } else { cheap };
         self.lone(free)
@@ -61,25 +68,18 @@ impl Scan<'_> {
         lone.first().or(free.first())
     }
 
-    /// A register that lines up with the tuple the value will stand in.
-    pub(super) fn tuple_place(&self, free: RegisterSet, v: Value) -> Option<u8> {
-        let hint = self.inputs.tuple[v].as_deref()?;
-        let align = alignment(hint.members.len());
-        for (k, m) in hint.members.iter().enumerate() {
-            let assigned = self.assigned[*m];
-            if *m != v
-                && assigned != NONE
-                && usize::from(assigned) >= k
-                && self.occupant[usize::from(assigned)] == m.0
-            {
-                let base = assigned - k as u8;
-                let r = base.checked_add(hint.index)?;
-                if base.is_multiple_of(align) && free.contains(r) {
-                    return Some(r);
-                }
-            }
-        }
-        let count = hint.members.len() as u16;
+    /// A register for a value with free ones round it for its whole cluster, or at least for its pair.
+    fn room(&self, free: RegisterSet, v: Value) -> Option<u8> {
+        let (cluster, offset) = self.cluster(v);
+        let whole = self.range(free, cluster.width.into(), cluster.align.into()).map(|base| base + offset);
+        whole.or_else(|| {
+            let base = self.range(free, 2, 2).filter(|_| cluster.width > 2)?;
+            Some(base + offset % 2)
+        })
+    }
+
+    /// The lowest of so many free registers in a row; the range that was touched first, if those are to be taken.
+    fn range(&self, free: RegisterSet, count: u16, align: u16) -> Option<u8> {
         let mut best: Option<(u32, u16)> = None;
         let mut base = 0u16;
         while base + count <= self.registers.count {
@@ -92,16 +92,17 @@ impl Scan<'_> {
                     break;
                 }
             }
-            base += u16::from(align);
+            base += align;
         }
-        best.map(|(_, base)| base as u8 + hint.index)
+        best.map(|(_, base)| base as u8)
     }
 
     /// Moves a value out of its register: to a free one, or else it or a better candidate is spilled.
     pub(super) fn relocate(&mut self, v: Value, avoid: RegisterSet) {
         let avoid = avoid.with(self.pinned).with(self.defined).with(self.forbidden);
         let free = self.free().without(avoid);
-        if let Some(r) = self.lone(free) {
+        let unclaimed = self.unclaimed(free, v);
+        if let Some(r) = self.lone(if unclaimed.is_empty() { free } else { unclaimed }) {
             self.put(v, r);
             return;
         }
@@ -130,8 +131,9 @@ impl Scan<'_> {
         let count = group.values.len() as u16;
         let align = u16::from(alignment(group.values.len()));
         let free = self.free().without(self.forbidden).without(self.pinned).len();
+        let home = self.home(group.values[0]);
         let cost = |base: u16| -> Option<u32> {
-            let mut cost = 0;
+            let mut cost = u32::from(home != Some(base as u8));
             let mut evicted = 0;
             for (k, v) in group.values.iter().enumerate() {
                 let r = (base + k as u16) as u8;
@@ -145,10 +147,10 @@ impl Scan<'_> {
                 if self.pinned.contains(r) || occupant == COPY {
                     return None;
                 }
-                cost += 1;
+                cost += 2;
                 if occupant != FREE {
                     evicted += 1;
-                    cost += if evicted > free { 16 } else { 1 };
+                    cost += if evicted > free { 32 } else { 2 };
                 }
             }
             Some(cost)
@@ -162,7 +164,7 @@ impl Scan<'_> {
                     && base + count <= self.registers.count
                     && let Some(c) = cost(base)
                 {
-                    if c == 0 {
+                    if c <= 1 {
                         return Some(base as u8);
                     }
                     if best.is_none_or(|b| (c, base) < b) {
@@ -277,75 +279,82 @@ impl Scan<'_> {
         Some(register)
     }
 
-    /// Cheapest aligned range for results.
-    pub(super) fn destination_base(&self, group: &Group<'_>, sources: &[Assigned<'_>]) -> Option<u8> {
-        let count = group.values.len() as u16;
-        let align = u16::from(alignment(group.values.len()));
-        if count == 1 {
-            let v = group.values[0];
-            let free = self.free().without(self.defined);
-            // A copy wants the register of its source, an accumulator that of its old value.
-            let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|&(_, r)| r);
-            let hint = self.web_register[self.find(v)];
-            if hint == NONE && self.inputs.tuple[v].is_none() {
-                for r in sources {
-                    if free.contains(r) && self.registers.cheap.contains(r) {
-                        return Some(r);
-                    }
+    /// The register for a result that is no tuple.
+    fn single_base(&self, v: Value, sources: &[Assigned<'_>]) -> Option<u8> {
+        let free = self.free().without(self.defined);
+        // A copy wants the register of its source, an accumulator that of its old value.
+        let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|&(_, r)| r);
+        if self.home(v).is_none() && !self.in_tuple(v) {
+            for r in sources {
+                if free.contains(r) && self.registers.cheap.contains(r) && !self.is_claimed(r, v) {
+                    return Some(r);
                 }
             }
-            if let Some(r) = self.pick(free, v) {
-                return Some(r);
-            }
-            let candidate = self.eviction_candidate(self.pinned.with(self.defined))?;
-            return Some(self.assigned[candidate]);
         }
-        let busy = self.pinned;
-        let free_elsewhere = self.free().without(busy).without(self.forbidden).len();
+        if let Some(r) = self.pick(free, v) {
+            return Some(r);
+        }
+        let candidate = self.eviction_candidate(self.pinned.with(self.defined))?;
+        Some(self.assigned[candidate])
+    }
+
+    /// Cheapest aligned range for results.
+    pub(super) fn destination_base(&self, group: &Group<'_>, sources: &[Assigned<'_>]) -> Option<u8> {
+        if let [v] = group.values {
+            return self.single_base(*v, sources);
+        }
+        let count = group.values.len() as u16;
+        let align = u16::from(alignment(group.values.len()));
+        let free_elsewhere = self.free().without(self.pinned).without(self.forbidden).len();
         let source_hints: SmallVec<[u8; 4]> = sources
             .iter()
             .filter(|(g, r)| g.values.len() == usize::from(count) && r % align as u8 == 0)
             .map(|&(_, r)| r)
             .collect();
-        let hints: SmallVec<[u8; 4]> = group
-            .values
-            .iter()
-            .enumerate()
-            .filter_map(|(k, &v)| {
-                let r = self.web_register[self.find(v)];
-                (r != NONE && usize::from(r) >= k).then(|| r - k as u8)
-            })
-            .collect();
-        let this = self;
-        let cost = |base: u16| -> Option<u32> {
-            let mut cost = 0;
-            let mut evicted = 0;
-            for k in 0..count {
-                let r = (base + k) as u8;
-                if !this.usable.contains(r) || this.defined.contains(r) {
-                    return None;
-                }
-                match this.occupant[usize::from(r)] {
-                    FREE => cost += u32::from(!this.registers.cheap.contains(r)),
-                    _ if busy.contains(r) => return None,
-                    COPY => return None,
-                    _ => {
-                        evicted += 1;
-                        cost += if evicted > free_elsewhere { 32 } else { 4 };
-                    }
-                }
+        let home = self.home(group.values[0]);
+        let fresh = match home {
+            None => {
+                self.room(self.unclaimed(self.free().without(self.defined), group.values[0]), group.values[0])
             }
-            let wanted = hints.contains(&(base as u8)) || source_hints.contains(&(base as u8));
-            Some(2 * cost + u32::from(!wanted))
+            Some(_) => None,
+        };
+        // Who comes back in the next iteration has to be there then.
+        let away = match (home, self.is_carried(group.values[0])) {
+            (Some(_), true) => MOVE * u32::from(count),
+            _ => 2,
+        };
+        let cost = |base: u16| -> Option<u32> {
+            let moves = self.result_cost(group, base, free_elsewhere)?;
+            let base = Some(base as u8);
+            let liked = fresh == base || base.is_some_and(|base| source_hints.contains(&base));
+            let strange = match home {
+                _ if home == base => 0,
+                None if liked => 1,
+                _ => away,
+            };
+            Some(moves + strange)
         };
         let mut best: Option<(u32, u32, u16)> = None;
+        // Most are where they are wanted at once.
+        let wanted = home.or(fresh).into_iter().chain(source_hints.iter().copied());
+        for base in wanted.map(u16::from).filter(|base| base.is_multiple_of(align)) {
+            if base + count <= self.registers.count
+                && let Some(c) = cost(base)
+            {
+                let found = (c, self.age(base, count), base);
+                if c <= 1 {
+                    return Some(base as u8);
+                }
+                best = Some(best.map_or(found, |best| best.min(found)));
+            }
+        }
         let mut base = 0;
         while base + count <= self.registers.count {
             if let Some(c) = cost(base) {
-                let age = self.age(base, count);
-                if best.is_none_or(|b| (c, age, base) < b) {
-                    best = Some((c, age, base));
-                    if c == 0 {
+                let found = (c, self.age(base, count), base);
+                if best.is_none_or(|best| found < best) {
+                    best = Some(found);
+                    if c <= away && !self.registers.least_recently_used {
                         break;
                     }
                 }
@@ -353,6 +362,31 @@ impl Scan<'_> {
             base += align;
         }
         best.map(|(_, _, base)| base as u8)
+    }
+
+    /// What results cost that are put into the registers from this one on, if they can be.
+    fn result_cost(&self, group: &Group<'_>, base: u16, free_elsewhere: u32) -> Option<u32> {
+        let mut cost = 0;
+        let mut evicted = 0;
+        for (&v, r) in group.values.iter().zip(base..) {
+            let r = r as u8;
+            if !self.usable.contains(r) || self.defined.contains(r) {
+                return None;
+            }
+            match self.occupant[usize::from(r)] {
+                FREE => {
+                    cost += 2 * u32::from(!self.registers.cheap.contains(r));
+                    cost += MOVE / 2 * u32::from(self.is_claimed(r, v));
+                }
+                _ if self.pinned.contains(r) => return None,
+                COPY => return None,
+                _ => {
+                    evicted += 1;
+                    cost += if evicted > free_elsewhere { 8 * MOVE } else { MOVE };
+                }
+            }
+        }
+        Some(cost)
     }
 
     /// When a range of registers was touched last; all the same unless registers are to be least_recently_used.

@@ -129,10 +129,11 @@ impl Scan<'_> {
                     continue;
                 }
                 Some(l) => l.register,
-                None if self.inputs.tuple[d].is_none() => {
-                    self.source_value(&copy.source).map_or(NONE, |s| self.assigned[s])
-                }
-                None => NONE,
+                None => match (self.home(d), self.source_value(&copy.source)) {
+                    (Some(home), _) => home,
+                    (None, Some(s)) if !self.in_tuple(d) => self.assigned[s],
+                    _ => NONE,
+                },
             };
             if hint != NONE && plan.available.contains(hint) && !plan.taken.contains(hint) {
                 plan.assign(k, Place::Register(hint));
@@ -146,12 +147,10 @@ impl Scan<'_> {
     /// Assigns the destinations without a usable hint, the soonest used first: a free register, that of a value with a
     /// farther next use, or a slot.
     fn assign_late(&mut self, copies: &[Copy], late: &[usize], after_uses: &[(Value, u32)], plan: &mut Plan) {
-        let mut assigned_now: Vec<(Value, u8)> = Vec::new();
         for &k in late {
             let d = copies[k].destination;
             let free = plan.available.without(plan.taken);
-            let beside = self.beside_siblings(d, &assigned_now, free);
-            let place = match beside.or_else(|| self.pick(free, d)) {
+            let place = match self.pick(free, d) {
                 Some(r) => Place::Register(r),
                 None => {
                     let sources = after_uses.iter().map(|&(v, _)| self.assigned[v]).filter(|&r| r != NONE);
@@ -169,20 +168,11 @@ impl Scan<'_> {
                 }
             };
             if let Place::Register(r) = place {
-                assigned_now.push((d, r));
+                // The rest of its tuple comes beside it.
+                self.remember(d, r);
             }
             plan.assign(k, place);
         }
-    }
-
-    /// The free register that lines up with a sibling in the value's tuple that this copy has assigned.
-    fn beside_siblings(&self, v: Value, assigned_now: &[(Value, u8)], free: RegisterSet) -> Option<u8> {
-        let hint = self.inputs.tuple[v].as_deref()?;
-        let assigned = |member: &Value| assigned_now.iter().find(|(v, _)| v == member).map(|&(_, r)| r);
-        let (at, base) =
-            hint.members.iter().enumerate().find_map(|(at, member)| Some((at, assigned(member)?)))?;
-        let r = (usize::from(base) + usize::from(hint.index)).checked_sub(at)? as u8;
-        free.contains(r).then_some(r)
     }
 
     /// Appends the stores of evicted values and the moves. `before` are the registers that were free before the copy.

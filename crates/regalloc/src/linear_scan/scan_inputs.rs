@@ -1,16 +1,15 @@
 //! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be scanned
-//! several times: control flow, next uses, values that can be rematerialized, copy webs (values that copies and phis connect,
-//! which should share a register), tuple hints, register pressure.
+//! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
+use super::affinity::{self, Affinities};
 use crate::grants::Grants;
 use crate::next_use::{NextUse, Touches};
-use crate::operands::{Group, destinations, is_parallel_copy, is_partial, sources};
+use crate::operands::{destinations, is_parallel_copy, is_partial};
 use crate::work::Work;
 use oriole_ori::{
     BlockId, Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
 };
 use oriole_sass::Op;
-use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// ScanInputs and hints of one file, by value where nothing else is said.
@@ -27,10 +26,10 @@ pub struct ScanInputs {
     pub rematerializations: TiVec<Value, Option<Box<Instruction>>>,
     /// True if it has one definition, which always happens.
     pub single: TiVec<Value, bool>,
-    /// Which values copies join: the lowest of them.
-    pub web: TiVec<Value, Value>,
-    /// The first tuple that it belongs to.
-    pub tuple: TiVec<Value, Option<Box<TupleHint>>>,
+    /// Which values parallel copies connect: the lowest of them.
+    web: TiVec<Value, Value>,
+    /// Which values want which registers together.
+    pub affinities: Affinities,
     /// For each block whether it calls a routine: it is on a slow path, which few threads take.
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
@@ -44,14 +43,6 @@ pub struct ScanInputs {
 
 fn calls_routine(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::CallHelper)
-}
-
-/// Which tuple a value will belong to.
-pub struct TupleHint {
-    /// Lowest first.
-    pub members: SmallVec<[Value; 4]>,
-    /// The place of the value among them.
-    pub index: u8,
 }
 
 impl ScanInputs {
@@ -78,18 +69,28 @@ impl ScanInputs {
             rematerializations: ti_vec![None; values],
             single: ti_vec![false; values],
             web: function.values.keys().collect(),
-            tuple: std::iter::repeat_with(|| None).take(values).collect(),
+            affinities: Affinities::default(),
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: ti_vec![0; function.blocks.len()],
             held: 0,
         };
         let undefined = inputs.look_at_operands(work, file);
+        inputs.affinities = Affinities::new(&affinity::Facts {
+            function,
+            file,
+            stack_pointer,
+            cfg: &inputs.cfg,
+            loops: &inputs.loops,
+            touches: &inputs.touches,
+            next_use: &inputs.next_use,
+            single: &inputs.single,
+        });
         let held = inputs.held(&undefined);
         inputs.count_pressure(&held);
         inputs
     }
 
-    /// Finds what can be made anew, webs and tuples; gives the values that are undefined somewhere.
+    /// Finds what can be made anew, and webs of parallel copies; gives the values that are undefined somewhere.
     fn look_at_operands(&mut self, work: &Work, file: File) -> Vec<Value> {
         let mut undefined = Vec::new();
         let function = &work.function;
@@ -112,7 +113,6 @@ impl ScanInputs {
                             (definitions[v] == 1 && !mark && is_rematerializable(instruction))
                                 .then(|| Box::new(instruction.clone()));
                     }
-                    note_tuple(&mut self.tuple, group);
                 }
                 if copy {
                     for (d, s) in instruction.destinations.iter().zip(&instruction.sources) {
@@ -123,10 +123,6 @@ impl ScanInputs {
                             let (a, b) = (root(&mut self.web, d), root(&mut self.web, s[0]));
                             self.web[a.max(b)] = a.min(b);
                         }
-                    }
-                } else {
-                    for group in sources(function, instruction, file, work.stack_pointer) {
-                        note_tuple(&mut self.tuple, &group);
                     }
                 }
             }
@@ -189,17 +185,6 @@ impl ScanInputs {
             self.pressure[lap.header] = highest[index];
             if let Some(parent) = lap.parent {
                 highest[parent] = highest[parent].max(highest[index]);
-            }
-        }
-    }
-}
-
-fn note_tuple(tuple: &mut TiSlice<Value, Option<Box<TupleHint>>>, group: &Group) {
-    if group.values.len() > 1 {
-        for (index, &v) in group.values.iter().enumerate() {
-            if tuple[v].is_none() {
-                let hint = TupleHint { members: SmallVec::from_slice(group.values), index: index as u8 };
-                tuple[v] = Some(Box::new(hint));
             }
         }
     }

@@ -366,17 +366,15 @@ b2:
             b0: -> b1
               r0 = S2R %(SR_TID.X) ; 0
               r2 = S2R %(SR_TID.Y) ; 0
-            b1: -> b3 b2
+            b1: -> b1 b2
               STS [r0], r2 mem(shared w) ; 1
               p320, PT = ISETP.AND.GE r0, r2, PT ; 2
-              @p320 BRA b3 ; 4
+              r3 = Copy r0 ; 3
+              r0 = Copy r2 ; 3
+              r2 = Copy r3 ; 3
+              @p320 BRA b1 ; 4
             b2:
               EXIT ; 5
-            b3: -> b1
-              r3 = Copy r0 ; 4
-              r0 = Copy r2 ; 4
-              r2 = Copy r3 ; 4
-              BRA b1 ; 4
         "#]],
     );
 }
@@ -511,5 +509,102 @@ fn values_leave_registers_that_are_given_back() {
           STS [r0], r23 mem(shared w) ; 2
           EXIT ; 3
     "#]],
+    );
+}
+
+/// Accumulators and fragments that a loop carries stay where its header has them: no move inside of the loop. The fragment
+/// of the next iteration comes where this one's was, since that is read for the last time before; the result goes to
+/// the accumulators, not to the fragment that is free then.
+#[test]
+fn what_a_loop_carries_stays_in_its_place() {
+    show(
+        "kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  {r1 r2 r3 r4} = LDSM.16.M88.4 [r0] mem(shared r) ; 1
+  {r5 r6} = LDSM.16.M88.2 [r0+0x40] mem(shared r) ; 2
+  r10, r11, r12, r13, r14, r15, r16, r17 = ParallelCopy r1, r2, r3, r4, RZ, RZ, RZ, RZ ; 3
+b1: -> b1 b2
+  {r20 r21 r22 r23} = HMMA.16816.F32 {r10 r11 r12 r13}, {r5 r6}, {r14 r15 r16 r17} ; 4
+  r30 = IADD3 r0, 0x80, RZ ; 5
+  {r24 r25 r26 r27} = LDSM.16.M88.4 [r30] mem(shared r) ; 6
+  p40, PT = ISETP.AND.GE r30, r24, PT ; 7
+  r10, r11, r12, r13, r14, r15, r16, r17 = ParallelCopy r24, r25, r26, r27, r20, r21, r22, r23 ; 8
+  @p40 BRA b1 ; 9
+b2:
+  STS.128 [r0], {r14 r15 r16 r17} mem(shared w) ; 10
+  EXIT ; 11
+",
+        None,
+        expect![[r#"
+            registers=13 frame=0
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              {r4 r5 r6 r7} = LDSM.16.4.M88 [r0] mem(shared r) ; 1
+              {r2 r3} = LDSM.16.2.M88 [r0+0x40] mem(shared r) ; 2
+              r8 = Copy RZ ; 3
+              r9 = Copy RZ ; 3
+              r10 = Copy RZ ; 3
+              r11 = Copy RZ ; 3
+            b1: -> b1 b2
+              {r8 r9 r10 r11} = HMMA.16816.F32 {r4 r5 r6 r7}, {r2 r3}, {r8 r9 r10 r11} ; 4
+              r12 = IADD3 r0, 0x80, RZ ; 5
+              {r4 r5 r6 r7} = LDSM.16.4.M88 [r12] mem(shared r) ; 6
+              p320, PT = ISETP.AND.GE r12, r4, PT ; 7
+              @p320 BRA b1 ; 9
+            b2:
+              STS.128 [r0], {r8 r9 r10 r11} mem(shared w) ; 10
+              EXIT ; 11
+        "#]],
+    );
+}
+
+/// Zeros that both sides of a branch begin with, in the same registers, are made before it; a pair of them side by side.
+#[test]
+fn constants_of_both_sides_are_made_before_the_branch() {
+    show(
+        "kernel params=0 barriers=0
+b0: -> b1 b3
+  r0 = S2R %(SR_TID.X) ; 0
+  p2, PT = ISETP.AND.GE r0, 0x4, PT ; 1
+  @p2 BRA b3 ; 2
+b1: -> b2
+  r10, r11 = ParallelCopy RZ, RZ ; 3
+b2: -> b2 b4
+  {r14 r15} = LDS.64 [r0] mem(shared r) ; 4
+  r16 = FADD r10, r14 ; 4
+  r17 = FADD r11, r15 ; 5
+  p3, PT = ISETP.AND.GE r0, r16, PT ; 6
+  r10, r11 = ParallelCopy r16, r17 ; 7
+  @p3 BRA b2 ; 8
+b3: -> b5
+  r20, r21 = ParallelCopy RZ, RZ ; 9
+b4: -> b5
+  r20, r21 = ParallelCopy r10, r11 ; 9
+b5:
+  STS.64 [r0], {r20 r21} mem(shared w) ; 10
+  EXIT ; 11
+",
+        None,
+        expect![[r#"
+            registers=6 frame=0
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              p320, PT = ISETP.AND.GE r0, 0x4, PT ; 1
+              r2 = Copy RZ ; 3
+              r3 = Copy RZ ; 3
+              @!p320 BRA b2 ; 2
+            b1: -> b1 b2
+              {r4 r5} = LDS.64 [r0] mem(shared r) ; 4
+              r2 = FADD r2, r4 ; 4
+              r3 = FADD r3, r5 ; 5
+              p320, PT = ISETP.AND.GE r0, r2, PT ; 6
+              @p320 BRA b1 ; 8
+            b2:
+              STS.64 [r0], {r2 r3} mem(shared w) ; 10
+              EXIT ; 11
+        "#]],
     );
 }

@@ -1,0 +1,357 @@
+//! Affinities between values of one file: which want the same register, and which want neighbouring ones.
+//!
+//! Values that a copy or a phi connects want one register, the members of a tuple consecutive ones. Joined, they are clusters: ranges
+//! of registers in which every member has a fixed offset, so that a fragment that is loaded as four registers, used as two
+//! pairs and carried round a loop is one thing. Joins in the deepest loops come first (aggressive coalescing, after Boissinot
+//! et al., "Revisiting Out-of-SSA Translation", 2009: live ranges, no interference graph). One that would give two values the same
+//! place while both are alive, or a tuple a base that is not aligned, is left out, and costs moves there.
+
+use crate::next_use::{NextUse, Touches};
+use crate::operands::{Group, alignment, destinations, is_parallel_copy, sources};
+use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Value};
+use oriole_sass::Class;
+use smallvec::SmallVec;
+use std::cmp::Reverse;
+use typed_index_collections::{TiSlice, TiVec, ti_vec};
+
+/// A cluster.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ClusterId(u32);
+oriole_index::index_of_tables!(ClusterId);
+
+/// One register of a cluster: the values in it are never alive at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SlotId(u32);
+oriole_index::index_of_tables!(SlotId);
+
+/// A range of registers that values want to share.
+#[derive(Clone, Copy, Debug)]
+pub struct Cluster {
+    /// How many registers it takes.
+    pub width: u8,
+    /// The first of them is a multiple of this.
+    pub align: u8,
+    /// Its first slot.
+    first: SlotId,
+    /// Several values are in it, or one that is defined several times: its registers are come back to.
+    pub shared: bool,
+    /// The outermost loop that gives one of its values to the next iteration.
+    pub carried: Option<usize>,
+}
+
+/// Where a value wants to be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// In which cluster.
+    pub cluster: ClusterId,
+    /// In which of its registers.
+    pub offset: u8,
+}
+
+/// The clusters of a file.
+#[derive(Default)]
+pub struct Affinities {
+    position: TiVec<Value, Position>,
+    /// Every cluster; a value without affinities is one by itself.
+    pub clusters: TiVec<ClusterId, Cluster>,
+    /// How many slots they have together.
+    pub slots: usize,
+}
+
+/// What the affinities are found from.
+pub struct Facts<'a> {
+    pub function: &'a Function,
+    pub file: File,
+    pub stack_pointer: Value,
+    pub cfg: &'a Cfg,
+    pub loops: &'a Loops,
+    pub touches: &'a Touches,
+    pub next_use: &'a NextUse,
+    /// Whether a value has one definition, which always happens.
+    pub single: &'a TiSlice<Value, bool>,
+}
+
+impl Affinities {
+    /// Joins the values of a file.
+    pub fn new(facts: &Facts<'_>) -> Affinities {
+        let mut joiner = Joiner {
+            ranges: live_ranges(facts),
+            node: ti_vec![None; facts.function.values.len()],
+            nodes: TiVec::new(),
+        };
+        let mut order: Vec<BlockId> = facts.cfg.order().to_vec();
+        order.sort_by_key(|&block| Reverse(facts.loops.depth(block)));
+        for block in order {
+            for instruction in &facts.function.block(block).instructions {
+                joiner.instruction(instruction, facts);
+            }
+        }
+        joiner.finish(facts)
+    }
+
+    /// Where a value wants to be.
+    #[inline]
+    pub fn position(&self, value: Value) -> Position {
+        self.position[value]
+    }
+
+    /// The slot that a value wants to be in, if its cluster is shared.
+    #[inline]
+    pub fn shared_slot(&self, value: Value) -> Option<SlotId> {
+        let position = self.position[value];
+        self.clusters[position.cluster].shared.then(|| self.slot(position))
+    }
+
+    /// The slot of a position.
+    #[inline]
+    pub fn slot(&self, position: Position) -> SlotId {
+        let SlotId(first) = self.clusters[position.cluster].first;
+        SlotId(first + u32::from(position.offset))
+    }
+}
+
+/// Where something is alive: half-open intervals in rising order. An instruction reads at its odd position, and what it
+/// writes begins there.
+type Ranges = SmallVec<[(u32, u32); 2]>;
+
+/// Whether any interval of one list intersects one of the other.
+fn intersect(one: &Ranges, other: &Ranges) -> bool {
+    let (few, many) = if one.len() < other.len() { (one, other) } else { (other, one) };
+    few.iter().any(|&(start, end)| {
+        let at = many.partition_point(|known| known.1 <= start);
+        many.get(at).is_some_and(|known| known.0 < end)
+    })
+}
+
+/// Adds an interval that intersects none; those that it touches become one with it.
+fn add_interval(ranges: &mut Ranges, (start, end): (u32, u32)) {
+    let from = ranges.partition_point(|known| known.1 < start);
+    let to = from + ranges[from..].iter().take_while(|known| known.0 <= end).count();
+    if from == to {
+        ranges.insert(from, (start, end));
+        return;
+    }
+    ranges[from] = (ranges[from].0.min(start), ranges[to - 1].1.max(end));
+    ranges.drain(from + 1..to);
+}
+
+/// The live ranges of all values of the file.
+fn live_ranges(facts: &Facts<'_>) -> TiVec<Value, Ranges> {
+    const DEAD: u32 = u32::MAX;
+    let mut ranges: TiVec<Value, Ranges> = ti_vec![Ranges::new(); facts.function.values.len()];
+    let mut end: TiVec<Value, u32> = ti_vec![DEAD; facts.function.values.len()];
+    let mut first = 0;
+    for &block in facts.cfg.order() {
+        let touches = facts.touches.of(block);
+        let length = touches.len() as u32;
+        for &(value, _) in facts.next_use.at_exit(block) {
+            end[value] = 2 * (first + length);
+        }
+        for (index, touch) in touches.enumerate().rev() {
+            let here = 2 * (first + index as u32) + 1;
+            for &value in touch.definitions.iter().filter(|_| !touch.partial) {
+                let last = std::mem::replace(&mut end[value], DEAD);
+                add_interval(&mut ranges[value], (here, if last == DEAD { here + 1 } else { last }));
+            }
+            for value in touch.kept() {
+                if end[value] == DEAD {
+                    end[value] = here;
+                }
+            }
+        }
+        for &(value, _) in facts.next_use.at_entry(block) {
+            let last = std::mem::replace(&mut end[value], DEAD);
+            if last != DEAD {
+                add_interval(&mut ranges[value], (2 * first, last));
+            }
+        }
+        first += length;
+    }
+    ranges
+}
+
+/// A node of the forest of clusters: a value, or the frame of a tuple.
+struct Node {
+    parent: NodeId,
+    /// Its offset from the parent.
+    offset: u8,
+    /// Of a root: the alignment of its first register.
+    align: u8,
+    /// Of a root: where the values of each of its registers are alive.
+    slots: SmallVec<[Ranges; 1]>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct NodeId(u32);
+oriole_index::index_of_tables!(NodeId);
+
+struct Joiner {
+    /// Of values that have no node yet.
+    ranges: TiVec<Value, Ranges>,
+    node: TiVec<Value, Option<NodeId>>,
+    nodes: TiVec<NodeId, Node>,
+}
+
+impl Joiner {
+    /// The joins that an instruction asks for.
+    fn instruction(&mut self, instruction: &Instruction, facts: &Facts<'_>) {
+        let &Facts { function, file, stack_pointer, .. } = facts;
+        if is_parallel_copy(instruction) || instruction.opcode == Opcode::Pseudo(Pseudo::Copy) {
+            for (to, from) in instruction.destinations.iter().zip(&instruction.sources) {
+                if let (Some(&to), SourceKind::Values(from)) = (to.values.first(), &from.kind)
+                    && function.file(to) == file
+                    && function.file(from[0]) == file
+                    && from[0] != stack_pointer
+                {
+                    self.share(to, from[0]);
+                }
+            }
+            return;
+        }
+        let writes = destinations(instruction, file);
+        let reads = sources(function, instruction, file, stack_pointer);
+        for group in writes.iter().chain(&reads).filter(|group| group.values.len() > 1) {
+            self.tuple(group);
+        }
+        // The unit adds its product to the accumulators, best where they are.
+        let result = writes.first().filter(|group| group.values.len() > 1);
+        if let (Some(result), true) = (result, is_matrix(instruction))
+            && let Some(old) = reads.iter().rev().find(|read| read.values.len() == result.values.len())
+        {
+            result.values.iter().zip(old.values).for_each(|(&new, &old)| self.share(new, old));
+        }
+    }
+
+    /// Two values want the same register.
+    fn share(&mut self, one: Value, other: Value) {
+        let (one, other) = (self.node(one), self.node(other));
+        self.join(one, other, 0);
+    }
+
+    /// Values want to lie side by side.
+    fn tuple(&mut self, group: &Group<'_>) {
+        let Ok(width) = u8::try_from(group.values.len()) else { return };
+        let slots = (0..width).map(|_| Ranges::new()).collect();
+        let frame = self.new_node(alignment(group.values.len()), slots);
+        for (&value, offset) in group.values.iter().zip(0..) {
+            let member = self.node(value);
+            self.join(frame, member, offset);
+        }
+    }
+
+    fn new_node(&mut self, align: u8, slots: SmallVec<[Ranges; 1]>) -> NodeId {
+        let parent = self.nodes.next_key();
+        self.nodes.push(Node { parent, offset: 0, align, slots });
+        parent
+    }
+
+    fn node(&mut self, value: Value) -> NodeId {
+        if let Some(node) = self.node[value] {
+            return node;
+        }
+        let slots = std::iter::once(std::mem::take(&mut self.ranges[value])).collect();
+        let node = self.new_node(1, slots);
+        self.node[value] = Some(node);
+        node
+    }
+
+    /// The root of a node, and its offset from there.
+    fn root(&mut self, node: NodeId) -> (NodeId, u8) {
+        let (mut root, mut offset) = (node, 0);
+        while self.nodes[root].parent != root {
+            offset += self.nodes[root].offset;
+            root = self.nodes[root].parent;
+        }
+        // The path is compressed.
+        let (mut at, mut left) = (node, offset);
+        while at != root {
+            let Node { parent, offset: step, .. } = self.nodes[at];
+            (self.nodes[at].parent, self.nodes[at].offset) = (root, left);
+            left -= step;
+            at = parent;
+        }
+        (root, offset)
+    }
+
+    /// Joins two nodes so that the other one comes so many registers behind the first, if it can be.
+    fn join(&mut self, one: NodeId, other: NodeId, distance: u8) {
+        let ((host, ahead), (guest, behind)) = (self.root(one), self.root(other));
+        if host == guest {
+            return;
+        }
+        let width = |node: NodeId| self.nodes[node].slots.len();
+        let at = i16::from(ahead) + i16::from(distance) - i16::from(behind);
+        let turned = at < 0 || (at == 0 && width(guest) > width(host));
+        let (host, guest, at) = if turned { (guest, host, -at) } else { (host, guest, at) };
+        let at = at as usize;
+        let fits = at + width(guest) <= width(host)
+            && at.is_multiple_of(usize::from(self.nodes[guest].align))
+            && self.nodes[guest].align <= self.nodes[host].align;
+        if !fits {
+            return;
+        }
+        let (slots, guests) = (&self.nodes[host].slots, &self.nodes[guest].slots);
+        if slots[at..].iter().zip(guests).any(|(slot, guest)| intersect(slot, guest)) {
+            return;
+        }
+        let guests = std::mem::take(&mut self.nodes[guest].slots);
+        (self.nodes[guest].parent, self.nodes[guest].offset) = (host, at as u8);
+        for (slot, mut ranges) in self.nodes[host].slots[at..].iter_mut().zip(guests) {
+            if ranges.len() > slot.len() {
+                std::mem::swap(slot, &mut ranges);
+            }
+            ranges.into_iter().for_each(|interval| add_interval(slot, interval));
+        }
+    }
+
+    /// Numbers the clusters and their slots.
+    fn finish(mut self, facts: &Facts<'_>) -> Affinities {
+        let mut all = Affinities { position: TiVec::new(), clusters: TiVec::new(), slots: 0 };
+        let mut number: TiVec<NodeId, Option<ClusterId>> = ti_vec![None; self.nodes.len()];
+        for value in facts.function.values.keys() {
+            let position = match self.node[value] {
+                None => Position { cluster: all.add(1, 1, !facts.single[value]), offset: 0 },
+                Some(node) => {
+                    let (root, offset) = self.root(node);
+                    let Node { align, slots, .. } = &self.nodes[root];
+                    let cluster =
+                        *number[root].get_or_insert_with(|| all.add(slots.len() as u8, *align, true));
+                    Position { cluster, offset }
+                }
+            };
+            all.position.push(position);
+        }
+        // Outer loops precede inner ones.
+        for (index, lap) in facts.loops.loops.iter().enumerate() {
+            for &(value, _) in facts.next_use.at_entry(lap.header) {
+                if !facts.single[value] {
+                    let cluster = all.position[value].cluster;
+                    all.clusters[cluster].carried.get_or_insert(index);
+                }
+            }
+        }
+        all
+    }
+}
+
+impl Affinities {
+    fn add(&mut self, width: u8, align: u8, shared: bool) -> ClusterId {
+        let first = SlotId(self.slots as u32);
+        self.slots += usize::from(width);
+        self.clusters.push_and_get_key(Cluster { width, align, first, shared, carried: None })
+    }
+}
+
+/// Whether an instruction multiplies matrices.
+fn is_matrix(instruction: &Instruction) -> bool {
+    let Opcode::Sass(op) = instruction.opcode else { return false };
+    matches!(
+        op.info().class(&instruction.mods),
+        Class::Matrix88
+            | Class::MatrixOne
+            | Class::MatrixOneInteger
+            | Class::MatrixTwo
+            | Class::MatrixDouble
+            | Class::Group
+    )
+}

@@ -1,0 +1,169 @@
+//! Where clusters of values are at home: the range of registers that the first of their values was assigned, to which the others
+//! come, and which other values leave to them.
+
+use super::affinity::{Affinities, Cluster, ClusterId, Position, SlotId};
+use super::{NONE, Scan};
+use crate::next_use::NEVER;
+use crate::set::RegisterSet;
+use oriole_ori::Value;
+use typed_index_collections::{TiVec, ti_vec};
+
+/// The place of the end of a block among its instructions.
+const END: u32 = NEVER - 2;
+/// The place of the last read of a value that lives on behind the block.
+const BEHIND: u32 = NEVER - 1;
+
+/// Homes of clusters, and how long registers stay without them.
+pub(super) struct Homes {
+    /// The first register of each cluster, or [`NONE`].
+    base: TiVec<ClusterId, u8>,
+    /// Who is at home in each register, as far as known.
+    owner: [Option<Position>; 256],
+    /// Registers that have an owner.
+    owned: RegisterSet,
+    /// For each slot the instruction of the block that next defines a value of it, behind the current one.
+    next_definition: TiVec<SlotId, u32>,
+    /// What stood in `next_definition` behind the definitions of the block, the first of them on top.
+    later: Vec<u32>,
+    /// For each value the instruction of the block that reads it last.
+    last_read: TiVec<Value, u32>,
+}
+
+impl Homes {
+    pub(super) fn new(affinities: &Affinities, values: usize) -> Homes {
+        Homes {
+            base: ti_vec![NONE; affinities.clusters.len()],
+            owner: [None; 256],
+            owned: RegisterSet::default(),
+            next_definition: ti_vec![NEVER; affinities.slots],
+            later: Vec::new(),
+            last_read: ti_vec![NEVER; values],
+        }
+    }
+
+    // The walk over a block, backwards.
+
+    /// A value is alive at the end of the block.
+    pub(super) fn lives_on(&mut self, value: Value) {
+        self.last_read[value] = BEHIND;
+    }
+
+    /// An instruction is the last one that reads a value.
+    pub(super) fn read_last(&mut self, value: Value, index: u32) {
+        self.last_read[value] = index;
+    }
+
+    /// An instruction defines a value of this slot.
+    pub(super) fn defined_at(&mut self, slot: SlotId, index: u32) {
+        self.later.push(std::mem::replace(&mut self.next_definition[slot], index));
+    }
+
+    // The scan, forwards.
+
+    /// The scan comes to a definition.
+    pub(super) fn passes_definition(&mut self, slot: SlotId) {
+        self.next_definition[slot] = self.later.pop().expect("what the walk backwards has seen");
+    }
+
+    fn home(&self, position: Position) -> Option<u8> {
+        let base = self.base[position.cluster];
+        (base != NONE).then(|| base + position.offset)
+    }
+}
+
+impl Scan<'_> {
+    /// The cluster of a value, and its offset there.
+    pub(super) fn cluster(&self, v: Value) -> (Cluster, u8) {
+        let Position { cluster, offset } = self.inputs.affinities.position(v);
+        (self.inputs.affinities.clusters[cluster], offset)
+    }
+
+    /// Whether a value wants to lie beside others.
+    pub(super) fn in_tuple(&self, v: Value) -> bool {
+        self.cluster(v).0.width > 1
+    }
+
+    /// Whether a loop round the current block gives a value of the cluster to its next iteration.
+    pub(super) fn is_carried(&self, v: Value) -> bool {
+        self.is_carried_here(self.inputs.affinities.position(v).cluster)
+    }
+
+    fn is_carried_here(&self, cluster: ClusterId) -> bool {
+        let carried = self.inputs.affinities.clusters[cluster].carried;
+        carried.is_some_and(|index| self.inputs.loops.contains(index, self.block))
+    }
+
+    /// The register that a value has at home, if its cluster has a home.
+    pub(super) fn home(&self, v: Value) -> Option<u8> {
+        self.homes.home(self.inputs.affinities.position(v))
+    }
+
+    /// The instruction of the block at which the owner of a register comes home.
+    fn owner_comes(&self, register: u8) -> u32 {
+        let Some(owner) = self.homes.owner[usize::from(register)] else { return NEVER };
+        if self.homes.home(owner) != Some(register) {
+            return NEVER;
+        }
+        match self.homes.next_definition[self.inputs.affinities.slot(owner)] {
+            NEVER if self.is_carried_here(owner.cluster) => END,
+            index => index,
+        }
+    }
+
+    /// Whether the owner of a register comes home while a value that is put there now is alive.
+    pub(super) fn is_claimed(&self, register: u8, v: Value) -> bool {
+        self.homes.owned.contains(register) && self.owner_comes(register) < self.homes.last_read[v]
+    }
+
+    /// Those of some registers whose owners do not come home while a value is alive.
+    pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
+        let mut unclaimed = registers;
+        for register in registers.within(self.homes.owned).iter() {
+            if self.is_claimed(register, v) {
+                unclaimed.remove(register);
+            }
+        }
+        unclaimed
+    }
+
+    /// A value has got a register: its cluster is at home there, unless that is the wrong place for it, or a loop wants it elsewhere.
+    pub(super) fn remember(&mut self, v: Value, register: u8) {
+        let cluster = self.inputs.affinities.position(v).cluster;
+        if self.homes.base[cluster] == NONE || !self.is_carried_here(cluster) {
+            self.move_home(v, register);
+        }
+    }
+
+    /// At the top of a loop: where the values are now, those of the next iteration come.
+    pub(super) fn settle(&mut self, v: Value) {
+        if self.assigned[v] != NONE {
+            self.move_home(v, self.assigned[v]);
+        }
+    }
+
+    fn move_home(&mut self, v: Value, register: u8) {
+        let id = self.inputs.affinities.position(v).cluster;
+        let (cluster, offset) = self.cluster(v);
+        let Some(base) = register.checked_sub(offset) else { return };
+        let range = base..base.saturating_add(cluster.width);
+        let fits = base.is_multiple_of(cluster.align)
+            && u16::from(base) + u16::from(cluster.width) <= self.registers.count
+            && range.clone().all(|r| self.registers.usable.contains(r));
+        if !fits || self.homes.base[id] == base {
+            return;
+        }
+        self.homes.base[id] = base;
+        if !cluster.shared {
+            return;
+        }
+        for (register, offset) in range.zip(0..) {
+            // Who has moved away, or does not come again, owns nothing.
+            let held = self.homes.owner[usize::from(register)].is_some_and(|owner| owner.cluster != id)
+                && self.owner_comes(register) != NEVER;
+            if !held {
+                self.homes.owner[usize::from(register)] = Some(Position { cluster: id, offset });
+                self.homes.owned.insert(register);
+            }
+        }
+    }
+}
