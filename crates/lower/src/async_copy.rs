@@ -3,7 +3,7 @@
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ori::{MemoryInfo, Source, SourceKind, Space as AliasSpace};
+use oriole_ori::{MemoryInfo, Pseudo, Source, SourceKind, Space as AliasSpace};
 use oriole_ptx::word::{CacheOperator, FetchSize};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
@@ -101,12 +101,12 @@ impl Lower<'_> {
                 self.b.iadd3(missing, read.clone().negated(), imm(size as u32), Source::rz());
                 self.b.and(cut, missing, (size - 1) as u32);
                 let [low, high] = [self.b.r(), self.b.r()];
-                let carry = self.b.p();
-                let (Some(&base), Some(&above)) = (source.base.first(), source.base.get(1)) else {
+                if source.base.len() != 2 {
                     return Err(self.unsupported_form(i));
-                };
-                self.b.add_carry_out(Some(low), carry, base, cut);
-                self.b.add_carry_in(high, above, Source::rz(), carry);
+                }
+                let base = Source::values(source.base.iter().copied());
+                let cut = self.tuple([cut.into(), Source::rz()]);
+                self.pseudo(Pseudo::Add64, &[], [low, high], [base, cut]);
                 source.base = [low, high].into_iter().collect();
                 let some = self.b.p();
                 self.b.isetp(some, Mod::NE, true, read, Source::rz());

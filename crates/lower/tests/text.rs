@@ -1069,10 +1069,10 @@ fn asynchronous_copies() {
               LDGSTS.64.E.ZFILL [r2], desc{u0 u1}[{r3 r4}+0x5].64 mem(generic rw) ; 2
               r6 = IADD3 -r5, 0x10, RZ ; 3
               r7 = LOP3.LUT r6, 0xf, RZ, #192, !PT ; 3
-              r8, p9 = IADD3 r3, r7, RZ ; 3
-              r10 = IADD3.X r4, RZ, RZ, p9, !PT ; 3
+              r8 = Copy RZ ; 3
+              {r9 r10} = Add64 {r3 r4}, {r7 r8} ; 3
               p11, PT = ISETP.AND.NE.U32 r5, RZ, PT ; 3
-              LDGSTS.128.E.ZFILL [r2], desc{u0 u1}[{r8 r10}].64, p11 mem(generic rw) ; 3
+              LDGSTS.128.E.ZFILL [r2], desc{u0 u1}[{r9 r10}].64, p11 mem(generic rw) ; 3
               LDGSTS.128.E [r2], desc{u0 u1}[{r3 r4}].64, !p12 mem(generic rw) ; 4
               LDGDEPBAR mem(generic rw ordered) ; 5
               DEPBAR.LE SB0, #2 mem(generic rw ordered) ; 6

@@ -7,6 +7,7 @@
 
 use crate::definitions::Definitions;
 use crate::fold::lookup;
+use crate::halves;
 use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
 use crate::value_facts::{ValueFacts, fixed_input, uses_input};
 use oriole_chip::Chip;
@@ -33,7 +34,7 @@ pub struct View<'a> {
 
 /// Simplifies an instruction; true if it changed.
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
-    let mut changed = view.float_signs(i);
+    let mut changed = view.float_signs(i) | halves::run(view, i);
     changed |= match i.opcode {
         Opcode::Sass(op) => match op {
             Op::MOV => canonical_copy(i),
@@ -130,28 +131,28 @@ fn is_bare(source: &Source) -> bool {
 }
 
 impl View<'_> {
-    fn known(&self, source: &Source) -> Option<u32> {
+    pub fn known(&self, source: &Source) -> Option<u32> {
         is_bare(source).then(|| self.facts.source_word(source)).flatten().map(|bits| bits as u32)
     }
 
-    fn definition(&self, value: Value) -> Option<&Instruction> {
+    pub fn definition(&self, value: Value) -> Option<&Instruction> {
         self.definitions.instruction(self.function, value)
     }
 
     /// The instruction that defines the one register of a plain source.
-    fn source_definition(&self, source: &Source) -> Option<&Instruction> {
+    pub fn source_definition(&self, source: &Source) -> Option<&Instruction> {
         let value = source.as_plain_value()?;
         self.definition(value)
     }
 
-    fn is_stable(&self, source: &Source) -> bool {
+    pub fn is_stable(&self, source: &Source) -> bool {
         let mut stable = true;
         source.for_each_value(|value| stable &= self.definitions.is_stable(value));
         stable
     }
 
     /// Puts the rewritten instruction in place if there is a form for it.
-    fn accept(&self, i: &mut Instruction, candidate: Instruction) -> bool {
+    pub fn accept(&self, i: &mut Instruction, candidate: Instruction) -> bool {
         let legal = match candidate.opcode {
             Opcode::Sass(_) => is_legal(self.chip, self.function, &candidate),
             Opcode::Pseudo(_) => true,
@@ -392,10 +393,12 @@ impl View<'_> {
             value = inner_value;
             merged = true;
         }
-        let zeros = self.facts.bits(value).zeros;
-        let top = if zeros == 0 { 0 } else { !(u32::MAX.checked_shr(zeros.into()).unwrap_or(0)) };
-        if mask != u32::MAX && mask | top == u32::MAX {
+        let zeros = self.facts.bits(value).known_zeros();
+        if mask != u32::MAX && mask | zeros == u32::MAX {
             mask = u32::MAX;
+            merged = true;
+        } else if mask & !zeros == 0 && mask != 0 {
+            mask = 0;
             merged = true;
         }
         merged.then_some(Merged { value, mask, flip })
@@ -629,8 +632,7 @@ impl View<'_> {
         become_copy(i, result)
     }
 
-    /// `p <- comparison joined with q` by a table becomes a comparison that joins, where the comparison has no other
-    /// reader.
+    /// `p <- comparison joined with q` by a table becomes a comparison that joins.
     fn join_comparison(&self, i: &mut Instruction) -> bool {
         if i.sources.len() != 5 || sole_destination(i) != Some(0) {
             return false;
@@ -654,16 +656,20 @@ impl View<'_> {
         // The table over the two inputs: bit 2x + y.
         let row = |x: u8, y: u8| x << (2 - first) | y << (2 - second);
         let small = (0..4u8).fold(0u8, |bits, n| bits | (table >> row(n >> 1, n & 1) & 1) << n);
-        for (at, other, small) in [
+        let mut orders = [
             (*first, *second, small),
             (*second, *first, small & 0b1001 | (small & 2) << 1 | (small & 4) >> 1),
-        ] {
+        ];
+        // A comparison that nobody else reads goes away.
+        let shared = |at: usize| !matches!(&i.sources[at].kind, SourceKind::Values(values) if self.definitions.is_read_once(values[0]));
+        orders.sort_by_key(|&(at, ..)| shared(at));
+        for (at, other, small) in orders {
             let source = &i.sources[at];
             let SourceKind::Values(values) = &source.kind else { continue };
             let value = values[0];
             let Some(comparison_op) = self.definition(value) else { continue };
             let Opcode::Sass(op @ (Op::ISETP | Op::FSETP)) = comparison_op.opcode else { continue };
-            if !self.may_join(comparison_op) || !self.definitions.is_read_once(value) {
+            if !self.may_join(comparison_op) {
                 continue;
             }
             let Some((join, deny_x, deny_y)) = join_of_table(small) else { continue };

@@ -8,7 +8,7 @@
 
 use oriole_ori::{
     Cfg, Destination, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
-    Value, canonical,
+    SourceKind, Value, canonical,
 };
 use oriole_ori::{branches, edges};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -132,9 +132,22 @@ fn untie(function: &mut Function, undefined: &TiSlice<Value, bool>) {
                 if !copy.destinations.is_empty() {
                     new.push(copy);
                 }
+                read_in_place(&mut instruction, &results, &tied);
             }
             new.push(instruction);
         }
         function.block_mut(id).instructions = new;
+    }
+}
+
+/// What a guarded instruction reads of the old values it reads from the registers of its results, so that no old value has to
+/// outlive its copy.
+fn read_in_place(instruction: &mut Instruction, results: &[Value], tied: &[Value]) {
+    for source in &mut instruction.sources {
+        let SourceKind::Values(values) = &mut source.kind else { continue };
+        let [value] = values.as_mut_slice() else { continue };
+        if let Some(at) = tied.iter().position(|old| old == value) {
+            *value = results[at];
+        }
     }
 }

@@ -170,11 +170,10 @@ impl Numbering {
     }
 }
 
-/// Pure, with results in registers that nobody fixed. What is guarded depends on the old value, too, and is left.
+/// Pure, with results in registers that nobody fixed. What is guarded depends on guard and old values, too.
 fn is_numbered(instruction: &Instruction) -> bool {
     effects::is_pure(instruction)
-        && instruction.guard.is_none()
-        && instruction.tied.is_empty()
+        && instruction.guard.is_none() == instruction.tied.is_empty()
         && !instruction.destinations.is_empty()
         && instruction.destinations.iter().all(|destination| {
             // A uniform register that a part of the warp writes is for its block alone.

@@ -164,19 +164,22 @@ impl Fuser<'_> {
         is_legal(self.view.chip, self.view.function, &other).then_some(other)
     }
 
-    /// The operation that makes the components of an operand and nothing else, if only this operand reads them.
+    /// The operation that makes the components of an operand and nothing else.
+    fn maker(&self, source: &Source) -> Option<&Instruction> {
+        let SourceKind::Values(values) = &source.kind else { return None };
+        let maker = self.view.definitions.instruction(self.view.function, values[0])?;
+        let results: usize = maker.destinations.iter().map(|destination| destination.values.len()).sum();
+        let same = maker.destinations.iter().any(|destination| destination.values == *values);
+        (same && results == values.len()).then_some(maker)
+    }
+
+    /// The same, if only this operand reads them, in the same loop.
     fn inner(&self, source: &Source) -> Option<&Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
-        let inner = self.view.definitions.instruction(self.view.function, values[0])?;
+        let inner = self.maker(source)?;
         let alone = values.iter().all(|&value| self.view.definitions.uses(value) == 1);
         let block = self.view.definitions.block(values[0])?;
-        let results: usize = inner.destinations.iter().map(|destination| destination.values.len()).sum();
-        let same = inner.destinations.iter().any(|destination| destination.values == *values);
-        (alone
-            && same
-            && results == values.len()
-            && self.loops.innermost(block) == self.loops.innermost(self.block))
-        .then_some(inner)
+        (alone && self.loops.innermost(block) == self.loops.innermost(self.block)).then_some(inner)
     }
 
     /// The operands of a plain sum that are not zero.
@@ -296,12 +299,14 @@ impl Fuser<'_> {
             if x.negate || y.negate || x.invert || y.invert || !pair {
                 continue;
             }
-            if let Some(inner) = self.inner(x)
+            // Two additions and a carry are one product with a sum, however often the product is made.
+            if let Some(inner) = self.maker(x)
                 && inner.opcode == Opcode::Sass(Op::IMAD)
                 && inner.mods.has(Mod::WIDE)
                 && inner.mods.iter().all(|name| matches!(name, Mod::WIDE | Mod::U32))
                 && inner.sources.len() == 3
                 && matches!(inner.sources[2].kind, SourceKind::Zero(_))
+                && inner.sources.iter().all(|source| self.view.is_stable(source))
             {
                 let sources = [inner.sources[0].clone(), inner.sources[1].clone(), y.clone()];
                 if let Some(fused) = self.accept(rewritten(i, Op::IMAD, inner.mods.clone(), sources)) {

@@ -10,7 +10,7 @@ use oriole_ori::pattern::{Alternative, Contest, Cost};
 use oriole_ori::{
     AddressPart, File, Function, IndexedConst, Instruction, Opcode, Pseudo, Source, SourceKind, is_legal,
 };
-use oriole_sass::info::SourceType;
+use oriole_sass::info::{SourceType, Unit};
 use oriole_sass::{Mod, Op};
 
 /// Puts known values into the operands of an instruction; true if it changed.
@@ -218,6 +218,8 @@ fn all_zero(function: &Function, facts: &ValueFacts, i: &Instruction, index: usi
         return None;
     }
     let known = match i.opcode {
+        // A matrix unit takes zero for all accumulators at once.
+        Opcode::Sass(op) if op.info().aligned => op.info().units.contains(&Unit::Tensor),
         Opcode::Sass(op) => matches!(op, Op::STG | Op::ST | Op::STS | Op::STL | Op::IMAD),
         Opcode::Pseudo(pseudo) => matches!(
             pseudo,

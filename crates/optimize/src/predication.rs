@@ -10,7 +10,7 @@
 //!
 //! Blocks that follow each other in a straight line afterwards are joined: the schedulers work on one block at a time.
 
-use crate::branch_opt;
+use crate::{branch_opt, guarded_selections};
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
 use oriole_ori::{
@@ -28,7 +28,8 @@ pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     asks: &[Optimization::Predication, Optimization::JoinBlocks],
     ..Pass::new(|function, context| {
-        let mut changed = context.wants(Optimization::Predication) && run(function, context.decisions);
+        let mut changed = context.wants(Optimization::Predication)
+            && (run(function, context.decisions) | guarded_selections::run(function));
         if context.wants(Optimization::JoinBlocks) && branch_opt::join_chains(function) {
             canonical::order_blocks(function);
             changed = true;

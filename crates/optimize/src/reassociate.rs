@@ -5,6 +5,7 @@
 //! in the same loop as the second; each keeps its place and its results.
 
 use crate::definitions::{Definitions, Place};
+use crate::join_phis;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -18,7 +19,9 @@ use smallvec::SmallVec;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Reassociation),
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+    ..Pass::new(|function, context| {
+        Outcome::changed_if(join_phis::run(function) | run(function, context.chip))
+    })
 };
 
 /// Trades terms between additions of a function in SSA. True if some were.

@@ -1,5 +1,5 @@
 //! What is known of values: a constant, a word of a constant bank, the address of a variable, another value that is the
-//! same, and how many leading bits are zero or copies of the sign.
+//! same, and how many leading bits are zero or copies of the sign, how many trailing ones are zero.
 //!
 //! It is here because copy propagation, folding and algebra share what they learn. A fact is learned from the
 //! defining instruction alone, so a walk in RPO knows everything that comes before.
@@ -49,37 +49,57 @@ pub enum Fact {
     },
 }
 
-/// Leading bits of a word.
+/// Leading and trailing bits of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
     /// At least so many leading bits are zero.
     pub zeros: u8,
     /// At least so many leading bits are equal; 1 says nothing.
     pub signs: u8,
+    /// At least so many trailing bits are zero.
+    pub trailing: u8,
 }
 
 impl Bits {
     /// Nothing is known.
-    pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1 };
+    pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1, trailing: 0 };
 
     /// Of a known word.
     #[inline]
     pub fn of(word: u32) -> Bits {
-        Bits { zeros: word.leading_zeros() as u8, signs: word.leading_zeros().max(word.leading_ones()) as u8 }
+        Bits {
+            zeros: word.leading_zeros() as u8,
+            signs: word.leading_zeros().max(word.leading_ones()) as u8,
+            trailing: word.trailing_zeros() as u8,
+        }
     }
 
     fn zeros(zeros: u32) -> Bits {
         let zeros = zeros.min(32) as u8;
-        Bits { zeros, signs: zeros.max(1) }
+        Bits { zeros, signs: zeros.max(1), trailing: if zeros == 32 { 32 } else { 0 } }
     }
 
     fn signs(signs: u32) -> Bits {
-        Bits { zeros: 0, signs: signs.clamp(1, 32) as u8 }
+        Bits { zeros: 0, signs: signs.clamp(1, 32) as u8, trailing: 0 }
     }
 
     /// Of a value that may be either.
     fn either(self, other: Bits) -> Bits {
-        Bits { zeros: self.zeros.min(other.zeros), signs: self.signs.min(other.signs) }
+        Bits {
+            zeros: self.zeros.min(other.zeros),
+            signs: self.signs.min(other.signs),
+            trailing: self.trailing.min(other.trailing),
+        }
+    }
+
+    fn with_trailing(self, trailing: u8) -> Bits {
+        Bits { trailing, ..self }
+    }
+
+    /// The bits that are known to be zero.
+    pub fn known_zeros(self) -> u32 {
+        let below = |count: u8| u32::MAX.checked_shr(32 - u32::from(count)).unwrap_or(0);
+        below(self.trailing) | !below(32 - self.zeros)
     }
 }
 
@@ -439,8 +459,24 @@ impl ValueFacts {
             },
             Op::LOP3 => {
                 let Some(table) = known(3) else { return Bits::UNKNOWN };
-                Bits::zeros(logic_zeros(table as u8, [0, 1, 2].map(|input| bits(input).zeros)).into())
+                let zeros = logic_zeros(table as u8, [0, 1, 2].map(|input| bits(input).zeros));
+                let trailing = logic_zeros(table as u8, [0, 1, 2].map(|input| bits(input).trailing));
+                Bits::zeros(zeros.into()).with_trailing(trailing)
             }
+            Op::IADD3 if !has(Mod::X) => {
+                let trailing = (0..3).map(|index| self.trailing_zeros(instruction, index)).min();
+                Bits::UNKNOWN.with_trailing(trailing.unwrap_or(0))
+            }
+            Op::IMAD if !(has(Mod::X) || has(Mod::HI) || has(Mod::WIDE)) => {
+                let [a, b, c] = [0, 1, 2].map(|index| self.trailing_zeros(instruction, index));
+                Bits::UNKNOWN.with_trailing(c.min((a + b).min(32)))
+            }
+            Op::SHF if has(Mod::L) && !has(Mod::HI) && known(2) == Some(0) => match known(1) {
+                Some(amount @ 0..32) => {
+                    Bits::UNKNOWN.with_trailing((bits(0).trailing + amount as u8).min(32))
+                }
+                _ => Bits::UNKNOWN,
+            },
             Op::SHF if has(Mod::R) && has(Mod::HI) && known(0) == Some(0) => match known(1) {
                 Some(amount) => shifted_bits(instruction, bits(2), amount.min(32)),
                 None => Bits::UNKNOWN,
@@ -460,6 +496,13 @@ impl ValueFacts {
             }
             _ => Bits::UNKNOWN,
         }
+    }
+
+    /// How many trailing bits of a source are zero, whatever its sign.
+    fn trailing_zeros(&self, instruction: &Instruction, index: usize) -> u8 {
+        let source = instruction.sources.get(index).filter(|source| !source.invert && !source.absolute);
+        let plain = source.map(|source| Source { negate: false, ..source.clone() });
+        plain.map_or(0, |source| self.source_bits(&source).trailing)
     }
 
     /// The low 32 bits of a source, if they are known.

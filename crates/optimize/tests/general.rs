@@ -4,8 +4,8 @@ use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
-    convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants, linear_replacement,
-    live_dead, reassociate,
+    convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants, join_phis,
+    linear_replacement, live_dead, reassociate,
 };
 use oriole_options::Options;
 use oriole_ori::{
@@ -994,4 +994,184 @@ fn random_control_flow_keeps_its_meaning() {
             assert_same(&before, &evaluator::run(&function, &world(seed)), &what);
         }
     }
+}
+
+/// A half that was taken out of a register is read there, and two roundings that are joined are one.
+#[test]
+fn halves_are_read_where_they_are() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r9 = S2R %(SR_TID.X) ; 0
+  r0 = LDS [r9] mem(shared r) ; 0
+  r1 = PRMT r0, 0x7732, RZ ; 1
+  r2 = HADD2.F32 -RZ, r1.H0_H0 ; 2
+  r3 = HADD2.F32 -RZ, r0.H0_H0 ; 3
+  r4 = F2FP.F16.F32.PACK_AB RZ, r2 ; 4
+  r5 = F2FP.F16.F32.PACK_AB RZ, r3 ; 5
+  r6 = PRMT r4, 0x5410, r5 ; 6
+  STS [r0], r6 mem(shared w) ; 7
+  EXIT ; 8
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r9 = S2R %(SR_TID.X) ; 0
+              r0 = LDS [r9] mem(shared r) ; 0
+              r2 = HADD2.F32 -RZ, r0.H1_H1 ; 2
+              r3 = HADD2.F32 -RZ, r0.H0_H0 ; 3
+              r6 = F2FP.F16.F32.PACK_AB r3, r2 ; 6
+              STS [r0], r6 mem(shared w) ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
+/// What is a multiple of a power of two has no bits below it, whatever it is chosen from.
+#[test]
+fn bits_below_a_power_of_two_are_zero() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x8, PT ; 1
+  r2 = SEL RZ, 0x10, p1 ; 2
+  r3 = IADD3 -r2, 0x10, RZ ; 3
+  r4 = LOP3.LUT r3, 0xf, RZ, #192, !PT ; 4
+  r5 = IADD3 r0, r4, RZ ; 5
+  r6 = LOP3.LUT r3, 0x1f, RZ, #192, !PT ; 6
+  STS [r5], r6 mem(shared w) ; 7
+  EXIT ; 8
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x8, PT ; 1
+              r2 = SEL RZ, 0x10, p1 ; 2
+              r3 = IADD3 -r2, 0x10, RZ ; 3
+              r6 = LOP3.LUT r3, 0x1f, RZ, #192, !PT ; 6
+              STS [r0], r6 mem(shared w) ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
+/// A guarded operation is a common one where guard and old value are the same, and only there.
+#[test]
+fn guarded_operations_are_numbered_with_their_old_values() {
+    check(
+        |function| {
+            gvn_cse::run(function);
+        },
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_TID.Y) ; 0
+  p2, PT = ISETP.AND.LT r0, 0x8, PT ; 1
+  @p2 r3 = FMUL r0, r0 tied(r0) ; 2
+  @p2 r4 = FMUL r0, r0 tied(r0) ; 3
+  @!p2 r5 = FMUL r0, r0 tied(r0) ; 4
+  @p2 r6 = FMUL r0, r0 tied(r1) ; 5
+  STS [r0], r3 mem(shared w) ; 6
+  STS [r0], r4 mem(shared w) ; 6
+  STS [r0], r5 mem(shared w) ; 6
+  STS [r0], r6 mem(shared w) ; 6
+  EXIT ; 8
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_TID.Y) ; 0
+              p2, PT = ISETP.AND.LT r0, 0x8, PT ; 1
+              @p2 r3 = FMUL r0, r0 tied(r0) ; 2
+              @!p2 r5 = FMUL r0, r0 tied(r0) ; 4
+              @p2 r6 = FMUL r0, r0 tied(r1) ; 5
+              STS [r0], r3 mem(shared w) ; 6
+              STS [r0], r3 mem(shared w) ; 6
+              STS [r0], r5 mem(shared w) ; 6
+              STS [r0], r6 mem(shared w) ; 6
+              EXIT ; 8
+        "#]],
+    );
+}
+
+/// Halves that a loop carries and only joins are carried as one word.
+#[test]
+fn joined_phis_are_a_phi() {
+    check(
+        |function| {
+            join_phis::run(function);
+            general(function);
+        },
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+b1: -> b1 b2
+  r1 = phi b0: RZ, b1: r6
+  r2 = phi b0: RZ, b1: r7
+  r3 = PRMT r1, 0x5410, r2 ; 2
+  STS [r0], r3 mem(shared w) ; 3
+  r5 = LDS [r0+0x4] mem(shared r) ; 4
+  r6 = PRMT r5, 0x7710, RZ ; 5
+  r7 = PRMT r5, 0x7732, RZ ; 5
+  p8, PT = ISETP.AND.LT r5, 0x8, PT ; 6
+  @p8 BRA b1 ; 7
+b2:
+  EXIT ; 8
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+            b1: -> b1 b2
+              r9 = phi b0: RZ, b1: r5
+              STS [r0], r9 mem(shared w) ; 3
+              r5 = LDS [r0+0x4] mem(shared r) ; 4
+              p8, PT = ISETP.AND.LT r5, 0x8, PT ; 6
+              @p8 BRA b1 ; 7
+            b2:
+              EXIT ; 8
+        "#]],
+    );
+}
+
+/// A product that is added to several pairs is made anew with each sum: one instruction in the place of two.
+#[test]
+fn a_shared_product_is_added_where_it_is_made() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x210] ; 1
+  {r4 r5} = LDC.64 c[0][0x218] ; 1
+  {r6 r7} = IMAD.WIDE r0, 0x2, RZ ; 2
+  {r8 r9} = Add64 {r2 r3}, {r6 r7} ; 3
+  {r10 r11} = Add64 {r4 r5}, {r6 r7} ; 4
+  STG.E [{r8 r9}], r0 mem(global w) ; 5
+  STG.E [{r10 r11}], r0 mem(global w) ; 6
+  EXIT ; 7
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              {r2 r3} = LDC.64 c[0][0x210] ; 1
+              {r4 r5} = LDC.64 c[0][0x218] ; 1
+              {r8 r9} = IMAD.WIDE r0, 0x2, {r2 r3} ; 3
+              {r10 r11} = IMAD.WIDE r0, 0x2, {r4 r5} ; 4
+              STG.E [{r8 r9}], r0 mem(global w) ; 5
+              STG.E [{r10 r11}], r0 mem(global w) ; 6
+              EXIT ; 7
+        "#]],
+    );
 }

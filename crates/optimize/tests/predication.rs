@@ -2,13 +2,16 @@
 
 use crate::common::*;
 use expect_test::{Expect, expect};
-use oriole_optimize::{branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, predication};
-use oriole_ori::{Form, Outcome, PassContext, parse};
+use oriole_optimize::{
+    branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, guarded_selections, live_dead, predication,
+};
+use oriole_ori::{Form, Instruction, Outcome, PassContext, parse};
 use oriole_sass::Op;
 
 #[test]
 fn random_functions_keep_their_meaning() {
-    let mut converted = 0;
+    let (mut converted, mut guarded) = (0, 0);
+    let is_selection = |i: &Instruction| i.opcode == Op::SEL.into();
     for seed in 0..400 {
         let original = random_function(seed);
         let what = format!("seed {seed}");
@@ -19,6 +22,9 @@ fn random_functions_keep_their_meaning() {
         live_dead::run(&mut function);
         let branches = count(&function, |i| i.opcode == Op::BRA.into());
         predication::run(&mut function, None);
+        let selections = count(&function, is_selection);
+        guarded_selections::run(&mut function);
+        guarded += selections - count(&function, is_selection);
         converted += branches - count(&function, |i| i.opcode == Op::BRA.into());
         assert_verified(&function, Form::Ssa, &what);
         assert_same(&before, &evaluator::run(&function, &world(7)), &what);
@@ -30,6 +36,7 @@ fn random_functions_keep_their_meaning() {
         assert_same(&before, &evaluator::run(&function, &world), &what);
     }
     assert!(converted > 30, "only {converted} branches went");
+    assert!(guarded > 10, "only {guarded} selections went");
 }
 
 fn check(text: &str, expected: Expect) {
@@ -142,4 +149,44 @@ b3:
     let mut apart = oriole_options::Options::default();
     apart.switch_on("no-join-blocks").unwrap();
     assert_eq!(run(&apart).blocks.len(), 3);
+}
+
+/// A fresh result that is selected instead of a value which nobody reads behind it is written over that value; where the
+/// value is read again, the selection stays.
+#[test]
+fn selections_become_guarded_instructions() {
+    let mut function = parse(
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_TID.Y) ; 0
+  p2, PT = ISETP.AND.GE r0, r1, PT ; 1
+  r3 = IADD3 r0, -r1, RZ ; 2
+  r4 = IADD3 r1, 0x1, RZ ; 3
+  r5 = SEL r4, r1, p2 ; 4
+  r6 = SEL r3, r0, p2 ; 5
+  STS [r1], r5 mem(shared w) ; 6
+  STS [r1], r6 mem(shared w) ; 7
+  EXIT ; 8
+",
+    )
+    .unwrap();
+    assert!(guarded_selections::run(&mut function));
+    assert_verified(&function, Form::Ssa, "after");
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r3
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          r1 = S2R %(SR_TID.Y) ; 0
+          p2, PT = ISETP.AND.GE r0, r1, PT ; 1
+          r4 = IADD3 r1, 0x1, RZ ; 3
+          r5 = SEL r4, r1, p2 ; 4
+          @p2 r6 = IADD3 r0, -r1, RZ tied(r0) ; 5
+          STS [r1], r5 mem(shared w) ; 6
+          STS [r1], r6 mem(shared w) ; 7
+          EXIT ; 8
+    "#]]
+    .assert_eq(&function.to_string());
 }

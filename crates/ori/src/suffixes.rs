@@ -21,6 +21,14 @@ impl Suffixes {
         self.0.get_or_insert_default().insert(token);
     }
 
+    /// The same with another token in the place of one.
+    pub fn with_instead(&self, old: Mod, new: Mod) -> Suffixes {
+        let mut mods = Mods::from(self);
+        mods.remove(old);
+        mods.insert(new);
+        mods.into()
+    }
+
     /// True if there is no token.
     #[inline]
     pub fn is_empty(&self) -> bool {

@@ -1,0 +1,131 @@
+//! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with `x` as the
+//! old value of `d`. That saves an instruction and a register where the old value is wanted no longer behind it.
+//!
+//! Part of phase 63, OriDoPredication. SSA in, SSA out.
+
+use oriole_ori::{
+    BlockId, Cfg, File, Function, Guard, Instruction, Liveness, Opcode, SourceKind, Value, Values, effects,
+};
+use oriole_sass::{Class, Op};
+use typed_index_collections::{TiVec, ti_vec};
+
+/// Rewrites the selections of every block; true if there was one.
+pub fn run(function: &mut Function) -> bool {
+    let is_selection = |i: &Instruction| matches!(i.opcode, Opcode::Sass(Op::SEL | Op::FSEL));
+    if !function.blocks.iter().flat_map(|block| &block.instructions).any(is_selection) {
+        return false;
+    }
+    let cfg = Cfg::new(function);
+    let liveness = Liveness::new(function, &cfg);
+    let mut blocks = Walk {
+        uses: ti_vec![0; function.values.len()],
+        place: ti_vec![None; function.values.len()],
+        alive: ti_vec![false; function.values.len()],
+    };
+    for block in &function.blocks {
+        block.phis.iter().flat_map(|phi| phi.values()).for_each(|value| blocks.uses[value] += 1);
+        let instructions = block.instructions.iter();
+        instructions.for_each(|i| i.for_each_use(|value| blocks.uses[value] += 1));
+    }
+    let mut changed = false;
+    for &block in cfg.order() {
+        changed |= blocks.block(function, block, liveness.live_out(block));
+    }
+    changed
+}
+
+struct Walk {
+    /// How many operands read each value.
+    uses: TiVec<Value, u32>,
+    /// Which instruction of the block at hand defines it.
+    place: TiVec<Value, Option<u32>>,
+    /// It is read behind the instruction at hand.
+    alive: TiVec<Value, bool>,
+}
+
+impl Walk {
+    fn block(&mut self, function: &mut Function, id: BlockId, live_out: &[Value]) -> bool {
+        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        for (index, instruction) in (0..).zip(&instructions) {
+            instruction.for_each_definition(|value| self.place[value] = Some(index));
+        }
+        live_out.iter().for_each(|&value| self.alive[value] = true);
+        let mut gone = vec![false; instructions.len()];
+        for index in (0..instructions.len()).rev() {
+            if gone[index] {
+                continue;
+            }
+            if let Some((at, guarded)) = self.guarded(function, &instructions, index) {
+                instructions[index] = guarded;
+                gone[at] = true;
+            }
+            instructions[index].for_each_use(|value| self.alive[value] = true);
+        }
+        for instruction in &instructions {
+            instruction.for_each_definition(|value| self.place[value] = None);
+            instruction.for_each_use(|value| self.alive[value] = false);
+        }
+        live_out.iter().for_each(|&value| self.alive[value] = false);
+        let changed = gone.contains(&true);
+        if changed {
+            let mut gone = gone.into_iter();
+            instructions.retain(|_| gone.next() != Some(true));
+        }
+        function.block_mut(id).instructions = instructions;
+        changed
+    }
+
+    /// The instruction that takes the place of a selection, and which one it makes superfluous.
+    fn guarded(
+        &self,
+        function: &Function,
+        instructions: &[Instruction],
+        index: usize,
+    ) -> Option<(usize, Instruction)> {
+        let selection = &instructions[index];
+        if !matches!(selection.opcode, Opcode::Sass(Op::SEL | Op::FSEL))
+            || selection.guard.is_some()
+            || !selection.mods.is_empty()
+        {
+            return None;
+        }
+        let [holds, fails, condition] = selection.sources.as_slice() else { return None };
+        let SourceKind::Values(predicate) = &condition.kind else { return None };
+        let &[predicate] = predicate.as_slice() else { return None };
+        if function.file(predicate) != File::P {
+            return None;
+        }
+        [(holds, fails, condition.invert), (fails, holds, !condition.invert)].into_iter().find_map(
+            |(new, old, negated)| {
+                let (new, old) = (new.as_plain_value()?, old.as_plain_value()?);
+                let at = self.place[new].filter(|_| self.uses[new] == 1)? as usize;
+                let operation = &instructions[at];
+                if self.alive[old] || new == old || !may_be_guarded(operation) {
+                    return None;
+                }
+                let mut guarded = operation.clone();
+                guarded.guard = Some(Guard { value: predicate, negated });
+                guarded.tied = Values::from_slice(&[old]);
+                guarded.destinations[0] = selection.destinations[0].clone();
+                guarded.origin = selection.origin;
+                Some((at, guarded))
+            },
+        )
+    }
+}
+
+/// Whether an instruction does nothing but give one general register soon, always.
+fn may_be_guarded(instruction: &Instruction) -> bool {
+    let Opcode::Sass(op) = instruction.opcode else { return false };
+    let [result, others @ ..] = instruction.destinations.as_slice() else { return false };
+    instruction.guard.is_none()
+        && effects::is_pure(instruction)
+        && matches!(
+            op.info().class(&instruction.mods),
+            Class::Alu | Class::Fma | Class::Dual | Class::Half | Class::HalfToSingle | Class::HalfAlu
+        )
+        && result.file == File::R
+        && result.values.len() == 1
+        && result.fixed.is_none()
+        && others.iter().all(|other| other.values.is_empty())
+}

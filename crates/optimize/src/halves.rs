@@ -1,0 +1,88 @@
+//! Halves of registers as operands: a half that was taken out of a register is read where it is, and two single numbers that
+//! are rounded to halves and then joined are rounded and joined at once.
+
+use crate::algebra::View;
+use crate::slots::{is_plain_permutation, source_type};
+use oriole_ori::{Instruction, Opcode, Source, SourceKind};
+use oriole_sass::info::SourceType;
+use oriole_sass::{Mod, Op};
+
+/// Simplifies the halves of an instruction; true if it changed.
+pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
+    match i.opcode {
+        Opcode::Sass(Op::PRMT) => join_rounded(view, i),
+        Opcode::Sass(_) => read_in_place(view, i),
+        Opcode::Pseudo(_) => false,
+    }
+}
+
+/// Which byte of which of its operands a permutation puts into each byte of its result; none where bytes are made of signs.
+fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
+    let [_, selector, _] = permutation.sources.as_slice() else { return None };
+    if !is_plain_permutation(permutation) || permutation.guard.is_some() {
+        return None;
+    }
+    let selector = view.known(selector)?;
+    let choice = |place: u32| selector >> (4 * place) & 0xf;
+    let byte = |place: u32| (if choice(place) & 7 < 4 { 0 } else { 2 }, choice(place) & 3);
+    (0..4).all(|place| choice(place) < 8).then(|| [byte(0), byte(1), byte(2), byte(3)])
+}
+
+/// Operands that are the lower half of a permuted register become the half of the register that it was.
+fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
+    let mut changed = false;
+    for index in 0..i.sources.len() {
+        let source = &i.sources[index];
+        if !source.suffixes.has(Mod::H0_H0) || source_type(i, index) != SourceType::Halves {
+            continue;
+        }
+        let SourceKind::Values(values) = &source.kind else { continue };
+        let [value] = values.as_slice() else { continue };
+        let Some(permutation) = view.definition(*value) else { continue };
+        let Some([low, high, ..]) = bytes(view, permutation) else { continue };
+        let half = match (low, high) {
+            ((from, 0), (same, 1)) if from == same => Mod::H0_H0,
+            ((from, 2), (same, 3)) if from == same => Mod::H1_H1,
+            _ => continue,
+        };
+        let from = &permutation.sources[low.0];
+        if from.as_plain_value().is_none() || !view.is_stable(from) {
+            continue;
+        }
+        let mut candidate = i.clone();
+        let suffixes = source.suffixes.with_instead(Mod::H0_H0, half);
+        candidate.sources[index] =
+            Source { negate: source.negate, absolute: source.absolute, suffixes, ..from.clone() };
+        changed |= view.accept(i, candidate);
+    }
+    changed
+}
+
+/// `PRMT` of the lower halves of two `F2FP`, each of one number, is the `F2FP` of both.
+fn join_rounded(view: &View<'_>, i: &mut Instruction) -> bool {
+    let Some([low, low_end, high, high_end]) = bytes(view, i) else { return false };
+    if (low.1, low_end, high.1, high_end) != (0, (low.0, 1), 0, (high.0, 1)) {
+        return false;
+    }
+    let rounded = |index: usize| {
+        let rounding = view.source_definition(&i.sources[index])?;
+        let [zero, number] = rounding.sources.as_slice() else { return None };
+        let packs = rounding.opcode == Opcode::Sass(Op::F2FP)
+            && rounding.mods.has(Mod::PACK_AB)
+            && rounding.guard.is_none()
+            && view.known(zero) == Some(0)
+            && view.is_stable(number);
+        packs.then_some((rounding, number))
+    };
+    let (Some((first, below)), Some((second, above))) = (rounded(low.0), rounded(high.0)) else {
+        return false;
+    };
+    if first.mods != second.mods {
+        return false;
+    }
+    let mut candidate = i.clone();
+    candidate.opcode = first.opcode;
+    candidate.mods = first.mods.clone();
+    candidate.sources = [above.clone(), below.clone()].into_iter().collect();
+    view.accept(i, candidate)
+}
