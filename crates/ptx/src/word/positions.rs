@@ -617,6 +617,22 @@ impl Position for MatrixCount {
     ];
 }
 
+/// Whether threads get registers or give some back.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum RegisterChange {
+    /// `.inc`
+    Inc,
+    /// `.dec`
+    Dec,
+}
+
+impl Position for RegisterChange {
+    const WORDS: &'static [(Word, RegisterChange)] = &[
+        (Word::Inc, RegisterChange::Inc),
+        (Word::Dec, RegisterChange::Dec),
+    ];
+}
+
 /// Whether dependent grids may start, or this one waits for those before.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum GridDependency {
@@ -736,6 +752,38 @@ impl Position for CtaGroup {
     const WORDS: &'static [(Word, CtaGroup)] = &[
         (Word::CtaGroup1, CtaGroup::CtaGroup1),
         (Word::CtaGroup2, CtaGroup::CtaGroup2),
+    ];
+}
+
+/// How a matrix lies in memory or in registers: row by row, or column by column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum MatrixLayout {
+    /// `.row`
+    Row,
+    /// `.col`
+    Col,
+}
+
+impl Position for MatrixLayout {
+    const WORDS: &'static [(Word, MatrixLayout)] = &[
+        (Word::Row, MatrixLayout::Row),
+        (Word::Col, MatrixLayout::Col),
+    ];
+}
+
+/// By how much the sum of a video multiplication is shifted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Scale {
+    /// `.shr7`
+    Shr7,
+    /// `.shr15`
+    Shr15,
+}
+
+impl Position for Scale {
+    const WORDS: &'static [(Word, Scale)] = &[
+        (Word::Shr7, Scale::Shr7),
+        (Word::Shr15, Scale::Shr15),
     ];
 }
 
