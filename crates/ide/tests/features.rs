@@ -42,11 +42,11 @@ fn diagnostics() {
 
 #[test]
 fn code_diagnostics() {
-    let fixture = kernel("    txq.width.b32 %r1, [%d1];\n    ret;");
+    let fixture = kernel("    stacksave.u64 %d1;\n    ret;");
     let found = fixture.analysis().code_diagnostics(fixture.file, Chip::SM_90).unwrap();
     let texts: Vec<String> =
         found.iter().map(|it| format!("{} {} {}", fixture.show(it.range), it.code, it.message)).collect();
-    expect![[r#"10: "txq.width.b32 %r1, [%d1];" oriole::not-supported `txq.width.b32` is not supported"#]]
+    expect![[r#"10: "stacksave.u64 %d1;" oriole::not-supported `stacksave.u64` is not supported"#]]
         .assert_eq(&texts.join("\n"));
 }
 

@@ -127,12 +127,14 @@ pub fn round_trip(cubin: &Path, folder: &Path) -> (usize, Vec<String>) {
     assert_eq!(listing.status, Some(0), "dis {}: {}", cubin.display(), listing.err);
     let (source, words) = (folder.join("listing.sass"), folder.join("words.bin"));
     std::fs::write(&source, &listing.out).expect("a temporary file");
-    let back = oriole(&["asm", &text(&source), "-o", &text(&words)]);
+    let read = read_cubin(cubin);
+    let chip = format!("sm_{}{}", read.sm, if read.accelerated { "a" } else { "" });
+    let back = oriole(&["asm", "--arch", &chip, &text(&source), "-o", &text(&words)]);
     assert_eq!(back.status, Some(0), "asm of {}: {}", cubin.display(), back.err);
     let bytes = std::fs::read(&words).expect("asm leaves a file");
     let back = bytes.chunks_exact(16).map(|word| u128::from_le_bytes(word.try_into().expect("16 bytes")));
     let back: Vec<u128> = back.collect();
-    let all: Vec<u128> = read_cubin(cubin).kernels.iter().flat_map(|kernel| kernel.code.clone()).collect();
+    let all: Vec<u128> = read.kernels.iter().flat_map(|kernel| kernel.code.clone()).collect();
     assert_eq!(all.len(), back.len(), "{}: words that come back", cubin.display());
     let wrong = all.iter().zip(&back).filter(|(word, back)| word != back);
     (all.len(), wrong.map(|(word, back)| format!("{word:032x} comes back as {back:032x}")).collect())
