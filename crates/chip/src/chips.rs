@@ -89,9 +89,10 @@ const BLACKWELL_FAMILY: Row =
 pub(crate) const CHIPS: [Row; 12] = [
     row(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
     supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
-    row(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
-    row(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
-    row(88, AMPERE_FAMILY, None),
+    supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
+    supported(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
+    // Warps and blocks are what ptxas accepts; its shared memory is not published, and is taken to be that of sm_86.
+    supported(88, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     row(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),

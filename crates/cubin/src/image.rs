@@ -143,6 +143,8 @@ pub struct KernelImage {
     pub binding: Binding,
     /// Instruction words, without the closing self branch and padding: the writer adds those.
     pub code: Vec<InstructionWord>,
+    /// Offset of the kernel's own first instruction, behind what the chip asks for at the entry.
+    pub own_start: u32,
     /// Cloned callees and helpers inside the code, by ascending offset.
     pub functions: Vec<InnerFunction>,
     /// General registers used: the highest number and one.

@@ -20,6 +20,8 @@ pub struct Rules {
     pub self_branch: InstructionWord,
     /// `NOP` as padding: the instruction prefetcher reads ahead over the end of the code.
     pub padding: InstructionWord,
+    /// What stands before a kernel's own first instruction, where the hardware asks for it.
+    pub entry: &'static [InstructionWord],
     pub(crate) family: &'static Family,
     pub(crate) sw_war: Option<u32>,
     pub(crate) sw_2861232_war: bool,
@@ -80,13 +82,60 @@ static HOPPER: Family = Family {
     sparse_mask: true,
 };
 
-/// Chip number, family, mask of `SW_WAR`, whether `SW2861232_WAR` is there.
-const CHIPS: [(u8, &Family, Option<u32>, bool); 3] =
-    [(80, &AMPERE, None, true), (89, &AMPERE, None, false), (90, &HOPPER, Some(8), false)];
+/// What the files of one chip say otherwise.
+struct Row {
+    number: u8,
+    family: &'static Family,
+    /// The mask of `SW_WAR`, where the attribute is there.
+    sw_war: Option<u32>,
+    /// `SW2861232_WAR` is there.
+    sw_2861232_war: bool,
+    /// Words at the entry of a kernel.
+    entry: &'static [InstructionWord],
+}
+
+const fn row(number: u8, family: &'static Family) -> Row {
+    Row { number, family, sw_war: None, sw_2861232_war: false, entry: &[] }
+}
+
+const CHIPS: [Row; 6] = [
+    Row { sw_2861232_war: true, ..row(80, &AMPERE) },
+    Row { sw_2861232_war: true, ..row(86, &AMPERE) },
+    Row { sw_war: Some(2), sw_2861232_war: true, entry: &BARRIERS_ONCE, ..row(87, &AMPERE) },
+    Row { sw_2861232_war: true, ..row(88, &AMPERE) },
+    row(89, &AMPERE),
+    Row { sw_war: Some(8), ..row(90, &HOPPER) },
+];
+
+/// The entry of kernels on sm_87: the first time that a warp comes here, as `UR2` tells, it writes each of its
+/// convergence barriers. The unit test has the instructions.
+const BARRIERS_ONCE: [InstructionWord; 20] = [
+    0x000fda000bf0507000000002ff007c0c,
+    0x000fea00038000000000012000000947,
+    0x000fe80000000000ffffffff00007956,
+    0x000fe800001000000000000000017f55,
+    0x000fe800001000000000000001027f55,
+    0x000fe800001000000000000002037f55,
+    0x000fe800001000000000000003047f55,
+    0x000fe800001000000000000004057f55,
+    0x000fe800001000000000000005067f55,
+    0x000fe800001000000000000006077f55,
+    0x000fe800001000000000000007087f55,
+    0x000fe800001000000000000008097f55,
+    0x000fe8000010000000000000090a7f55,
+    0x000fe80000100000000000000a0b7f55,
+    0x000fe80000100000000000000b0c7f55,
+    0x000fe80000100000000000000c0d7f55,
+    0x000fe80000100000000000000d0e7f55,
+    0x000fe80000100000000000000e0f7f55,
+    0x000fe80000000000000000000f007956,
+    0x000fe400000000000000000100027882,
+];
 
 /// The rules of an SM number, `None` for a chip whose files this crate cannot write.
 pub fn rules(sm: u16) -> Option<Rules> {
-    let &(number, family, sw_war, sw_2861232_war) = CHIPS.iter().find(|row| u16::from(row.0) == sm)?;
+    let &Row { number, family, sw_war, sw_2861232_war, entry } =
+        CHIPS.iter().find(|row| u16::from(row.number) == sm)?;
     let chip = Chip::of_number(number)?;
     let word = |op: Op, operands: &[Operand]| {
         let control = Control { stall: 0, yields: true, ..Control::NEUTRAL };
@@ -101,6 +150,7 @@ pub fn rules(sm: u16) -> Option<Rules> {
         limits: chip.limits()?,
         self_branch: word(Op::BRA, &[Operand::plain(OperandKind::Target(-chip.words().end(0)))])?,
         padding: word(Op::NOP, &[])?,
+        entry,
         family,
         sw_war,
         sw_2861232_war,
@@ -116,8 +166,33 @@ mod tests {
         let words = |sm| rules(sm).map(|rules| (rules.self_branch, rules.padding));
         let padding = 0x000fc000000000000000000000007918;
         assert_eq!(words(80), Some((0x000fc0000383fffffffffff000007947, padding)));
-        assert_eq!(words(89), words(80));
+        for sm in [86, 87, 88, 89] {
+            assert_eq!(words(sm), words(80));
+        }
         assert_eq!(words(90), Some((0x000fc0000383fffffffffffc00fc7947, padding)));
         assert!(rules(75).is_none());
+    }
+
+    #[test]
+    fn kernels_on_one_chip_write_their_barriers_first() {
+        let chip: Chip = "sm_87".parse().unwrap();
+        let rules = rules(87).unwrap();
+        let texts = rules.entry.iter().zip(0u64..).map(|(&word, index)| {
+            let instruction = oriole_sass::decode(chip, word).unwrap();
+            let text =
+                oriole_sass::text(chip, &instruction, Some(16 * index), oriole_sass::Style::Plain).unwrap();
+            (text, instruction.control.stall)
+        });
+        let mut expected = vec![
+            ("ISETP.NE.U32.AND P0, PT, RZ, UR2, PT".to_owned(), 13),
+            ("@P0 BRA 0x140".to_owned(), 5),
+            ("BMOV.32 B0, 0xffffffff".to_owned(), 4),
+        ];
+        expected.extend((1..16).map(|to| (format!("BMOV.32.CLEAR B{to}, B{}", to - 1), 4)));
+        expected.push(("BMOV.32 B15, 0x0".to_owned(), 4));
+        expected.push(("UMOV UR2, 0x1".to_owned(), 2));
+        assert_eq!(texts.collect::<Vec<_>>(), expected);
+        assert_eq!(chip.words().size(rules.entry.len()), 0x140);
+        assert!([80, 86, 88, 89, 90].iter().all(|&sm| super::rules(sm).unwrap().entry.is_empty()));
     }
 }

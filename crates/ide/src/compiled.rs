@@ -285,7 +285,7 @@ impl Analysis {
                 let inner = image.functions.iter().map(|inner| {
                     (inner.name.strip_prefix(&own).unwrap_or(&inner.name).to_owned(), inner.offset)
                 });
-                let members = std::iter::once((image.name.clone(), 0)).chain(inner).collect();
+                let members = std::iter::once((image.name.clone(), image.own_start)).chain(inner).collect();
                 let image = Image { image: image.clone(), members };
                 self.good.note(key, self.units(file), |entry| entry.image = Some(image.clone()));
                 Some((image, false))

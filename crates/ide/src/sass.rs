@@ -92,6 +92,13 @@ pub(crate) fn listing(analysis: &Analysis, file: FileId, kernel: &str, chip: Chi
     let (image, mut stale) = analysis.image(file, unit, chip)?;
     let mut rows: Vec<SassRow> = Vec::with_capacity(image.image.code.len());
     let shape = chip.words();
+    // What the chip asks for at the entry is no member's.
+    for index in 0..shape.index(image.image.own_start) {
+        let word = image.image.code[index as usize];
+        let mut row = plain(chip, shape.address(index), word, oriole_sass::decode(chip, word).ok().as_ref());
+        row.function.clone_from(&image.image.name);
+        rows.push(row);
+    }
     for (at, (name, start)) in image.members.iter().enumerate() {
         let end =
             image.members.get(at + 1).map_or(image.image.code.len(), |next| shape.index(next.1) as usize);

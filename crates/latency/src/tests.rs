@@ -76,6 +76,11 @@ fn facts_of_timing_are_the_chips() {
     assert_eq!(hopper.class(Op::IMMA, &small), Class::MatrixTwo);
     let multiply = |model: &Model| model.resources(Op::FFMA, &none)[crate::Unit::Fma as usize];
     assert_eq!([ampere, ada, hopper].map(multiply), [2, 1, 1]);
+    assert_eq!(["sm_86", "sm_87", "sm_88"].map(|name| multiply(of(name))), [1, 1, 1]);
+    let packed = |name: &str| of(name).raw(Class::HalfMma, ResultPart::General, Class::Alu, Slot::Operand);
+    assert_eq!(packed("sm_87"), packed("sm_80"));
+    assert_eq!(packed("sm_86"), packed("sm_89"));
+    assert_ne!(packed("sm_87"), packed("sm_86"));
     // The high half of a wide addend is read as early as the low one before sm_90.
     let high = |model: &Model| {
         model.raw(Class::Alu, ResultPart::General, Class::Wide, Slot::AddendHigh).unwrap().cycles
@@ -85,7 +90,7 @@ fn facts_of_timing_are_the_chips() {
 
 #[test]
 fn pairs_are_listed_with_their_origin_on_every_chip() {
-    for name in ["sm_80", "sm_89", "sm_90"] {
+    for name in ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
         let listed = Model::of(name.parse().unwrap()).unwrap().listed();
         assert!(listed.iter().all(|pair| pair.distance.cycles > 0), "{name}");
         let count = |origin: Origin| listed.iter().filter(|pair| pair.distance.origin == origin).count();

@@ -8,13 +8,14 @@ use crate::support::{data, files, oriole, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 2] = ["sm_80", "sm_89"];
+const CHIPS: [&str; 5] = ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89"];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 2] = [88, 86];
+const KERNELS_REFUSED: [usize; 5] = [88, 88, 88, 88, 86];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 2] = [2, 2];
+const PROGRAMS_REFUSED: [usize; 5] = [2; 5];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 2] = [("sm_80", 215), ("sm_89", 182)];
+const VECTORS_REFUSED: [(&str, usize); 5] =
+    [("sm_80", 215), ("sm_86", 192), ("sm_87", 192), ("sm_88", 192), ("sm_89", 182)];
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 
 /// The text for another chip.
@@ -43,7 +44,7 @@ fn run(launches: &Path, chip: &str, level: &str, count: usize) -> (Vec<String>, 
     (wrong, refused.len())
 }
 
-fn everywhere(count: usize, refused: [usize; 2], launches: impl Fn(&str) -> std::path::PathBuf) {
+fn everywhere(count: usize, refused: [usize; CHIPS.len()], launches: impl Fn(&str) -> std::path::PathBuf) {
     let mut wrong = Vec::new();
     for (chip, refused) in CHIPS.into_iter().zip(refused) {
         let launches = launches(chip);
@@ -151,7 +152,8 @@ fn external_calls_are_refused_where_no_address_can_be_named() {
     let folder = scratch();
     let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
     std::fs::write(&source, EXTERNAL).expect("a temporary file");
-    for (chip, status) in [("sm_80", 1), ("sm_89", 1), ("sm_90", 0)] {
+    for (chip, status) in [("sm_80", 1), ("sm_86", 1), ("sm_87", 1), ("sm_88", 1), ("sm_89", 1), ("sm_90", 0)]
+    {
         let run = oriole(&["compile", &text(&source), "--arch", chip, "-o", &text(&cubin)]);
         assert_eq!(run.status, Some(status), "{chip}: {}", run.err);
         assert_eq!(run.err.contains("oriole::not-supported"), status == 1, "{chip}: {}", run.err);

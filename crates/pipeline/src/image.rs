@@ -191,7 +191,7 @@ pub fn kernel_image<'a>(
     symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let members = closure(target.words, entry, symbols, find)?;
+    let members = closure(target, entry, symbols, find)?;
     let named = symbols.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
     let shared = SharedLayout::new(&members, &variables, &target.limits)?;
@@ -209,6 +209,8 @@ pub fn kernel_image<'a>(
         shared_size: shared.static_size,
         shared_alignment: shared.alignment,
         constant2,
+        code: target.container.entry.to_vec(),
+        own_start: members.first().map_or(0, |kernel| kernel.base),
         ..KernelImage::default()
     };
     for (index, member) in members.iter().enumerate() {
@@ -239,7 +241,7 @@ type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;
 
 /// The kernel and everything it reaches, in order of first reference.
 fn closure<'a>(
-    shape: WordShape,
+    target: &Target,
     entry: &str,
     symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
@@ -248,7 +250,8 @@ fn closure<'a>(
     let mut indices: BTreeMap<String, usize> = BTreeMap::new();
     let mut names = vec![(entry.to_owned(), false)];
     indices.insert(entry.to_owned(), 0);
-    let mut base = 0u32;
+    let shape = target.words;
+    let mut base = shape.address(target.container.entry.len() as u32);
     let mut next = 0;
     while next < names.len() {
         let (name, is_routine) = names[next].clone();

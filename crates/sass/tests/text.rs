@@ -7,9 +7,9 @@ use oriole_sass::{Access, RegisterFile, Style, accesses_of, decode, encode, pars
 const CHIP: Chip = Chip::SM_90A;
 
 /// The chips with a table of their own, each with words that it reads otherwise than the chip its table is a delta of.
-fn chips() -> [(Chip, &'static str); 3] {
+fn chips() -> [(Chip, &'static str); 4] {
     let chip = |name: &str| name.parse().expect("the chip has a name");
-    [(CHIP, WORDS), (chip("sm_80"), WORDS_80), (chip("sm_89"), WORDS_89)]
+    [(CHIP, WORDS), (chip("sm_80"), WORDS_80), (chip("sm_86"), WORDS_86), (chip("sm_89"), WORDS_89)]
 }
 
 /// Each line a word, bits 127 to 0, and the text of it at address 0.
@@ -319,12 +319,8 @@ const WORDS_80: &str = "
 10014200009e04ff30005a02020b7b63 TLD4.SCR.G RZ, R11, R2, R2, 0x0, 0x5a, 2D, 0x4
 ";
 
-/// The same for sm_89, where its table differs from that of sm_80.
-const WORDS_89: &str = "
-000fe200020006ff00000000ff05723e F2FP.F16.E4M3.UNPACK_B R5, R0
-000fe200000000ff00000000ff00723e F2FP.F16.F32.PACK_AB R0, RZ, R0
-000fe200000048ff00000000ff00723e F2FP.RELU.F16.F32.MERGE_C R0, R0, RZ
-000fe200048070ff000000050005723e F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R5, R0, R5, RZ
+/// The same for sm_86, where its table differs from that of sm_80.
+const WORDS_86: &str = "
 000fe200000004ff00000000ff007243 F2IP.U8.F32.NTZ R0, RZ, R0, RZ
 000fe200038000003fc0000000057809 FMNMX R5, R0, 1.5, PT
 000fe200078002004000000706057209 FMNMX R5, |R6|, |R7|, !PT
@@ -335,6 +331,14 @@ const WORDS_89: &str = "
 000fe200038008002000000500007240 HMNMX2 R0, R0.H0_H0, R5.H0_H0, PT
 000fe20003840a006000000500007240 HMNMX2.XORSIGN R0, |R0|.H0_H0, |R5|.H0_H0, PT
 000fe200002014000000000000057245 I2FP.F32.S32 R5, R0
+";
+
+/// The same for sm_89, where its table differs from that of sm_86.
+const WORDS_89: &str = "
+000fe200020006ff00000000ff05723e F2FP.F16.E4M3.UNPACK_B R5, R0
+000fe200000000ff00000000ff00723e F2FP.F16.F32.PACK_AB R0, RZ, R0
+000fe200000048ff00000000ff00723e F2FP.RELU.F16.F32.MERGE_C R0, R0, RZ
+000fe200048070ff000000050005723e F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R5, R0, R5, RZ
 000fe20000002c040000000c0804727a QMMA.16832.F32.E4M3.E4M3 R4, R8.ROW, R12.COL, R4
 000fe2000001b4040000000c0804727a QMMA.SP.16864.F32.E4M3.E5M2 R4, R8.ROW, R12.COL, R4, R0, 0x0
 ";

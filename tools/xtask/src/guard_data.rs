@@ -9,7 +9,7 @@ use std::process::Command;
 const BEFORE_ALLOCATION: &str = "96";
 
 /// Chips for which the kernels are compiled too, as far as they can be.
-const EARLIER: [&str; 2] = ["sm_80", "sm_89"];
+const EARLIER: [&str; 4] = ["sm_80", "sm_86", "sm_87", "sm_89"];
 
 /// Where the data lie once made.
 fn folder() -> PathBuf {

@@ -205,7 +205,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Special, observed(6)),
             (C::ToUniform, observed(6)),
             (C::Address, observed(10)),
-            (C::Data, observed(7)),
+            (C::Data, observed(5)),
         ],
     ),
     Row::new(

@@ -1,6 +1,6 @@
-//! Latencies of sm_89: what differs from sm_80. `observed`: the least distance that ptxas left between such a pair, for the
-//! slowest opcode of the group that was seen often; `inferred`: that of sm_90, whose units are alike; `unseen`: seen on
-//! sm_80, but not often enough here.
+//! Latencies of sm_89, and of sm_86 and sm_88, for which ptxas writes the same code bit by bit: what differs from sm_80.
+//! `observed`: the least distance that ptxas left between such a pair, for the slowest opcode of the group that was seen
+//! often; `inferred`: that of sm_90, whose units are alike; `unseen`: seen on sm_80, but not often enough here.
 
 use super::sm_80;
 use crate::Class;
@@ -73,13 +73,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(
         P::Dispatch64,
         14,
-        &[
-            (C::Matrix, observed(7)),
-            (C::Special, unseen()),
-            (C::ToUniform, unseen()),
-            (C::Address, unseen()),
-            (C::Data, observed(12)),
-        ],
+        &[(C::Matrix, observed(7)), (C::Special, unseen()), (C::ToUniform, unseen()), (C::Address, unseen())],
     ),
     Row::new(
         P::Matrix88,
@@ -258,7 +252,8 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
     (C::ControlUniform, unseen()),
 ];
 
-const TIMING: Timing = Timing {
+/// Shared with sm_87.
+pub const TIMING: Timing = Timing {
     like: Some(&sm_80::TIMING),
     intervals: &[(Class::Fma, 1)],
     intervals_of: &[(Op::IMAD, Class::Fma, 2), (Op::IDP, Class::Fma, 2)],
@@ -266,9 +261,9 @@ const TIMING: Timing = Timing {
     ..Timing::NONE
 };
 
-/// The table of sm_89.
+/// The table of sm_86, sm_88 and sm_89.
 pub const TABLES: Tables = Tables {
-    chips: &[89],
+    chips: &[86, 88, 89],
     like: Some(&sm_80::TABLES),
     raw: RAW,
     waw: WAW,

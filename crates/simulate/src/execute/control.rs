@@ -336,6 +336,15 @@ fn move_barrier(context: &mut Context) -> Result<(), Fault> {
                 context.warp_mut().barriers[number as usize & 15][lane] = values[lane];
             }
         }
+        (OperandKind::Barrier(to), OperandKind::Barrier(from)) => {
+            let (to, from) = (to as usize & 15, from as usize & 15);
+            let clear = context.has(Mod::CLEAR) && to != from;
+            let barriers = &mut context.warp_mut().barriers;
+            for lane in bits(active) {
+                barriers[to][lane] = barriers[from][lane];
+                barriers[from][lane] &= if clear { 0 } else { u32::MAX };
+            }
+        }
         _ => return Err(context.refuse()),
     }
     context.fall_through();

@@ -12,6 +12,8 @@ pub struct Tables {
     pub choices: BTreeMap<String, Vec<(u16, Vec<Token>)>>,
     pub orders: BTreeMap<String, Vec<String>>,
     pub forms: Vec<Form>,
+    /// The chip whose table this one repeats, if it says nothing of its own.
+    pub same_as: Option<String>,
 }
 
 /// One way to read a word.
@@ -180,8 +182,16 @@ fn resolve(
     for (index, line) in text.lines().enumerate() {
         reader.line(line).map_err(|error| format!("{name}.forms, line {}: {error}", index + 1))?;
     }
+    reader.tables.same_as = only_like(text).map(|base| done[base].same_as.clone().unwrap_or(base.to_owned()));
     done.insert(name.to_owned(), reader.tables);
     Ok(())
+}
+
+/// The base of a delta that says nothing else.
+fn only_like(text: &str) -> Option<&str> {
+    let mut rows = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let base = rows.next()?.strip_prefix("like ")?;
+    rows.next().is_none().then_some(base)
 }
 
 /// A table that is being read.

@@ -48,14 +48,13 @@ fn generate(root: &Path) -> Result<Vec<(String, String)>, String> {
     for tables in chips.values() {
         collect_names(tables, &mut ops, &mut mods, &mut symbols);
     }
-    let names: Vec<&String> = chips.keys().collect();
     let mut files = vec![
         ("crates/sass/src/op.rs".to_owned(), rust::names(&rust::OP, &ops)),
         ("crates/sass/src/modifier.rs".to_owned(), rust::names(&rust::MOD, &mods)),
         ("crates/sass/src/symbol.rs".to_owned(), rust::names(&rust::SYMBOL, &symbols)),
-        ("crates/sass/src/form/tables/mod.rs".to_owned(), rust::list(&names)?),
+        ("crates/sass/src/form/tables/mod.rs".to_owned(), rust::list(&chips)?),
     ];
-    for (chip, tables) in &chips {
+    for (chip, tables) in chips.iter().filter(|(_, tables)| tables.same_as.is_none()) {
         let text = rust::table(chip, tables, &ops).map_err(|error| format!("{chip}.forms: {error}"))?;
         files.push((format!("crates/sass/src/form/tables/{chip}.rs"), text));
     }

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 /// One way to read a word.
+#[derive(PartialEq)]
 pub struct Fact {
     pub op: String,
     pub opcode: u16,

@@ -18,14 +18,17 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     };
     let folder = crate::root().join("crates/sass/tables");
     let mut tables = read_one(&folder, base)?;
-    let (new, old) = (facts::read(facts)?, facts::read(base_facts)?);
+    let (mut new, old) = (facts::read(facts)?, facts::read(base_facts)?);
+    let unchanged = unchanged(&mut new, &old);
+    new.retain(|fact| !unchanged.contains(&(fact.op.clone(), fact.opcode)));
     let known = pair(&old, &tables.forms);
     let partner = pair_facts(&new, &old);
     let mut added = String::new();
     let mut body = String::new();
     let mut hand = Vec::new();
-    let mut kept = BTreeSet::new();
     let forms = tables.forms.clone();
+    let is_unchanged = |form: &Form| unchanged.contains(&(form.op.clone(), form.opcode));
+    let mut kept: BTreeSet<usize> = (0..forms.len()).filter(|&at| is_unchanged(&forms[at])).collect();
     for (index, fact) in new.iter().enumerate() {
         let mut notes = Vec::new();
         let before = partner
@@ -60,6 +63,34 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     std::fs::write(&path, out).map_err(|error| format!("{}: {error}", path.display()))?;
     println!("wrote {}; by hand:\n{}", path.display(), hand.join("\n"));
     Ok(())
+}
+
+/// The opcodes of which the facts of both chips say the same; the forms of the base hold for them, however a person has
+/// split or joined them. A bit that must be zero on one chip only counts as the same.
+fn unchanged(new: &mut [Fact], old: &[Fact]) -> BTreeSet<(String, u16)> {
+    for fact in &mut *new {
+        let close = |before: &&Fact| {
+            let bits = (before.mask ^ fact.mask) & (before.value | fact.value);
+            (before.op == fact.op && before.opcode == fact.opcode && before.operands == fact.operands)
+                && (before.value == fact.value && bits == 0 && before.choices == fact.choices)
+        };
+        if let Some(before) = old.iter().find(close) {
+            fact.mask = before.mask;
+        }
+    }
+    let of = |facts: &[Fact], op: &str, opcode: u16| -> Vec<usize> {
+        (0..facts.len()).filter(|&at| facts[at].op == op && facts[at].opcode == opcode).collect()
+    };
+    let mut same = BTreeSet::new();
+    for fact in &*new {
+        let (ours, theirs) = (of(new, &fact.op, fact.opcode), of(old, &fact.op, fact.opcode));
+        if ours.len() == theirs.len()
+            && ours.iter().all(|&at| theirs.iter().any(|&other| new[at] == old[other]))
+        {
+            same.insert((fact.op.clone(), fact.opcode));
+        }
+    }
+    same
 }
 
 /// The rows that leave out the forms of the base which the chip lacks.
