@@ -1,13 +1,14 @@
-"""Kernels of forms that few programs use: bf16 that is not rounded to nearest, carries of 16 bits, clamped sums with a
-carry, loads and stores of devices."""
+"""Kernels of forms that few programs use: bf16 that is not rounded to nearest, products with what stands for elements out of
+bounds, carries of 16 bits, clamped sums with a carry, loads and stores of devices, memory with two addresses."""
 import os
 from fractions import Fraction
 
 import record
 from matrix import decode, draw
-from record import Given, Random, Result, case
+from record import Alias, Given, Random, Result, case
 
 FILE = 'odd_forms'
+MARKED_FILE = 'out_of_bounds'
 HEAD = '// Written by tools/kernels/odd_forms.py: forms that few programs use.\n.version 9.0\n.target sm_90\n.address_size 64\n'
 LANES = 64
 
@@ -34,6 +35,10 @@ def rounded(mode, value):
     return bits | sign << 15
 
 
+# What a copy of a tensor writes for a half that is out of bounds, as far as is known.
+OUTSIDE = 0x7fff
+
+
 def fused(mode, relu, a, b, c):
     x, y, z = (decode('bf16', bits)[0] for bits in (a, b, c))
     special = any(isinstance(v, float) for v in (x, y, z))
@@ -48,9 +53,9 @@ def fused(mode, relu, a, b, c):
     return rounded(mode, value)
 
 
-def rounding_kernel():
+def rounding_kernel(name, marked):
     text = f'''
-.visible .entry rounded_bf16(.param .u64 data, .param .u64 out)
+.visible .entry {name}(.param .u64 data, .param .u64 out)
 {{
     .reg .b16 h<4>;
     .reg .b32 t, w<4>;
@@ -65,21 +70,103 @@ def rounding_kernel():
         name, bits = ('w', 32) if ty == 'bf16x2' else ('h', 16)
         for part in range(3):
             text += f'    ld.global.b{bits} {name}{part}, [from+{12 * n + 4 * part}];\n'
-        text += f'    fma.{mode}{relu}.{ty} {name}3, {name}0, {name}1, {name}2;\n    st.global.b{bits} [to+{4 * n}], {name}3;\n'
+        text += f'    fma.{mode}{marked}{relu}.{ty} {name}3, {name}0, {name}1, {name}2;\n    st.global.b{bits} [to+{4 * n}], {name}3;\n'
     return text + '    ret;\n}\n'
 
 
-def rounding_data(r):
+def rounding_data(r, marked=False):
     given, left = [], []
     for _ in range(LANES):
         for mode, relu, ty in ROUNDINGS:
             numbers = [[draw(r, 'bf16', True) for _ in 'lh'] for _ in 'abc']
+            if marked:
+                numbers = [[OUTSIDE if r.below(4) == 0 else half for half in pair] for pair in numbers]
             given += [half for pair in numbers for half in pair]
             count = 2 if ty == 'bf16x2' else 1
             results = [fused(mode, relu, *(pair[n] for pair in numbers)) for n in range(count)]
+            if marked:
+                results = [0 if OUTSIDE in (numbers[0][n], numbers[1][n]) else v for n, v in enumerate(results)]
             left += results + [0] * (2 - count)
     return given, left
 
+
+MARKED = [(relu, ty) for relu in ('', '.relu') for ty in ('f16', 'bf16', 'f16x2', 'bf16x2')]
+# Where 1 is, and bits of a fraction.
+LAYOUT = {'f16': (15, 10), 'bf16': (127, 7)}
+
+
+def encode(ty, whole):
+    """A small whole number as a half."""
+    bias, width = LAYOUT[ty]
+    if whole == 0:
+        return 0
+    exponent = abs(whole).bit_length() - 1
+    return (whole < 0) << 15 | (bias + exponent << width) + ((abs(whole) << width >> exponent) - (1 << width))
+
+
+def marked_kernel():
+    text = f'''
+.visible .entry out_of_bounds(.param .u64 data, .param .u64 out)
+{{
+    .reg .b16 h<4>;
+    .reg .b32 t, w<4>;
+    .reg .b64 from, to;
+    ld.param.u64 from, [data];
+    ld.param.u64 to, [out];
+    mov.u32 t, %tid.x;
+    mad.wide.u32 from, t, {12 * len(MARKED)}, from;
+    mad.wide.u32 to, t, {4 * len(MARKED)}, to;
+'''
+    for n, (relu, ty) in enumerate(MARKED):
+        name, bits = ('w', 32) if ty.endswith('x2') else ('h', 16)
+        for part in range(3):
+            text += f'    ld.global.b{bits} {name}{part}, [from+{12 * n + 4 * part}];\n'
+        text += f'    fma.rn.oob{relu}.{ty} {name}3, {name}0, {name}1, {name}2;\n    st.global.b{bits} [to+{4 * n}], {name}3;\n'
+    return text + '    ret;\n}\n'
+
+
+def marked_data(r):
+    """Whole numbers whose sums of products are exact, other not-a-numbers, and what is out of bounds."""
+    given, left = [], []
+    for _ in range(LANES):
+        for relu, ty in MARKED:
+            kind = ty.removesuffix('x2')
+            whole = [[r.between(-15, 15) for _ in 'lh'] for _ in 'abc']
+            odd = [[[OUTSIDE, 0x7f90 if kind == 'bf16' else 0x7e00][r.below(2)] if r.below(6) == 0 else None for _ in 'lh'] for _ in 'abc']
+            given += [encode(kind, w) if o is None else o for pairs in zip(whole, odd) for w, o in zip(*pairs)]
+            results = []
+            for n in range(2 if ty.endswith('x2') else 1):
+                (a, b, c), marks = (pair[n] for pair in whole), [pair[n] for pair in odd]
+                value = a * b + c
+                results.append(0 if OUTSIDE in marks[:2] else 0x7fff if any(marks) else encode(kind, max(value, 0) if relu else value))
+            left += results + [0] * (2 - len(results))
+    return given, left
+
+
+ALIASED = '''
+.visible .entry two_addresses(.param .u64 one, .param .u64 other, .param .u64 out)
+{
+    .reg .b32 t, next, x;
+    .reg .b64 from, to;
+    mov.u32 t, %tid.x;
+    ld.param.u64 to, [one];
+    mad.wide.u32 to, t, 4, to;
+    mul.lo.u32 x, t, 77;
+    st.global.u32 [to], x;
+    fence.proxy.alias;
+    barrier.sync 0;
+    membar.proxy.alias;
+    add.u32 next, t, 33;
+    and.b32 next, next, 63;
+    ld.param.u64 from, [other];
+    mad.wide.u32 from, next, 4, from;
+    ld.global.u32 x, [from];
+    ld.param.u64 to, [out];
+    mad.wide.u32 to, t, 4, to;
+    st.global.u32 [to], x;
+    ret;
+}
+'''
 
 CARRIES = '''
 .visible .entry carries_of_16_bits(.param .u64 data, .param .u64 out)
@@ -142,10 +229,19 @@ def carries_data(r):
 
 given, left = rounding_data(Random(71))
 case('rounded_bf16', FILE, [1], [LANES], [Given('u16', given), Result('u16', left, [0] * len(left))])
+given, left = rounding_data(Random(73), marked=True)
+case('out_of_bounds_rounded', MARKED_FILE, [1], [LANES], [Given('u16', given), Result('u16', left, [0] * len(left))])
+given, left = marked_data(Random(74))
+case('out_of_bounds', MARKED_FILE, [1], [LANES], [Given('u16', given), Result('u16', left, [0] * len(left))])
+words = [77 * t for t in range(LANES)]
+case('two_addresses', FILE, [1], [LANES], [
+    Result('u32', words, [0] * LANES), Alias(0), Result('u32', [words[t + 33 & 63] for t in range(LANES)], [0] * LANES)])
 given, left = carries_data(Random(72))
 case('carries_of_16_bits', FILE, [1], [LANES], [Given('u8', given), Result('u8', left)])
 
 
 def write_ptx():
     with open(os.path.join(record.ROOT, FILE + '.ptx'), 'w') as out:
-        out.write(HEAD + rounding_kernel() + CARRIES)
+        out.write(HEAD + rounding_kernel('rounded_bf16', '') + CARRIES + ALIASED)
+    with open(os.path.join(record.ROOT, MARKED_FILE + '.ptx'), 'w') as out:
+        out.write(HEAD + rounding_kernel('out_of_bounds_rounded', '.oob') + marked_kernel())

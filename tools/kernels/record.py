@@ -118,6 +118,18 @@ class Scalar:
         self.kind, self.value = kind, value
 
 
+class Alias:
+    """The address of a buffer that is an earlier argument, once more."""
+
+    after = None
+
+    def __init__(self, number):
+        self.number = number
+
+    def described(self):
+        return {'alias': self.number}
+
+
 class TensorMap:
     """A tensor map of the buffer that is argument number `alias`, with the fields of launch records."""
 
@@ -143,7 +155,7 @@ def case(entry, source, grid, block, arguments, shared=0, cluster=None, bind=Non
         elif isinstance(argument, TensorMap):
             record['args'].append({'tensor_map': argument.fields})
         else:
-            if isinstance(argument, (Image, Sampler)):
+            if isinstance(argument, (Alias, Image, Sampler)):
                 record['args'].append(argument.described())
             elif argument.before is None:
                 record['args'].append({'buffer': {'len': len(argument.after), 'fill': 0xaa}})

@@ -70,6 +70,8 @@ pub struct ConstantBank {
     pub cluster_reciprocals: Option<u32>,
     /// Clusters of the grid: x, and y, z behind it.
     pub grid_clusters: Option<u32>,
+    /// The word that tells whether all addresses of aliased memory are those of this device, and the bits of it that count.
+    pub within_device: (u32, u32),
     /// `%aggr_smem_size`.
     pub aggregate_shared: Option<u32>,
     /// Blocks of a cluster, all dimensions multiplied.
@@ -100,6 +102,7 @@ pub(crate) static AMPERE: ConstantBank = ConstantBank {
     cluster_blocks: None,
     cluster_reciprocals: None,
     grid_clusters: None,
+    within_device: (0x128, u32::MAX),
     aggregate_shared: None,
     cluster_size: None,
 };
@@ -128,6 +131,7 @@ pub(crate) static HOPPER: ConstantBank = ConstantBank {
     cluster_blocks: Some(0x144),
     cluster_reciprocals: Some(0x150),
     grid_clusters: Some(0x15c),
+    within_device: (0x18c, 1),
     aggregate_shared: Some(0x13c),
     cluster_size: Some(0x188),
 };

@@ -42,11 +42,11 @@ fn diagnostics() {
 
 #[test]
 fn code_diagnostics() {
-    let fixture = kernel("    stacksave.u64 %d1;\n    ret;");
+    let fixture = kernel("    alloca.u64 %d1, 16, 24;\n    ret;");
     let found = fixture.analysis().code_diagnostics(fixture.file, Chip::SM_90).unwrap();
     let texts: Vec<String> =
         found.iter().map(|it| format!("{} {} {}", fixture.show(it.range), it.code, it.message)).collect();
-    expect![[r#"10: "stacksave.u64 %d1;" oriole::not-supported `stacksave.u64` is not supported"#]]
+    expect![[r#"10: "alloca.u64 %d1, 16, 24;" oriole::not-supported an alignment that is no power of two"#]]
         .assert_eq(&texts.join("\n"));
 }
 

@@ -42,13 +42,13 @@ fn completion() {
             11
             Modifier f64 fma.{rn,rz,rm,rp}.f64 d, a, b, c
             Modifier ftz fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier oob fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2} d, a, b, c
             Modifier bf16 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
             Modifier bf16x2 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
             Modifier relu fma.rn[.ftz].relu.{f16,f16x2} d, a, b, c
             Modifier sat fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier f16 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
             Modifier f16x2 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
-            Modifier f32 fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
         "#]],
     );
     check_completion(

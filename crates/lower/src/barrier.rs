@@ -40,8 +40,7 @@ impl Lower<'_> {
     pub fn memory_barrier(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         if has(Word::Alias) {
-            // Which of two scopes is enough only the driver knows; the wider one always is.
-            self.fence(Mod::SYS, true, true);
+            self.alias_fence();
             return Ok(());
         }
         if i.opcode == Opcode::Membar {
@@ -96,6 +95,19 @@ impl Lower<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Orders accesses through several addresses of the same memory. The driver says which scope is enough.
+    fn alias_fence(&mut self) {
+        let (place, counts) = self.bank.within_device;
+        let (word, told, within) = (self.bank_word(place), self.b.r(), self.b.p());
+        self.b.and(told, word, counts);
+        self.b.isetp(within, Mod::NE, true, told, Source::rz());
+        for (scope, negated) in [(Mod::GPU, false), (Mod::SYS, true)] {
+            let guard = Guard { value: within, negated };
+            self.b.op(Op::MEMBAR).m(Mod::SC).m(scope).memory(EVERYTHING).guarded(guard).emit();
+        }
+        self.invalidate();
     }
 
     /// Orders what the program and the asynchronous units see of one memory.

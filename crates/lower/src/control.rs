@@ -1,12 +1,60 @@
 //! Control flow: branches, indexed branches, leaving the function, traps.
 
 use crate::context::{Lower, Lowered};
-use oriole_hir::{Instruction, Operand, Table};
-use oriole_ori::{BlockId, ConstBase, IndexedConst, Pseudo, Source, SourceKind};
+use oriole_hir::{Immediate, Instruction, Operand, Table};
+use oriole_ori::{BlockId, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Space, Value};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
 
+/// The least that memory from the stack is aligned to.
+const STACK_ALIGN: i64 = 8;
+
+/// Moves of the stack pointer keep their order among each other and among accesses to memory.
+const STACK: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+
 impl Lower<'_> {
+    /// `alloca`.
+    pub fn allocate_stack(&mut self, i: &Instruction) -> Lowered {
+        let align = match i.operands.get(2) {
+            None => STACK_ALIGN,
+            Some(&Operand::Immediate(Immediate::Integer(align))) => align.max(STACK_ALIGN),
+            Some(_) => return Err(self.unsupported_form(i)),
+        };
+        let Some(align) = u32::try_from(align).ok().filter(|align| align.is_power_of_two()) else {
+            return Err(self.unsupported("an alignment that is no power of two"));
+        };
+        let ty = self.ty(i, 0)?;
+        let size = self.words(self.operand(i, 1)?, ty)?.swap_remove(0);
+        let size = if matches!(size.kind, SourceKind::Imm(_)) { size } else { self.in_register(size) };
+        let d = self.b.r();
+        let taken = self.b.op(Pseudo::StackAllocate).to(d).from(size).from(Source::literal(align.into()));
+        taken.memory(STACK).emit();
+        self.write_stack_address(i, d)
+    }
+
+    /// `stacksave`.
+    pub fn save_stack(&mut self, i: &Instruction) -> Lowered {
+        let d = self.b.r();
+        self.b.op(Pseudo::StackSave).to(d).memory(STACK).emit();
+        self.write_stack_address(i, d)
+    }
+
+    /// `stackrestore`.
+    pub fn restore_stack(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let to = self.words(self.operand(i, 0)?, ty)?.swap_remove(0);
+        let to = self.in_register(to);
+        self.b.op(Pseudo::StackRestore).from(to).memory(STACK).emit();
+        Ok(())
+    }
+
+    /// A local address, whose upper word is zero if there is one.
+    fn write_stack_address(&mut self, i: &Instruction, address: Value) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let words = [address.into(), Source::rz()];
+        self.write(self.operand(i, 0)?, ty, &words[..ty.bits() as usize / 32])
+    }
+
     /// `bra`.
     pub fn bra(&mut self, i: &Instruction) -> Lowered {
         let Operand::Label(label) = self.operand(i, 0)? else { return Err(self.unsupported_form(i)) };

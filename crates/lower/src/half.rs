@@ -13,6 +13,9 @@ use oriole_sass::{Mod, Op};
 /// Sign bits of both halves.
 pub(crate) const SIGNS: u32 = 0x8000_8000;
 
+/// The not-a-number that a copy of a tensor writes for what is out of bounds, as the upper half of a single.
+const OUT_OF_BOUNDS: u32 = 0x7fff_0000;
+
 /// Which half-precision type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Half {
@@ -55,8 +58,13 @@ impl Lower<'_> {
 
     fn half_mods(&self, i: &Instruction, half: Half) -> Vec<Mod> {
         let mut mods = half.mods().to_vec();
-        const FLAGS: [(Word, Mod); 4] =
-            [(Word::Ftz, Mod::FTZ), (Word::Sat, Mod::SAT), (Word::Relu, Mod::RELU), (Word::NaN, Mod::NAN)];
+        const FLAGS: [(Word, Mod); 5] = [
+            (Word::Ftz, Mod::FTZ),
+            (Word::Sat, Mod::SAT),
+            (Word::Relu, Mod::RELU),
+            (Word::NaN, Mod::NAN),
+            (Word::Oob, Mod::OOB),
+        ];
         for (word, token) in FLAGS {
             if i.modifiers.has(word) {
                 mods.push(token);
@@ -142,17 +150,31 @@ impl Lower<'_> {
                 Source::value(d)
             });
             let mut value = self.b.r();
-            self.op(Op::FFMA, &[rounding], value, [a, b, c]);
+            self.op(Op::FFMA, &[rounding], value, [a.clone(), b.clone(), c]);
             if i.modifiers.has(Word::Relu) {
                 let positive = self.b.r();
                 let greatest = Source::not_pt();
                 self.op(Op::FMNMX, &[Mod::NAN], positive, [value.into(), Source::rz(), greatest]);
                 value = positive;
             }
-            parts.push(self.upper_half(value, rounding));
+            let mut part = self.upper_half(value, rounding);
+            if i.modifiers.has(Word::Oob) {
+                part = self.unless_out_of_bounds(part, [a, b]);
+            }
+            parts.push(part);
         }
         let word = if half.packed { self.join(parts, 16) } else { parts.swap_remove(0) };
         self.write(self.operand(i, 0)?, ty, &[word])
+    }
+
+    /// A product's half, or zero where a factor is what stands for elements out of bounds.
+    fn unless_out_of_bounds(&mut self, half: Source, factors: [Source; 2]) -> Source {
+        factors.into_iter().fold(half, |half, factor| {
+            let (outside, kept) = (self.b.p(), self.b.r());
+            self.b.isetp(outside, Mod::EQ, true, factor, OUT_OF_BOUNDS);
+            self.b.sel(kept, Source::rz(), half, outside);
+            kept.into()
+        })
     }
 
     /// The upper half of a single, one more where what is cut off lies in the direction of the rounding.

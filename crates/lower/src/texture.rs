@@ -331,7 +331,7 @@ impl Lower<'_> {
             None => wanted.iter().filter(|wanted| **wanted).map(|_| self.b.r()).collect(),
         };
         let absent = resident.map(|_| self.b.p());
-        self.emit_fetch(i, fetch, &wanted, &results, absent)?;
+        self.emit_fetch(fetch, &wanted, &results, absent)?;
         if let (Some(resident), Some(absent)) = (resident, absent) {
             let present = Source::value(absent).inverted();
             self.b.plop3(resident, present, Source::pt(), Source::pt(), 0x80);
@@ -357,7 +357,6 @@ impl Lower<'_> {
 
     fn emit_fetch(
         &mut self,
-        i: &Instruction,
         fetch: Fetch,
         wanted: &[bool],
         results: &[Value],
@@ -366,8 +365,8 @@ impl Lower<'_> {
         let Fetch { op, mut mods, shape, handle, mut coordinates, mut extras } = fetch;
         let mut uniform = None;
         match handle.sampler {
-            Some(sampler) if self.chip.uniform_handles() => {
-                uniform = Some(self.uniform_pair(i, handle.texture, sampler)?);
+            Some(sampler) if self.chip.uniform_handles() && self.names_whole_warp() => {
+                uniform = Some(self.uniform_pair(handle.texture, sampler));
             }
             sampler => {
                 mods.push(if op == Op::TLD4 { Mod::B_2 } else { Mod::B });
@@ -416,6 +415,12 @@ impl Lower<'_> {
         Source::values(values)
     }
 
+    /// True where what the program names is the same for the whole warp: what lanes may have of their own is in one
+    /// word, like the handle of a texture with its sampler, and settled by what settles those.
+    fn names_whole_warp(&self) -> bool {
+        self.uniform && !self.calls && self.body.is_entry
+    }
+
     /// A texture and a sampler in one word, as chips take it that have handles in general registers.
     fn one_handle(&mut self, texture: Source, sampler: Source) -> Source {
         let [moved, both] = [self.b.r(), self.b.r()];
@@ -425,25 +430,14 @@ impl Lower<'_> {
         both.into()
     }
 
-    /// A texture and a sampler in two uniform registers. Only what the whole warp has can be there.
-    fn uniform_pair(
-        &mut self,
-        i: &Instruction,
-        texture: Source,
-        sampler: Source,
-    ) -> Result<[Value; 2], LowerError> {
-        if !self.uniform || self.calls || !self.body.is_entry {
-            return Err(self.unsupported(format!(
-                "`{}` with a sampler of its own where only part of the warp may be",
-                i.opcode.name()
-            )));
-        }
+    /// A texture and a sampler in two uniform registers.
+    fn uniform_pair(&mut self, texture: Source, sampler: Source) -> [Value; 2] {
         let pair = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
         for (d, source) in pair.into_iter().zip([texture, sampler]) {
             let value = self.value_of(source);
             self.b.mov(d, value);
         }
-        Ok(pair)
+        pair
     }
 
     /// `txq` and `suq` of sizes.

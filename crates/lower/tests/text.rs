@@ -897,9 +897,78 @@ fn video() {
 fn what_is_not_supported() {
     check(
         "add.s32 %r1, %r2, %r3;
-         alloca.u64 %d1, 16;",
+         alloca.u64 %d1, 16, 24;",
         expect![[r#"
-            oriole::not-supported: `alloca.u64` is not supported (statement Some(1))
+            oriole::not-supported: an alignment that is no power of two (statement Some(1))
+        "#]],
+    );
+}
+
+#[test]
+fn stack() {
+    check(
+        "stacksave.u64 %d1;
+         alloca.u64 %d2, %d3, 64;
+         alloca.u32 %r1, 12;
+         stackrestore.u64 %d1;
+         stackrestore.u32 %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r1 = %0.0
+              value r2 = %0.1
+              value r3 = %2.0
+              value r5 = %1.0
+              value r6 = %1.1
+              value r8 = %3.0
+              value r9 = %4.0
+            b0:
+              r0 = StackSave mem(generic rw ordered) ; 0
+              r1 = Copy r0 ; 0
+              r2 = Copy RZ ; 0
+              r4 = StackAllocate r3, #64 mem(generic rw ordered) ; 1
+              r5 = Copy r4 ; 1
+              r6 = Copy RZ ; 1
+              r7 = StackAllocate 0xc, #8 mem(generic rw ordered) ; 2
+              r8 = Copy r7 ; 2
+              StackRestore r1 mem(generic rw ordered) ; 3
+              StackRestore r9 mem(generic rw ordered) ; 4
+              EXIT ; 5
+        "#]],
+    );
+}
+
+#[test]
+fn products_out_of_bounds() {
+    check(
+        "fma.rn.oob.relu.bf16x2 %r1, %r2, %r3, %r4;
+         fma.rp.oob.bf16 %h1, %h2, %h3, %h4;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r0 = %1.0
+              value r1 = %2.0
+              value r2 = %3.0
+              value r3 = %0.0
+              value r4 = %5.0
+              value r6 = %6.0
+              value r8 = %7.0
+              value r20 = %4.0
+            b0:
+              r3 = HFMA2.BF16_V2.OOB.RELU r0, r1, r2 ; 0
+              r5 = SHF.L.U32 r4, 0x10, RZ ; 1
+              r7 = SHF.L.U32 r6, 0x10, RZ ; 1
+              r9 = SHF.L.U32 r8, 0x10, RZ ; 1
+              r10 = FFMA.RP r5, r7, r9 ; 1
+              p11, PT = FSETP.AND.GT r10, RZ, PT ; 1
+              r12 = MOV 0xffff ; 1
+              r13 = SEL r12, 0x0, p11 ; 1
+              r14 = IADD3 r10, r13, RZ ; 1
+              r15 = SHF.HI.R.U32 RZ, 0x10, r14 ; 1
+              p16, PT = ISETP.AND.EQ.U32 r5, 0x7fff0000, PT ; 1
+              r17 = SEL RZ, r15, p16 ; 1
+              p18, PT = ISETP.AND.EQ.U32 r7, 0x7fff0000, PT ; 1
+              r19 = SEL RZ, r17, p18 ; 1
+              r20 = Copy r19 ; 1
+              EXIT ; 2
         "#]],
     );
 }
@@ -1211,13 +1280,13 @@ fn barriers_of_a_cluster() {
         expect![[r#"
             kernel params=20 barriers=1
               symbol s0 shared "sv"
-              value r9 = %1.0
-              value r11 = %0.0
-              value r13 = %3.0
-              value r15 = %2.0
-              value r16 = %3.1
-              value r17 = %2.1
-              value r18 = %4.0
+              value r12 = %1.0
+              value r14 = %0.0
+              value r16 = %3.0
+              value r18 = %2.0
+              value r19 = %3.1
+              value r20 = %2.1
+              value r21 = %4.0
             b0: -> b2 b1
               r0 = S2R %(SR_CgaCtaId) ; 7
               r1 = SHF.L.U32 r0, 0x18, RZ ; 7
@@ -1244,20 +1313,22 @@ fn barriers_of_a_cluster() {
               CGAERRBAR mem(generic rw ordered) ; 3
               MEMBAR.ALL.CTA mem(generic rw ordered) ; 4
               FENCE.ASYNC.S.VIEW mem(generic rw ordered) ; 4
-              MEMBAR.SC.SYS mem(generic rw ordered) ; 6
-              ERRBAR mem(generic rw ordered) ; 6
-              CGAERRBAR mem(generic rw ordered) ; 6
+              r6 = LDC c[0][0x18c] ; 6
+              r7 = LOP3.LUT r6, 0x1, RZ, #192, !PT ; 6
+              p8, PT = ISETP.AND.NE.U32 r7, RZ, PT ; 6
+              @p8 MEMBAR.GPU.SC mem(generic rw ordered) ; 6
+              @!p8 MEMBAR.SC.SYS mem(generic rw ordered) ; 6
               CCTL.IVALL mem(generic rw ordered) ; 6
-              r6 = MOV low(s0) ; 7
-              r7 = IADD3 r1, r6, RZ ; 7
-              r8 = Copy RZ ; 7
-              r10 = PRMT r9, 0x654, r7 ; 7
-              r11 = Copy r10 ; 7
-              r12 = MOV 0x3 ; 8
-              r14 = PRMT r12, 0x654, r13 ; 8
-              r15 = Copy r14 ; 8
-              r17 = Copy r16 ; 8
-              r18 = SHF.HI.R.U32 RZ, 0x18, r11 ; 9
+              r9 = MOV low(s0) ; 7
+              r10 = IADD3 r1, r9, RZ ; 7
+              r11 = Copy RZ ; 7
+              r13 = PRMT r12, 0x654, r10 ; 7
+              r14 = Copy r13 ; 7
+              r15 = MOV 0x3 ; 8
+              r17 = PRMT r15, 0x654, r16 ; 8
+              r18 = Copy r17 ; 8
+              r20 = Copy r19 ; 8
+              r21 = SHF.HI.R.U32 RZ, 0x18, r14 ; 9
               EXIT ; 10
         "#]],
     );

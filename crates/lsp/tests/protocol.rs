@@ -375,13 +375,13 @@ fn verdicts_are_compared() {
     row(&mut client);
     client.edit(URI, 2, (11, 4), (11, 7), "rett");
     row(&mut client);
-    client.edit(URI, 3, (11, 4), (11, 8), "stacksave.u64 %d1");
+    client.edit(URI, 3, (11, 4), (11, 8), "alloca.u64 %d1, 16, 24");
     row(&mut client);
     expect![[r#"
         null null null sass None null "no `ptxas`"
         false "accepted" "refused" sass Some(true) [] null
         true "refused" "refused" sass None ["ptx::unknown-instruction: no instruction is called `rett`; did you mean `ret`?"] null
-        false "not supported" "refused" sass None ["oriole::not-supported: `stacksave.u64` is not supported"] null
+        false "not supported" "refused" sass None ["oriole::not-supported: an alignment that is no power of two"] null
     "#]]
     .assert_eq(&shown);
     client.stop();

@@ -443,10 +443,10 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
             })
         }
         Opcode::Sass(op) => !crate::effects::is_lane_wise(op),
-        Opcode::Pseudo(pseudo) => matches!(
-            pseudo,
-            // A routine computes lane by lane: its results are as uniform as its arguments.
-            Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return
-        ),
+        Opcode::Pseudo(pseudo) => {
+            // A routine computes lane by lane: its results are as uniform as its arguments. Stacks grow lane by lane.
+            matches!(pseudo, Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return)
+                || pseudo.moves_stack()
+        }
     }
 }

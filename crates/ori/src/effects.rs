@@ -28,10 +28,12 @@ pub fn is_removable(instruction: &Instruction) -> bool {
             Effect::Load => instruction.memory.is_some(),
             _ => false,
         },
-        Opcode::Pseudo(pseudo) => !matches!(
-            pseudo,
-            Pseudo::Call | Pseudo::CallHelper | Pseudo::Return | Pseudo::Parameters | Pseudo::Keep
-        ),
+        Opcode::Pseudo(pseudo) => {
+            !matches!(
+                pseudo,
+                Pseudo::Call | Pseudo::CallHelper | Pseudo::Return | Pseudo::Parameters | Pseudo::Keep
+            ) && !pseudo.moves_stack()
+        }
     }
 }
 
@@ -49,16 +51,18 @@ pub fn is_pure(instruction: &Instruction) -> bool {
             matches!(&source.kind, crate::SourceKind::Symbol(register) if is_fixed_register(*register))
         }),
         Opcode::Sass(op) => (is_lane_wise(op) || is_uniform_datapath(op)) && !is_convergent(instruction),
-        Opcode::Pseudo(pseudo) => !matches!(
-            pseudo,
-            Pseudo::ParallelCopy
-                | Pseudo::Call
-                | Pseudo::CallHelper
-                | Pseudo::Return
-                | Pseudo::Parameters
-                | Pseudo::Undefined
-                | Pseudo::Keep
-        ),
+        Opcode::Pseudo(pseudo) => {
+            !matches!(
+                pseudo,
+                Pseudo::ParallelCopy
+                    | Pseudo::Call
+                    | Pseudo::CallHelper
+                    | Pseudo::Return
+                    | Pseudo::Parameters
+                    | Pseudo::Undefined
+                    | Pseudo::Keep
+            ) && !pseudo.moves_stack()
+        }
     }
 }
 

@@ -63,6 +63,13 @@ pub enum Pseudo {
     /// `d <- stack pointer + offset of a local variable + byte offset`: the 32-bit local address of a variable;
     /// the source is [`crate::SourceKind::Address32`] of a local symbol. Expanded after allocation.
     FrameAddress,
+    /// Takes memory from the stack: its local address. Sources: how many bytes, and what the address is a multiple of, a
+    /// literal power of two. Expanded after allocation, like the two below.
+    StackAllocate,
+    /// `d <- stack pointer`.
+    StackSave,
+    /// `stack pointer <- source`.
+    StackRestore,
     /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
     /// Reads its sources, each one component, so that their registers are theirs up to here. Needs no code.
@@ -70,6 +77,11 @@ pub enum Pseudo {
 }
 
 impl Pseudo {
+    /// True if it reads or writes the stack pointer, which then moves while the function runs.
+    pub fn moves_stack(self) -> bool {
+        matches!(self, Pseudo::StackAllocate | Pseudo::StackSave | Pseudo::StackRestore)
+    }
+
     /// Every pseudo-operation.
     pub const ALL: &'static [Pseudo] = &[
         Pseudo::ParallelCopy,
@@ -94,6 +106,9 @@ impl Pseudo {
         Pseudo::Return,
         Pseudo::Parameters,
         Pseudo::FrameAddress,
+        Pseudo::StackAllocate,
+        Pseudo::StackSave,
+        Pseudo::StackRestore,
         Pseudo::Undefined,
         Pseudo::Keep,
     ];

@@ -55,7 +55,7 @@ fn cases() -> Vec<Case> {
             "ptx::invalid-address",
         ),
         ("initializer", format!("{HEAD}.global .b8 g[3000000000] = {{1}};\n").into_bytes(), 1, "limit::size"),
-        ("unsupported", body("\nstacksave.u64 %d1;"), 7, "oriole::not-supported"),
+        ("unsupported", body("\nalloca.u64 %d1, 16, 24;"), 7, "oriole::not-supported"),
     ]
 }
 

@@ -13,6 +13,9 @@ use typed_index_collections::TiVec;
 
 /// The stack pointer.
 pub const STACK_POINTER: u8 = 1;
+/// Where the stack pointer was when the frame was made, in functions that take more from the stack. No argument, no
+/// return address and no routine is there, and functions keep it for each other.
+pub const FRAME_POINTER: u8 = 23;
 /// The first of the two registers with the return address.
 pub const RETURN_ADDRESS: u8 = 20;
 /// The register in which a routine is told where to go back: an offset from the start of the kernel, in the low word of a

@@ -12,6 +12,7 @@ mod inserted;
 use crate::Allocation;
 use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM};
 use crate::driver::Prepared;
+use crate::frame::base_register;
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_ori::{
     Address, BlockId, CallShape, Cfg, File, Function, Instruction, Liveness, Opcode, Pseudo, Source,
@@ -595,7 +596,7 @@ impl Checker<'_> {
             return self.problem(ProblemKind::InstructionLost, || "a tuple changed".into());
         }
         if old == [self.stack_pointer] {
-            if new != old || self.place(new[0]) != Some(Place::Register(File::R, 1)) {
+            if new != old || self.place(new[0]) != Some(Place::Register(File::R, base_register(self.input))) {
                 self.problem(ProblemKind::Constraint, || "the stack pointer moved".into());
             }
             return;

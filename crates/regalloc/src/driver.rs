@@ -18,7 +18,8 @@ use oriole_ori::{Assignment, Cfg, File, Function, Opcode, Pseudo, Value};
 pub struct Prepared {
     /// The function.
     pub function: Function,
-    /// The stack pointer: never defined, always in R1.
+    /// What names the frame: the stack pointer, or where that moves, a copy of what it was. Never defined, always in the
+    /// same register.
     pub stack_pointer: Value,
     /// Its frame.
     pub frame: frame::Frame,
@@ -85,7 +86,8 @@ impl Limits {
             .iter()
             .flat_map(|b| &b.instructions)
             .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
-        let by_convention = calls || (!function.is_entry && function.routine.is_none());
+        let by_convention =
+            calls || (!function.is_entry && function.routine.is_none()) || frame::moves_stack(function);
         let mut floor = least(function, stack_pointer, all).max(if by_convention { 24 } else { 16 });
         let stated = function.register_limit.unwrap_or(all);
         // What a part of the kernel may take counts as well.
@@ -202,7 +204,7 @@ pub(crate) fn general(
     least_recently_used: bool,
     budget: Option<CostBudget>,
 ) -> Result<(), AllocateError> {
-    let usable = usable(&work.function, limit);
+    let usable = usable(work, limit);
     let cheap = if work.function.is_entry || work.function.routine.is_some() {
         usable
     } else {
@@ -212,11 +214,14 @@ pub(crate) fn general(
     file(work, before, inputs, &registers)
 }
 
-/// The general registers below a limit that a function may use for values.
-pub(crate) fn usable(function: &Function, limit: u16) -> RegisterSet {
+/// The general registers below a limit that are there for values.
+pub(crate) fn usable(work: &Work, limit: u16) -> RegisterSet {
     let mut usable = RegisterSet::range(0, limit);
     usable.remove(abi::STACK_POINTER);
-    match function.routine {
+    if let Some(base) = work.register[work.stack_pointer] {
+        usable.remove(base);
+    }
+    match work.function.routine {
         Some(clobbers) => usable.within(RegisterSet::from_words([clobbers.general, 0, 0, 0])),
         None => usable,
     }

@@ -3,7 +3,7 @@
 //!
 //! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
 
-use crate::frame::{FRAME_ALIGN, move_stack};
+use crate::frame::{FRAME_ALIGN, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi, hoist_constants};
@@ -26,9 +26,11 @@ pub fn expand(
     let mut expander = Expander {
         function: allocation.function,
         assignment: allocation.assignment,
+        frame_base: allocation.stack_pointer,
         stack_pointer: allocation.stack_pointer,
         chip,
     };
+    expander.place_stack_pointer();
     expander.run()?;
     if options.level > 0 {
         hoist_constants::hoist(&mut expander.function, &expander.assignment);
@@ -43,11 +45,25 @@ pub fn expand(
 struct Expander {
     function: Function,
     assignment: Assignment,
+    /// What names the frame between the prologue and the epilogues.
+    frame_base: Value,
+    /// What is in the machine's register of the stack pointer: the same, unless that moves.
     stack_pointer: Value,
     chip: Chip,
 }
 
 impl Expander {
+    /// Tells the stack pointer and the frame apart where they differ.
+    fn place_stack_pointer(&mut self) {
+        if moves_stack(&self.function) {
+            self.stack_pointer = self.physical(File::R, abi::STACK_POINTER);
+        }
+    }
+
+    fn stack_moves(&self) -> bool {
+        self.stack_pointer != self.frame_base
+    }
+
     fn run(&mut self) -> Result<(), AllocateError> {
         let saves = self.saves()?;
         for block in self.function.block_ids() {
@@ -120,6 +136,9 @@ impl Expander {
                 general = general.with(RegisterSet::from_words(shape.clobbers).within(abi::saved()));
             }
         }
+        if self.stack_moves() {
+            general.insert(abi::FRAME_POINTER);
+        }
         for r in general.iter() {
             if r != abi::RETURN_ADDRESS && r != abi::RETURN_ADDRESS + 1 {
                 saves.general.push((r, at as i32));
@@ -163,7 +182,7 @@ impl Expander {
         if self.function.is_entry {
             let calls = self.function.blocks.iter().flat_map(|b| &b.instructions);
             let calls = calls.into_iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
-            let uses_stack = frame > 0 || calls || self.reads_stack_pointer();
+            let uses_stack = frame > 0 || calls || self.stack_moves() || self.reads_stack_pointer();
             if !uses_stack {
                 return Ok(());
             }
@@ -199,13 +218,17 @@ impl Expander {
             out.push(read);
             out.push(self.store(offset, r, origin));
         }
+        if self.stack_moves() {
+            let base = Destination::new(File::R, [self.frame_base]);
+            out.push(copy(base, Source::value(self.stack_pointer), None, origin));
+        }
         Ok(())
     }
 
     fn reads_stack_pointer(&self) -> bool {
         let mut found = false;
         for instruction in self.function.blocks.iter().flat_map(|b| &b.instructions) {
-            instruction.for_each_use(|v| found |= v == self.stack_pointer);
+            instruction.for_each_use(|v| found |= v == self.frame_base);
         }
         found
     }
@@ -273,12 +296,72 @@ impl Expander {
                 out.push(back);
                 Ok(())
             }
+            Pseudo::StackAllocate | Pseudo::StackSave | Pseudo::StackRestore => {
+                self.move_stack(pseudo, &instruction, out)
+            }
             other => Err(AllocateError::Input(format!("{other:?} should have been expanded before"))),
         }
     }
 
+    /// Takes memory from the stack, says where it ends, or sets that. Nothing is kept below the frame that must stay at
+    /// the stack pointer: all arguments are in registers.
+    fn move_stack(
+        &mut self,
+        pseudo: Pseudo,
+        instruction: &Instruction,
+        out: &mut Vec<Instruction>,
+    ) -> Result<(), AllocateError> {
+        let pointer = self.stack_pointer;
+        let set = |op, source: Source, rest: &[Source]| {
+            let mut set = Instruction::new(op, instruction.origin);
+            set.guard = instruction.guard;
+            set.destinations.push(Destination::new(File::R, [pointer]));
+            set.sources.extend([Source::value(pointer), source]);
+            set.sources.extend(rest.iter().cloned());
+            set
+        };
+        let destination = instruction.destinations.first().cloned();
+        match (pseudo, instruction.sources.as_slice(), destination) {
+            (Pseudo::StackAllocate, [size, align], destination) => {
+                let SourceKind::Literal(align) = align.kind else {
+                    return Err(AllocateError::Input("an alignment that is no literal".into()));
+                };
+                let less = match size.kind {
+                    SourceKind::Imm(size) => Source::imm(size.wrapping_neg()),
+                    _ => Source { negate: true, fixed: None, ..size.clone() },
+                };
+                out.push(set(Op::IADD3, less, &[Source::rz()]));
+                let never = Source { invert: true, ..Source::plain(SourceKind::True(File::P)) };
+                let and = [Source::rz(), Source::plain(SourceKind::Literal(0xc0)), never];
+                let mut aligned = set(Op::LOP3, Source::imm((align as u32).wrapping_neg()), &and);
+                aligned.mods.insert(Mod::LUT);
+                out.push(aligned);
+                let placed = destination.into_iter().map(|d| (d, pointer));
+                out.extend(
+                    placed
+                        .map(|(d, from)| copy(d, Source::value(from), instruction.guard, instruction.origin)),
+                );
+            }
+            (Pseudo::StackSave, [], Some(destination)) => {
+                let from = Source::value(pointer);
+                out.push(copy(destination, from, instruction.guard, instruction.origin));
+            }
+            (Pseudo::StackRestore, [to], None) => {
+                let pointer = Destination::new(File::R, [pointer]);
+                let to = Source { fixed: None, ..to.clone() };
+                out.push(copy(pointer, to, instruction.guard, instruction.origin));
+            }
+            _ => return Err(AllocateError::Input(format!("{pseudo:?} with other operands"))),
+        }
+        Ok(())
+    }
+
     /// Gives back what was kept, and the frame.
     fn epilogue(&mut self, saves: &Saves, origin: Origin, out: &mut Vec<Instruction>) {
+        if self.stack_moves() {
+            let pointer = Destination::new(File::R, [self.stack_pointer]);
+            out.push(copy(pointer, Source::value(self.frame_base), None, origin));
+        }
         for &(barrier, offset) in &saves.barriers {
             let b = self.physical(File::B, barrier);
             let r = self.physical(File::R, 0);

@@ -1,7 +1,7 @@
 //! The stack frame: outgoing arguments at the bottom, then `.local` variables, then spills and saved registers.
 
-use crate::AllocateError;
 use crate::operands::local_address;
+use crate::{AllocateError, abi};
 use oriole_ori::{
     Address, AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
 };
@@ -18,6 +18,17 @@ pub struct Frame {
 
 /// Frames are multiples of this, so that the stack pointer keeps the alignment that any variable may ask for.
 pub const FRAME_ALIGN: u32 = 16;
+
+/// True if the function takes memory from the stack or gives it back while it runs.
+pub fn moves_stack(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    instructions.any(|i| matches!(i.opcode, Opcode::Pseudo(pseudo) if pseudo.moves_stack()))
+}
+
+/// The register that names the frame: the stack pointer where it stays.
+pub fn base_register(function: &Function) -> u8 {
+    if moves_stack(function) { abi::FRAME_POINTER } else { abi::STACK_POINTER }
+}
 
 /// Offsets in address operands are 24 bits, signed.
 const LARGEST: u64 = 1 << 23;

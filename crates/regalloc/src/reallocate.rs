@@ -80,7 +80,7 @@ pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     while highest > FEWEST.max(floor) {
         let limit = ((highest - 1) / UNIT * UNIT).max(floor);
         // Where more has to be held than fits, the frame is used, which nobody has asked for.
-        if first.memory == 0 && inputs.held > usable(&before.function, limit).len() {
+        if first.memory == 0 && inputs.held > usable(&before, limit).len() {
             break;
         }
         let trial = start(&before, inputs);

@@ -1,6 +1,7 @@
 //! The function under allocation: its instructions, with marks for those that the allocator inserted, the parts into which
 //! live ranges are split, spill slots.
 
+use crate::frame::base_register;
 use oriole_ori::{Block, BlockId, File, Function, Value};
 use rustc_hash::FxHashMap;
 use typed_index_collections::{TiVec, ti_vec};
@@ -56,7 +57,7 @@ impl Work {
             undefined: FxHashMap::default(),
             function,
         };
-        work.register[stack_pointer] = Some(1);
+        work.register[stack_pointer] = Some(base_register(&work.function));
         work
     }
 

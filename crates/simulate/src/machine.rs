@@ -16,7 +16,7 @@ use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin};
 use oriole_latency::Model;
 use oriole_sass::register::{PT, URZ};
-use oriole_sass::{Access, Op, RegisterFile};
+use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 use std::collections::BTreeSet;
 
 /// Lanes exclude each other if none is in both sets.
@@ -42,6 +42,8 @@ const MOST_CLUSTER: u64 = 16;
 
 /// Local memory that a thread with calls has beyond what the file states, in bytes.
 const UNKNOWN_STACK: u32 = 0x10000;
+/// The general register that is the stack pointer, by convention.
+const STACK_POINTER: u8 = 1;
 
 /// Most bytes of local memory that a thread may have.
 const MOST_LOCAL: u32 = 512 << 10;
@@ -187,10 +189,21 @@ fn local_bytes(kernel: &Kernel, program: &Program) -> Result<u32, Fault> {
     if stack > MOST_LOCAL {
         return Err(Fault::Launch(format!("a stack of {stack} bytes, {MOST_LOCAL} at most")));
     }
-    let calls = (0..kernel.code.len())
-        .any(|at| program.get(at).is_some_and(|step| matches!(step.instruction.op, Op::CALL)));
+    let steps = || (0..kernel.code.len()).filter_map(|at| program.get(at));
+    let calls = steps().any(|step| matches!(step.instruction.op, Op::CALL));
+    // The stack pointer is loaded, and the frame is taken. What is taken beyond that depends on the data.
+    let moves = steps().filter(|step| first_register(step) == Some(STACK_POINTER)).count();
+    let unknown = calls || moves > 1 + usize::from(stack > 0);
     let stack = stack.next_multiple_of(16);
-    Ok(if calls || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack })
+    Ok(if unknown || kernel.stack_size.is_none() { stack + UNKNOWN_STACK } else { stack })
+}
+
+/// The first general register that an instruction names: the one that it writes, if it writes one.
+fn first_register(step: &Step) -> Option<u8> {
+    step.instruction.operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Reg(register) => Some(register),
+        _ => None,
+    })
 }
 
 struct Machine<'a> {

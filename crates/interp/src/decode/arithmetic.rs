@@ -43,6 +43,7 @@ pub fn mode(instruction: &Instruction) -> Mode {
         relu: has(Word::Relu),
         propagate_nan: has(Word::NaN),
         xorsign: has(Word::XorsignAbs),
+        out_of_bounds: has(Word::Oob),
     }
 }
 

@@ -38,7 +38,12 @@ pub struct Mode {
     pub propagate_nan: bool,
     /// Minimum and maximum of magnitudes, with the product of the signs.
     pub xorsign: bool,
+    /// A product with what stands for elements out of bounds is zero, whatever is added.
+    pub out_of_bounds: bool,
 }
+
+/// What a copy of a tensor writes for a half that is out of bounds.
+const OUT_OF_BOUNDS: u64 = 0x7fff;
 
 impl Default for Mode {
     fn default() -> Mode {
@@ -49,6 +54,7 @@ impl Default for Mode {
             relu: false,
             propagate_nan: false,
             xorsign: false,
+            out_of_bounds: false,
         }
     }
 }
@@ -57,6 +63,9 @@ impl Default for Mode {
 #[inline]
 pub fn evaluate(operation: FloatOperation, format: Format, mode: Mode, a: u64, b: u64, c: u64) -> u64 {
     let mask = format.mask();
+    if mode.out_of_bounds && [a, b].iter().any(|factor| factor & mask == OUT_OF_BOUNDS) {
+        return 0;
+    }
     let prepare = |value: u64| if mode.flush { soft::flush(format, value & mask) } else { value & mask };
     let (a, b, c) = (prepare(a), prepare(b), prepare(c));
     let result = match operation {

@@ -1299,7 +1299,7 @@ static ADDC: [Row; 3] = [
     Row { opcode: Opcode::Addc, slots: S27, operands: R10, ptx: (1, 2), chips: From(10), needs: &[], doc: "Adds with the carry of the last `.cc`.", family: "integer", supported: true },
 ];
 static ALLOCA: [Row; 1] = [
-    Row { opcode: Opcode::Alloca, slots: S28, operands: R29, ptx: (7, 3), chips: From(52), needs: &[], doc: "Takes memory from the stack.", family: "memory", supported: false },
+    Row { opcode: Opcode::Alloca, slots: S28, operands: R29, ptx: (7, 3), chips: From(52), needs: &[], doc: "Takes memory from the stack.", family: "memory", supported: true },
 ];
 static AND: [Row; 1] = [
     Row { opcode: Opcode::And, slots: S30, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise and.", family: "logic", supported: true },
@@ -1533,7 +1533,7 @@ static FENCE: [Row; 12] = [
     Row { opcode: Opcode::Fence, slots: S285, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S286, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S287, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (7, 5), chips: From(70), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S288, operands: &[], ptx: (7, 5), chips: From(70), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S289, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S290, operands: &[], ptx: (8, 0), chips: From(90), needs: N131, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: true },
     Row { opcode: Opcode::Fence, slots: S291, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
@@ -1549,9 +1549,9 @@ static FMA: [Row; 10] = [
     Row { opcode: Opcode::Fma, slots: S302, operands: R297, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
     Row { opcode: Opcode::Fma, slots: S303, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
     Row { opcode: Opcode::Fma, slots: S304, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S305, operands: R297, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S305, operands: R297, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: true },
     Row { opcode: Opcode::Fma, slots: S306, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S307, operands: R297, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: false },
+    Row { opcode: Opcode::Fma, slots: S307, operands: R297, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
 ];
 static FNS: [Row; 1] = [
     Row { opcode: Opcode::Fns, slots: S7, operands: R308, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
@@ -2006,10 +2006,10 @@ static ST: [Row; 14] = [
     Row { opcode: Opcode::St, slots: S741, operands: R742, ptx: (8, 6), chips: From(100), needs: N131, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: false },
 ];
 static STACKRESTORE: [Row; 1] = [
-    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R743, ptx: (7, 3), chips: From(52), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: false },
+    Row { opcode: Opcode::Stackrestore, slots: S28, operands: R743, ptx: (7, 3), chips: From(52), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: true },
 ];
 static STACKSAVE: [Row; 1] = [
-    Row { opcode: Opcode::Stacksave, slots: S28, operands: R8, ptx: (7, 3), chips: From(52), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: false },
+    Row { opcode: Opcode::Stacksave, slots: S28, operands: R8, ptx: (7, 3), chips: From(52), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: true },
 ];
 static STMATRIX: [Row; 2] = [
     Row { opcode: Opcode::Stmatrix, slots: S344, operands: R744, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: true },

@@ -272,7 +272,7 @@ fn held_values_are_in_registers_or_in_the_frame() {
         let before = Work::new(function, stack_pointer, frame.spill_base);
         let inputs = ScanInputs::new(&before, File::R);
         for limit in (16..64).step_by(4) {
-            if inputs.held <= usable(&before.function, limit).len() {
+            if inputs.held <= usable(&before, limit).len() {
                 continue;
             }
             let mut work = start(&before, &inputs);

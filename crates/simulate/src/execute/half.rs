@@ -10,6 +10,9 @@ use oriole_sass::{Mod, Op, OperandKind};
 /// The two halves of an operand in every lane, low one first, with signs applied.
 type Pairs = [[u64; 2]; 32];
 
+/// What a copy of a tensor fills in for a half that is out of bounds, all bits but the sign.
+const OUT_OF_BOUNDS: u64 = 0x7fff;
+
 fn format(context: &Context) -> Format {
     if context.has(Mod::BF16_V2) { BF16 } else { F16 }
 }
@@ -97,7 +100,8 @@ fn write_halves(context: &mut Context, half: impl Fn(&Context, usize, usize) -> 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let format = format(context);
     let wide_result = context.has(Mod::F32);
-    if context.has(Mod::OOB) || context.has(Mod::FMZ) {
+    let marks = context.has(Mod::OOB);
+    if context.has(Mod::FMZ) || marks && context.instruction.op != Op::HFMA2 {
         return Err(context.refuse());
     }
     match context.instruction.op {
@@ -121,6 +125,9 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             let [a, b, c] = [pairs(context, 1)?, pairs(context, second)?, pairs(context, third)?];
             write_halves(context, |context, lane, half| {
                 let (a, b, c) = (a[lane][half], b[lane][half], c[lane][half]);
+                if marks && (a == OUT_OF_BOUNDS || b == OUT_OF_BOUNDS) {
+                    return 0;
+                }
                 finish(context, format, fused(format, a, b, c, Round::Nearest))
             })
         }
