@@ -1,23 +1,29 @@
 //! What a form takes beside operands of the right kinds: modifiers, signs, suffixes and names as bits of a mask, so that
-//! legality is decided by comparing masks. Each form's masks are computed once, when an instruction first asks for it.
+//! legality is decided by comparing masks. The masks are computed with the table, when this crate is compiled. They are
+//! numbers in a few arrays that point nowhere, so that a process has them without doing anything.
 //!
 //! No word is made here: whether numbers fit their fields is asked of the fields.
 
-use super::{Form, NO_BIT, SELF, SlotKind, Token};
+use super::{Form, NO_BIT, SELF, Set, SlotKind, Token};
 use crate::{Mod, Mods, Operand, OperandKind, Symbol};
-use smallvec::SmallVec;
 
-/// One bit for each word of the form's vocabulary.
-type Mask = SmallVec<[u64; 2]>;
+/// Most words of 64 bits that a mask has; most have one or two.
+const MOST_WORDS: usize = 5;
+
+/// One bit for each word of a form's vocabulary.
+type Mask = [u64; MOST_WORDS];
 
 /// The constraints of one form.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Constraints {
     /// Every modifier, sign, suffix and name that the form can say, sorted; the index is the bit.
-    vocabulary: Box<[Word]>,
-    /// What the form always says: the bit, and the slot of the operand that says it where that is a suffix.
-    always: Box<[(u32, Option<u8>)]>,
-    sets: Box<[Choice]>,
+    vocabulary: &'static [Word],
+    /// What the form always says.
+    always: &'static [Always],
+    /// For each set how many rows it has.
+    rows: &'static [u16],
+    /// For each set the mask of what any of its rows says, then those of the rows, the rows that say most first.
+    masks: &'static [u64],
     /// Two operands have a field in common.
     pub shares_fields: bool,
 }
@@ -32,140 +38,320 @@ impl Word {
         Word((what as u32) << 24 | (slot as u32) << 16 | name as u32)
     }
 
-    fn modifier(name: Mod) -> Word {
+    const fn modifier(name: Mod) -> Word {
         Word::new(0, 0, name as u16)
     }
 
-    fn negate(slot: u8) -> Word {
+    const fn negate(slot: u8) -> Word {
         Word::new(1, slot, 0)
     }
 
-    fn absolute(slot: u8) -> Word {
+    const fn absolute(slot: u8) -> Word {
         Word::new(2, slot, 0)
     }
 
-    fn invert(slot: u8) -> Word {
+    const fn invert(slot: u8) -> Word {
         Word::new(3, slot, 0)
     }
 
-    fn suffix(slot: u8, name: Mod) -> Word {
+    const fn suffix(slot: u8, name: Mod) -> Word {
         Word::new(4, slot, name as u16)
     }
 
-    fn symbol(slot: u8, symbol: Symbol) -> Word {
+    const fn symbol(slot: u8, symbol: Symbol) -> Word {
         Word::new(5, slot, symbol as u16)
     }
 
     /// What a token stands for in a set of this slot; where a suffix is written plays no part.
-    fn of(token: Token, slot: u8) -> Word {
-        let at = |own: u8| if own == SELF { slot } else { own };
+    const fn of(token: Token, slot: u8) -> Word {
         match token {
             Token::Mod(name) => Word::modifier(name),
-            Token::Negate(own) => Word::negate(at(own)),
-            Token::Absolute(own) => Word::absolute(at(own)),
-            Token::Invert(own) => Word::invert(at(own)),
-            Token::Suffix(own, _, name) => Word::suffix(at(own), name),
-            Token::Symbol(own, symbol) => Word::symbol(at(own), symbol),
+            Token::Negate(own) => Word::negate(own_or(own, slot)),
+            Token::Absolute(own) => Word::absolute(own_or(own, slot)),
+            Token::Invert(own) => Word::invert(own_or(own, slot)),
+            Token::Suffix(own, _, name) => Word::suffix(own_or(own, slot), name),
+            Token::Symbol(own, symbol) => Word::symbol(own_or(own, slot), symbol),
         }
     }
 }
 
-/// A set of the form: exactly one of its rows holds.
+/// The slot that a token names, or that of its set.
+const fn own_or(own: u8, slot: u8) -> u8 {
+    if own == SELF { slot } else { own }
+}
+
+/// What a form always says: the bit, and the slot of the operand that says it where that is a suffix.
+#[derive(Clone, Copy, Debug)]
+struct Always {
+    bit: u16,
+    suffixed: Option<u8>,
+}
+
+/// How much of each array of a table is taken.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::form) struct Sizes {
+    pub words: usize,
+    pub always: usize,
+    pub sets: usize,
+    pub masks: usize,
+}
+
+impl Sizes {
+    const NONE: Sizes = Sizes { words: 0, always: 0, sets: 0, masks: 0 };
+
+    /// Enough for the constraints of these forms.
+    pub const fn of(forms: &[Form]) -> Sizes {
+        let mut sizes = Sizes::NONE;
+        let mut at = 0;
+        while at < forms.len() {
+            let form = &forms[at];
+            let (mut words, mut masks, mut set) = (form.always.len(), 0, 0);
+            while set < form.sets.len() {
+                let rows = form.sets[set].rows;
+                let mut row = 0;
+                while row < rows.len() {
+                    words += rows[row].tokens.len();
+                    row += 1;
+                }
+                masks += 1 + rows.len();
+                set += 1;
+            }
+            sizes.words += words;
+            sizes.always += form.always.len();
+            sizes.sets += form.sets.len();
+            sizes.masks += masks * mask_len(words);
+            at += 1;
+        }
+        sizes
+    }
+}
+
+/// How many words of 64 bits a mask has where the vocabulary has so many words.
+const fn mask_len(vocabulary: usize) -> usize {
+    if vocabulary == 0 { 1 } else { vocabulary.div_ceil(64) }
+}
+
+/// The constraints of all forms of a table, one form behind the other in each array.
 #[derive(Debug)]
-struct Choice {
-    /// What any of the rows says.
-    said: Mask,
-    /// The rows as masks, those that say most first.
-    rows: Box<[Mask]>,
+pub(in crate::form) struct Pool<
+    const FORMS: usize,
+    const WORDS: usize,
+    const ALWAYS: usize,
+    const SETS: usize,
+    const MASKS: usize,
+> {
+    ends: [Sizes; FORMS],
+    shares_fields: [bool; FORMS],
+    words: [Word; WORDS],
+    always: [Always; ALWAYS],
+    rows: [u16; SETS],
+    masks: [u64; MASKS],
+    used: Sizes,
 }
 
-impl Choice {
-    /// The row that says most of what is wanted and nothing else.
-    fn best(&self, wanted: &Mask) -> Option<&Mask> {
-        if is_disjoint(&self.said, wanted) {
-            return self.rows.last().filter(|row| row.iter().all(|&bits| bits == 0));
+impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: usize, const MASKS: usize>
+    Pool<FORMS, WORDS, ALWAYS, SETS, MASKS>
+{
+    /// The constraints of these forms.
+    pub const fn of(forms: &[Form; FORMS]) -> Self {
+        let mut pool = Pool {
+            ends: [Sizes::NONE; FORMS],
+            shares_fields: [false; FORMS],
+            words: [Word(0); WORDS],
+            always: [Always { bit: 0, suffixed: None }; ALWAYS],
+            rows: [0; SETS],
+            masks: [0; MASKS],
+            used: Sizes::NONE,
+        };
+        let mut at = 0;
+        while at < FORMS {
+            pool.add(&forms[at]);
+            pool.ends[at] = pool.used;
+            pool.shares_fields[at] = shares_fields(&forms[at]);
+            at += 1;
         }
-        self.rows.iter().find(|row| is_covered(row, wanted))
+        pool
+    }
+
+    /// The same without the lengths in its type.
+    pub const fn table(&'static self) -> ConstraintTable {
+        ConstraintTable {
+            ends: &self.ends,
+            shares_fields: &self.shares_fields,
+            words: &self.words,
+            always: &self.always,
+            rows: &self.rows,
+            masks: &self.masks,
+        }
+    }
+
+    const fn add(&mut self, form: &Form) {
+        let first = self.used.words;
+        self.add_words(first, form.always, SELF);
+        let mut set = 0;
+        while set < form.sets.len() {
+            let mut row = 0;
+            while row < form.sets[set].rows.len() {
+                self.add_words(first, form.sets[set].rows[row].tokens, form.sets[set].slot);
+                row += 1;
+            }
+            set += 1;
+        }
+        let mut at = 0;
+        while at < form.always.len() {
+            let suffixed = match form.always[at] {
+                Token::Suffix(slot, ..) => Some(slot),
+                _ => None,
+            };
+            let bit = self.place(first, Word::of(form.always[at], SELF)) - first;
+            self.always[self.used.always] = Always { bit: bit as u16, suffixed };
+            self.used.always += 1;
+            at += 1;
+        }
+        set = 0;
+        while set < form.sets.len() {
+            self.add_set(first, &form.sets[set]);
+            set += 1;
+        }
+    }
+
+    /// Where a word is, or would be, in the vocabulary that begins at `first`.
+    const fn place(&self, first: usize, word: Word) -> usize {
+        let (mut low, mut high) = (first, self.used.words);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if self.words[middle].0 < word.0 {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+
+    /// Adds what these tokens stand for to the vocabulary that begins at `first`.
+    const fn add_words(&mut self, first: usize, tokens: &[Token], slot: u8) {
+        let mut token = 0;
+        while token < tokens.len() {
+            let word = Word::of(tokens[token], slot);
+            let place = self.place(first, word);
+            if place == self.used.words || self.words[place].0 != word.0 {
+                let mut at = self.used.words;
+                while at > place {
+                    self.words[at] = self.words[at - 1];
+                    at -= 1;
+                }
+                self.words[place] = word;
+                self.used.words += 1;
+            }
+            token += 1;
+        }
+    }
+
+    /// Adds the masks of a set; of rows that say as much the first one of the table comes first.
+    const fn add_set(&mut self, first: usize, set: &Set) {
+        let len = mask_len(self.used.words - first);
+        assert!(len <= MOST_WORDS, "a form can say more than a mask holds");
+        let said = self.used.masks;
+        let mut most = 0;
+        let mut row = 0;
+        while row < set.rows.len() {
+            if set.rows[row].tokens.len() > most {
+                most = set.rows[row].tokens.len();
+            }
+            row += 1;
+        }
+        self.used.masks += len;
+        let mut left = most + 1;
+        while left > 0 {
+            left -= 1;
+            row = 0;
+            while row < set.rows.len() {
+                if set.rows[row].tokens.len() == left {
+                    self.add_row(first, set.rows[row].tokens, set.slot, said);
+                    self.used.masks += len;
+                }
+                row += 1;
+            }
+        }
+        self.rows[self.used.sets] = set.rows.len() as u16;
+        self.used.sets += 1;
+    }
+
+    /// Sets the bits of these tokens in the mask that comes next and in the one at `said`.
+    const fn add_row(&mut self, first: usize, tokens: &[Token], slot: u8, said: usize) {
+        let mut token = 0;
+        while token < tokens.len() {
+            let bit = self.place(first, Word::of(tokens[token], slot)) - first;
+            self.masks[self.used.masks + bit / 64] |= 1 << (bit % 64);
+            self.masks[said + bit / 64] |= 1 << (bit % 64);
+            token += 1;
+        }
     }
 }
 
-fn is_disjoint(a: &Mask, b: &Mask) -> bool {
+/// The constraints of the forms of a table.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::form) struct ConstraintTable {
+    /// For each form how much is taken up to its end.
+    ends: &'static [Sizes],
+    shares_fields: &'static [bool],
+    words: &'static [Word],
+    always: &'static [Always],
+    rows: &'static [u16],
+    masks: &'static [u64],
+}
+
+impl ConstraintTable {
+    /// The constraints of the form of this number.
+    pub fn get(&self, form: usize) -> Constraints {
+        let first = form.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);
+        let end = self.ends[form];
+        Constraints {
+            vocabulary: &self.words[first.words..end.words],
+            always: &self.always[first.always..end.always],
+            rows: &self.rows[first.sets..end.sets],
+            masks: &self.masks[first.masks..end.masks],
+            shares_fields: self.shares_fields[form],
+        }
+    }
+}
+
+fn is_disjoint(a: &[u64], b: &[u64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a & b == 0)
 }
 
 /// True if all bits of the first mask are in the second.
-fn is_covered(a: &Mask, b: &Mask) -> bool {
+fn is_covered(a: &[u64], b: &[u64]) -> bool {
     a.iter().zip(b).all(|(a, b)| a & !b == 0)
 }
 
-/// A mask of so many words without a bit; most have two at most.
-fn no_bits(words: usize) -> Mask {
-    match words {
-        0..=2 => Mask::from_buf_and_len([0; 2], words),
-        _ => smallvec::smallvec![0; words],
+fn set_bit(mask: &mut Mask, bit: usize) {
+    mask[bit / 64] |= 1 << (bit % 64);
+}
+
+fn has_bit(mask: &Mask, bit: usize) -> bool {
+    mask[bit / 64] >> (bit % 64) & 1 == 1
+}
+
+/// Of a set the row that says most of what is wanted and nothing else. The masks are those of the set.
+fn best_row<'a>(masks: &'a [u64], wanted: &[u64]) -> Option<&'a [u64]> {
+    let (said, rows) = masks.split_at(wanted.len());
+    let mut rows = rows.chunks_exact(wanted.len());
+    if is_disjoint(said, wanted) {
+        return rows.next_back().filter(|row| row.iter().all(|&bits| bits == 0));
     }
-}
-
-fn set_bit(mask: &mut Mask, bit: u32) {
-    mask[bit as usize / 64] |= 1 << (bit % 64);
-}
-
-fn has_bit(mask: &Mask, bit: u32) -> bool {
-    mask[bit as usize / 64] >> (bit % 64) & 1 == 1
+    rows.find(|row| is_covered(row, wanted))
 }
 
 impl Constraints {
-    /// The constraints of a form.
-    pub(super) fn of(form: &Form) -> Constraints {
-        let in_sets = form.sets.iter().flat_map(|set| {
-            set.rows
-                .iter()
-                .flat_map(move |row| row.tokens.iter().map(move |&token| Word::of(token, set.slot)))
-        });
-        let mut vocabulary: Vec<Word> =
-            form.always.iter().map(|&token| Word::of(token, SELF)).chain(in_sets).collect();
-        vocabulary.sort_unstable();
-        vocabulary.dedup();
-        let words = vocabulary.len().div_ceil(64);
-        let bit = |word: Word| vocabulary.binary_search(&word).unwrap_or_default() as u32;
-        let always = form.always.iter().map(|&token| {
-            let slot = match token {
-                Token::Suffix(slot, ..) => Some(slot),
-                _ => None,
-            };
-            (bit(Word::of(token, SELF)), slot)
-        });
-        let sets = form.sets.iter().map(|set| {
-            let mut said = no_bits(words);
-            let mut rows: Vec<(usize, Mask)> = Vec::with_capacity(set.rows.len());
-            for row in set.rows {
-                let mut mask = no_bits(words);
-                for &token in row.tokens {
-                    let bit = bit(Word::of(token, set.slot));
-                    set_bit(&mut mask, bit);
-                    set_bit(&mut said, bit);
-                }
-                rows.push((row.tokens.len(), mask));
-            }
-            // Of rows that say as much the first one of the table comes first.
-            rows.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-            Choice { said, rows: rows.into_iter().map(|(_, mask)| mask).collect() }
-        });
-        Constraints {
-            always: always.collect(),
-            sets: sets.collect(),
-            shares_fields: shares_fields(form),
-            vocabulary: vocabulary.into_boxed_slice(),
-        }
-    }
-
     /// True if the form can say the modifiers, and of each operand its signs, suffixes and name. `slots` gives for each
     /// operand its slot.
     pub fn allow(&self, form: &Form, mods: &Mods, operands: &[Operand], slots: &[u8]) -> bool {
-        let mut wanted = no_bits(self.vocabulary.len().div_ceil(64));
+        let mut wanted: Mask = [0; MOST_WORDS];
         let mut want = |word: Word| match self.vocabulary.binary_search(&word) {
             Ok(bit) => {
-                set_bit(&mut wanted, bit as u32);
+                set_bit(&mut wanted, bit);
                 true
             }
             Err(_) => false,
@@ -192,29 +378,97 @@ impl Constraints {
                 return false;
             }
         }
-        let mut said = no_bits(wanted.len());
-        for &(bit, slot) in &self.always {
+        let mut said: Mask = [0; MOST_WORDS];
+        for always in self.always {
+            let bit = usize::from(always.bit);
             // The suffix of an operand that is left out is not asked for.
-            if !has_bit(&wanted, bit) && slot.is_none_or(|slot| slots.contains(&slot)) {
+            if !has_bit(&wanted, bit) && always.suffixed.is_none_or(|slot| slots.contains(&slot)) {
                 return false;
             }
             set_bit(&mut said, bit);
         }
-        for set in &self.sets {
-            let Some(row) = set.best(&wanted) else { return false };
+        let len = mask_len(self.vocabulary.len());
+        let (wanted, mut masks) = (&wanted[..len], self.masks);
+        for &rows in self.rows {
+            let (own, others) = masks.split_at((1 + usize::from(rows)) * len);
+            let Some(row) = best_row(own, wanted) else { return false };
             said.iter_mut().zip(row).for_each(|(said, row)| *said |= row);
+            masks = others;
         }
-        is_covered(&wanted, &said)
+        is_covered(wanted, &said)
     }
 }
 
 /// True if fields of two operands overlap.
-fn shares_fields(form: &Form) -> bool {
-    let mut seen = 0u128;
-    form.slots.iter().any(|slot| {
-        let own = slot.fields.iter().fold(0, |mask, field| mask | field.mask());
-        let shared = seen & own != 0;
+const fn shares_fields(form: &Form) -> bool {
+    let (mut seen, mut slot) = (0u128, 0);
+    while slot < form.slots.len() {
+        let fields = form.slots[slot].fields;
+        let (mut own, mut field) = (0, 0);
+        while field < fields.len() {
+            own |= fields[field].mask();
+            field += 1;
+        }
+        if seen & own != 0 {
+            return true;
+        }
         seen |= own;
-        shared
-    })
+        slot += 1;
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_chip::Chip;
+    use std::collections::BTreeSet;
+
+    /// The words of a mask.
+    fn words(constraints: &Constraints, mask: &[u64]) -> BTreeSet<Word> {
+        let said = |bit: &usize| mask[bit / 64] >> (bit % 64) & 1 == 1;
+        (0..mask.len() * 64).filter(said).map(|bit| constraints.vocabulary[bit]).collect()
+    }
+
+    fn words_of(tokens: &[Token], slot: u8) -> BTreeSet<Word> {
+        tokens.iter().map(|&token| Word::of(token, slot)).collect()
+    }
+
+    #[test]
+    fn masks_are_what_the_rows_of_the_table_say() {
+        let tables = Chip::all().into_iter().filter_map(|chip| crate::form::table(chip));
+        for (table, form) in tables.flat_map(|table| (0..table.forms.len()).map(move |form| (table, form))) {
+            let (own, form) = (table.constraints.get(form), &table.forms[form]);
+            let len = mask_len(own.vocabulary.len());
+            assert!(own.vocabulary.is_sorted_by(|a, b| a < b), "{form:?}");
+            let always =
+                own.always.iter().map(|always| (own.vocabulary[usize::from(always.bit)], always.suffixed));
+            let expected = form.always.iter().map(|&token| match token {
+                Token::Suffix(slot, ..) => (Word::of(token, SELF), Some(slot)),
+                _ => (Word::of(token, SELF), None),
+            });
+            assert!(always.eq(expected), "{form:?}");
+            let mut masks = own.masks.chunks_exact(len).map(|mask| words(&own, mask));
+            let mut vocabulary = words_of(form.always, SELF);
+            assert_eq!(own.rows.len(), form.sets.len());
+            for (set, &rows) in form.sets.iter().zip(own.rows) {
+                let mut expected: Vec<&[Token]> = set.rows.iter().map(|row| row.tokens).collect();
+                expected.sort_by_key(|tokens| std::cmp::Reverse(tokens.len()));
+                let expected: Vec<_> =
+                    expected.into_iter().map(|tokens| words_of(tokens, set.slot)).collect();
+                let said: BTreeSet<Word> = expected.iter().flatten().copied().collect();
+                assert_eq!(masks.next().as_ref(), Some(&said), "{form:?}");
+                assert!(masks.by_ref().take(usize::from(rows)).eq(expected), "{form:?}");
+                vocabulary.extend(said);
+            }
+            assert!(masks.next().is_none() && own.vocabulary.iter().eq(&vocabulary), "{form:?}");
+            let fields: Vec<u128> = form
+                .slots
+                .iter()
+                .map(|slot| slot.fields.iter().fold(0, |all, field| all | field.mask()))
+                .collect();
+            let shared = (0..fields.len()).any(|b| (0..b).any(|a| fields[a] & fields[b] != 0));
+            assert_eq!(own.shares_fields, shared, "{form:?}");
+        }
+    }
 }

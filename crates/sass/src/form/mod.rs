@@ -8,7 +8,7 @@ mod constraints;
 mod shape;
 mod tables;
 
-use constraints::Constraints;
+use constraints::{ConstraintTable, Constraints, Pool, Sizes};
 pub(crate) use shape::OperandKinds;
 pub(crate) use shape::can_be_left_out;
 use shape::shapes;
@@ -17,7 +17,6 @@ pub use shape::{MOST_OPERANDS, Shape};
 use crate::info::Unit;
 use crate::{Mod, Op, RegisterFile, Symbol};
 use oriole_chip::{Chip, RegisterFiles, WordShape};
-use std::sync::OnceLock;
 
 /// The bits of the word that hold a number: up to two runs of bits, the lower part first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -295,8 +294,8 @@ pub struct Table {
     forms: &'static [Form],
     /// For each form what it takes.
     shapes: &'static [Shape],
-    /// For each form what else it takes, once that has been asked.
-    constraints: &'static [OnceLock<Constraints>],
+    /// For each form what else it takes.
+    constraints: ConstraintTable,
     /// For each opcode in rising order: the indexes of its forms in `by_opcode`.
     opcodes: &'static [(u16, u16, u16)],
     /// Form indexes by opcode, the most closely identified form first.
@@ -344,8 +343,8 @@ impl Table {
     }
 
     /// The constraints of a form that the table has.
-    pub(crate) fn constraints(&self, id: FormId) -> &'static Constraints {
-        self.constraints[usize::from(id.0)].get_or_init(|| Constraints::of(self.form(id)))
+    pub(crate) fn constraints(&self, id: FormId) -> Constraints {
+        self.constraints.get(usize::from(id.0))
     }
 
     /// The numbers of the forms of a mnemonic.
@@ -414,7 +413,7 @@ impl Field {
     }
 
     /// The bits of the word that it covers.
-    pub fn mask(&self) -> u128 {
+    pub const fn mask(&self) -> u128 {
         let low = run_mask(self.low);
         if self.high.1 == 0 { low } else { low | run_mask(self.high) }
     }
@@ -542,11 +541,11 @@ impl Set {
     }
 }
 
-fn ones(width: u32) -> u64 {
+const fn ones(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 
-fn run_mask((low, width): (u8, u8)) -> u128 {
+const fn run_mask((low, width): (u8, u8)) -> u128 {
     (ones(width as u32) as u128) << low
 }
 

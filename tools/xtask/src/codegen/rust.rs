@@ -103,7 +103,7 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
          #![allow(clippy::unreadable_literal)]\n\n\
          use crate::form::Access::*;\nuse crate::form::Elided::*;\nuse crate::form::Place::*;\nuse crate::form::SlotKind as K;\n\
          use crate::form::Token::Suffix;\nuse crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};\n\
-         use crate::form::{Constraints, Shape, chip, field, row, set, shapes, slot};\nuse crate::{Mod, Op, Symbol};\nuse std::sync::OnceLock;\n\n\
+         use crate::form::{Pool, Shape, Sizes, chip, field, row, set, shapes, slot};\nuse crate::{Mod, Op, Symbol};\n\n\
          const fn m(name: Mod) -> Token { Token::Mod(name) }\n\
          const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }\n\n",
     );
@@ -155,8 +155,9 @@ pub fn table(chip: &str, tables: &Tables, ops: &BTreeSet<String>) -> Result<Stri
     let number = chip.strip_prefix("sm_").ok_or_else(|| format!("`{chip}.forms` is named for no chip"))?;
     let _ = write!(
         out,
-        "];\n\nstatic SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);\n\nstatic CONSTRAINTS: [OnceLock<Constraints>; FORMS.len()] = [const {{ OnceLock::new() }}; FORMS.len()];\n\npub(in crate::form) static TABLE: Table =\n    \
-         Table {{ registers: chip({number}).register_files(), words: chip({number}).words(), forms: &FORMS, shapes: &SHAPES, constraints: &CONSTRAINTS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS }};\n"
+        "];\n\nstatic SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);\n\nconst SIZES: Sizes = Sizes::of(&FORMS);\n\n\
+         static CONSTRAINTS: Pool<{{ FORMS.len() }}, {{ SIZES.words }}, {{ SIZES.always }}, {{ SIZES.sets }}, {{ SIZES.masks }}> = Pool::of(&FORMS);\n\npub(in crate::form) static TABLE: Table =\n    \
+         Table {{ registers: chip({number}).register_files(), words: chip({number}).words(), forms: &FORMS, shapes: &SHAPES, constraints: CONSTRAINTS.table(), opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS }};\n"
     );
     Ok(out)
 }
