@@ -81,6 +81,35 @@ fn standard_streams() {
     assert!(run.err.contains("<stdin>:8:18"), "{}", run.err);
 }
 
+/// A file that holds the result already is not written again, but it is as new as the result; any other one is replaced.
+#[cfg(unix)]
+#[test]
+fn a_file_with_the_same_bytes_is_only_touched() {
+    use std::os::unix::fs::MetadataExt;
+    use std::time::{Duration, SystemTime};
+    let folder = scratch();
+    let (input, output) = (write(folder.path(), "k.ptx", MODULE), folder.path().join("k.cubin"));
+    let facts = || output.metadata().expect("the cubin");
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let compile_over_old = || {
+        let old = std::fs::File::options().write(true).open(&output).expect("the cubin");
+        old.set_modified(long_ago).expect("its time");
+        let place = facts().ino();
+        assert_eq!(oriole(&["compile", &input]).status, Some(0));
+        assert!(facts().modified().expect("its time") > long_ago + Duration::from_secs(1800));
+        facts().ino() == place
+    };
+    assert_eq!(oriole(&["compile", &input]).status, Some(0));
+    let first = std::fs::read(&output).expect("the cubin");
+    assert!(compile_over_old());
+    let mut other = first.clone();
+    *other.last_mut().expect("a byte") ^= 1;
+    std::fs::write(&output, &other).expect("it is written");
+    assert!(!compile_over_old());
+    assert_eq!(std::fs::read(&output).expect("the cubin"), first);
+    assert_eq!(names(folder.path()), ["k.cubin", "k.ptx"]);
+}
+
 /// What an output leads to stays what it is: a link, a device, a FIFO, a file with its permissions.
 #[cfg(unix)]
 #[test]

@@ -1,11 +1,13 @@
 //! Output files: there whole or not at all, where the path leads, and never in the place of an input.
 //!
-//! A file is written under a temporary name and renamed. A link stays a link, and the file that it leads to is replaced. What
+//! A file is written under a temporary name and renamed. One that holds the result already gets a new time of change and
+//! nothing else: to make a file and to drop the old one is a third of the time of a small compile. A link stays a link, and the file that it leads to is replaced. What
 //! is no plain file (a device, a FIFO) is written to and not replaced; `-` is standard output.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 /// How names of temporary files begin; six letters or digits follow.
 pub const TEMPORARY: &str = ".oriole-";
@@ -68,6 +70,7 @@ impl Output {
         let written = match &self.place {
             Place::Standard => to_stream(io::stdout().lock(), bytes),
             Place::Stream(path) => stream(path).and_then(|stream| to_stream(stream, bytes)),
+            Place::File(path) if self.holds(bytes) => touch(path),
             Place::File(path) => replace(path, bytes),
         };
         written.map_err(|error| format!("{}: {error}", self.shown))
@@ -129,6 +132,11 @@ pub fn folder(path: &Path) -> &Path {
 fn to_stream(mut stream: impl Write, bytes: &[u8]) -> io::Result<()> {
     stream.write_all(bytes)?;
     stream.flush()
+}
+
+/// Says that the file is as new as if it had been written, for whoever compares times.
+fn touch(path: &Path) -> io::Result<()> {
+    std::fs::File::options().write(true).open(path)?.set_modified(SystemTime::now())
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
