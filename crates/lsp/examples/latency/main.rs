@@ -26,6 +26,7 @@ use module::Module;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() {
+    oriole_lsp::refuse_huge_pages();
     let mut parts: Vec<String> = Vec::new();
     let mut files: Vec<String> = Vec::new();
     for word in std::env::args().skip(1) {
