@@ -9,9 +9,8 @@ use crate::form::Place::*;
 use crate::form::SlotKind as K;
 use crate::form::Token::Suffix;
 use crate::form::{Field, FloatKind, Form, Row, SELF, Set, Slot, Table, Token, Width as W};
-use crate::form::{Constraints, Shape, chip, field, row, set, shapes, slot};
+use crate::form::{Pool, Shape, Sizes, chip, field, row, set, shapes, slot};
 use crate::{Mod, Op, Symbol};
-use std::sync::OnceLock;
 
 const fn m(name: Mod) -> Token { Token::Mod(name) }
 const fn n(slot: u8, name: Symbol) -> Token { Token::Symbol(slot, name) }
@@ -1668,7 +1667,9 @@ static ORDERS: [&[Mod]; 196] = [
 
 static SHAPES: [Shape; FORMS.len()] = shapes(&FORMS);
 
-static CONSTRAINTS: [OnceLock<Constraints>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
+const SIZES: Sizes = Sizes::of(&FORMS);
+
+static CONSTRAINTS: Pool<{ FORMS.len() }, { SIZES.words }, { SIZES.always }, { SIZES.sets }, { SIZES.masks }> = Pool::of(&FORMS);
 
 pub(in crate::form) static TABLE: Table =
-    Table { registers: chip(86).register_files(), words: chip(86).words(), forms: &FORMS, shapes: &SHAPES, constraints: &CONSTRAINTS, opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
+    Table { registers: chip(86).register_files(), words: chip(86).words(), forms: &FORMS, shapes: &SHAPES, constraints: CONSTRAINTS.table(), opcodes: &OPCODES, by_opcode: &BY_OPCODE, ops: &OPS, orders: &ORDERS };
