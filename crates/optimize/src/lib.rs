@@ -27,6 +27,7 @@ pub mod live_dead;
 pub mod operand_fold;
 pub mod predication;
 pub mod reassociate;
+pub mod rematerialize;
 pub mod slots;
 pub mod strength_reduce;
 mod uniform_addresses;

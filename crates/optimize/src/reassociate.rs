@@ -19,8 +19,10 @@ use smallvec::SmallVec;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Reassociation),
+    asks: &[Optimization::JoinPhis],
     ..Pass::new(|function, context| {
-        Outcome::changed_if(join_phis::run(function) | run(function, context.chip))
+        let joined = context.wants(Optimization::JoinPhis) && join_phis::run(function);
+        Outcome::changed_if(run(function, context.chip) | joined)
     })
 };
 

@@ -4,7 +4,8 @@ use crate::common::*;
 use expect_test::expect;
 use oriole_chip::Chip;
 use oriole_optimize::{
-    back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, uniform_registers,
+    back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, rematerialize,
+    uniform_registers,
 };
 use oriole_ori::{Form, Opcode, Pseudo, parse};
 
@@ -84,6 +85,79 @@ b0:
           STG.E [{r8 r9}], r10 mem(global w) ; 8
           STG.E [{r12 r13}], r10 mem(global w) ; 8
           EXIT ; 9
+    "#]]
+    .assert_eq(&function.to_string());
+}
+
+#[test]
+fn made_again_random_functions_keep_their_meaning() {
+    let mut changed = 0;
+    for seed in 0..300 {
+        let original = random_function(seed);
+        let before = evaluator::run(&original, &world(7));
+        let mut function = original.clone();
+        branch_opt::run(&mut function);
+        generate_mov_phi::run(&mut function);
+        live_dead::run(&mut function);
+        expand_sync::run(&mut function, true);
+        convert_mov_phi::run(&mut function);
+        changed += u32::from(rematerialize::run(&mut function, 1));
+        let what = format!("seed {seed}");
+        assert_verified(&function, Form::Plain, &what);
+        assert_same(&before, &evaluator::run(&function, &checking_world(&function, seed)), &what);
+    }
+    assert!(changed > 50, "{changed}");
+}
+
+#[test]
+fn what_lives_through_a_loop_is_made_again_behind_it() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = SHF.L.U32 r0, 0x2, RZ ; 1
+  r2 = IADD3 r1, 0x10, RZ ; 2
+  r3 = LDS [r0] mem(shared r) ; 3
+  r4 = LDS [r1] mem(shared r) ; 4
+  r5 = IADD3 r3, 0x1, RZ ; 5
+  r6 = MOV 0x0 ; 6
+b1: -> b1 b2
+  r6 = IADD3 r6, r3, RZ ; 7
+  p7, PT = ISETP.AND.LT r6, 0x64, PT ; 8
+  @p7 BRA b1 ; 9
+b2:
+  STS [r2], r6 mem(shared w) ; 10
+  STS [r2+0x4], r4 mem(shared w) ; 11
+  STS [r5], r3 mem(shared w) ; 12
+  EXIT ; 13
+";
+    // What fits stays as it is.
+    let mut function = parse(text).unwrap();
+    assert!(!rematerialize::run(&mut function, 5));
+    assert!(rematerialize::run(&mut function, 3));
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r2
+          value r5
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+          r1 = SHF.L.U32 r0, 0x2, RZ ; 1
+          r3 = LDS [r0] mem(shared r) ; 3
+          r4 = LDS [r1] mem(shared r) ; 4
+          r6 = MOV 0x0 ; 6
+        b1: -> b1 b2
+          r6 = IADD3 r6, r3, RZ ; 7
+          p7, PT = ISETP.AND.LT r6, 0x64, PT ; 8
+          @p7 BRA b1 ; 9
+        b2:
+          r8 = S2R %(SR_TID.X) ; 0
+          r9 = SHF.L.U32 r8, 0x2, RZ ; 1
+          r10 = IADD3 r9, 0x10, RZ ; 2
+          STS [r10], r6 mem(shared w) ; 10
+          STS [r10+0x4], r4 mem(shared w) ; 11
+          r11 = IADD3 r3, 0x1, RZ ; 5
+          STS [r11], r3 mem(shared w) ; 12
+          EXIT ; 13
     "#]]
     .assert_eq(&function.to_string());
 }

@@ -27,6 +27,12 @@ pub struct OrderOptions {
     pub reorder: bool,
     /// Ranking.
     pub mode: ScheduleMode,
+    /// Where registers do not suffice, what computes with values only may pass barriers.
+    pub across_barriers: bool,
+    /// Where registers do not suffice, values are made again where they are used.
+    pub rematerialize: bool,
+    /// No more general registers than this.
+    pub limit: Option<u16>,
 }
 
 /// What selection may know.
@@ -58,6 +64,10 @@ pub struct AllocateOptions {
     pub level: u8,
     /// As few registers as possible.
     pub minimal: bool,
+    /// Constants that both sides of a branch put into one register are put there before it.
+    pub hoist_constants: bool,
+    /// Values that copies and tuples connect are given registers together.
+    pub clusters: bool,
     /// Branches go past blocks that stayed empty, and fall through where they can.
     pub thread_branches: bool,
     /// Most general registers, if limited.
@@ -89,6 +99,9 @@ impl Options {
                 2 => ScheduleMode::Batches,
                 _ => ScheduleMode::Latency,
             },
+            across_barriers: !self.bool("no-cross-barriers"),
+            rematerialize: !self.bool("no-remat"),
+            limit: self.register_limit(),
         }
     }
 
@@ -109,14 +122,20 @@ impl Options {
         }
     }
 
+    fn register_limit(&self) -> Option<u16> {
+        let limit = self.number("maxrregcount");
+        (limit > 0).then_some(limit as u16)
+    }
+
     /// The part that register allocation reads.
     pub fn allocate(&self) -> AllocateOptions {
-        let limit = self.number("maxrregcount");
         AllocateOptions {
             level: self.level,
             minimal: self.bool("min-regs"),
+            hoist_constants: self.level > 0 && !self.bool("no-hoist-constants"),
+            clusters: !self.bool("no-register-clusters"),
             thread_branches: self.level > 0 && !self.bool("no-thread-branches"),
-            limit: (limit > 0).then_some(limit as u16),
+            limit: self.register_limit(),
             check: self.bool("check-registers"),
         }
     }

@@ -21,6 +21,8 @@ pub enum Optimization {
     Gvn,
     /// Reassociation.
     Reassociation,
+    /// One phi for two of halves that are joined.
+    JoinPhis,
     /// If-conversion.
     Predication,
     /// Joining of blocks that follow each other after if-conversion.
@@ -35,7 +37,7 @@ pub enum Optimization {
 
 impl Optimization {
     /// Every one.
-    pub const ALL: [Optimization; 14] = [
+    pub const ALL: [Optimization; 15] = [
         Optimization::Contraction,
         Optimization::Folding,
         Optimization::DeadCode,
@@ -45,6 +47,7 @@ impl Optimization {
         Optimization::Licm,
         Optimization::Gvn,
         Optimization::Reassociation,
+        Optimization::JoinPhis,
         Optimization::Predication,
         Optimization::JoinBlocks,
         Optimization::UniformRegisters,

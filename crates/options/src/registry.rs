@@ -120,6 +120,11 @@ pub const KNOBS: &[Knob] = &[
     without("no-licm", Optimization::Licm, "Leave out loop-invariant code motion."),
     without("no-gvn", Optimization::Gvn, "Leave out global value numbering."),
     without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),
+    without(
+        "no-join-phis",
+        Optimization::JoinPhis,
+        "Leave phis of halves as they are where the halves are joined.",
+    ),
     without("no-predication", Optimization::Predication, "Leave out if-conversion."),
     without(
         "no-join-blocks",
@@ -153,6 +158,16 @@ pub const KNOBS: &[Knob] = &[
         &[Reader::Order, Reader::Finish],
         "Keep the order of instructions, before allocation and after it.",
     ),
+    switch(
+        "no-cross-barriers",
+        &[Reader::Order],
+        "Keep all instructions on their side of barriers, even where registers do not suffice.",
+    ),
+    switch(
+        "no-remat",
+        &[Reader::Order],
+        "Keep values in registers or in the frame that could be made again where they are used.",
+    ),
     switch("no-late-sched", &[Reader::Finish], "Keep the order of instructions after allocation."),
     switch("no-reuse", &[Reader::Finish], "Set no flags of the operand cache."),
     number(
@@ -175,6 +190,16 @@ pub const KNOBS: &[Knob] = &[
         "Keep the blocks that allocation made for moves and did not need, and branches as they are.",
     ),
     switch(
+        "no-hoist-constants",
+        &[Reader::Allocate],
+        "Put constants into registers on both sides of a branch, even where both put them into the same ones.",
+    ),
+    switch(
+        "no-register-clusters",
+        &[Reader::Allocate],
+        "Choose a register for each value by itself, whatever copies and tuples connect it with.",
+    ),
+    switch(
         "min-regs",
         &[Reader::Allocate],
         "Allocate as few registers as the function can be compiled with.",
@@ -188,7 +213,7 @@ pub const KNOBS: &[Knob] = &[
         "maxrregcount",
         (0, 255),
         0,
-        &[Reader::Allocate],
+        &[Reader::Order, Reader::Allocate],
         "Most general registers a thread may use; 0 for no limit.",
     ),
 ];

@@ -6,6 +6,7 @@ use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
 use oriole_hir::{Body, VariableKind};
 use oriole_legalize::routine::Routine;
+use oriole_optimize::rematerialize;
 use oriole_options::Optimization;
 use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_ptx::Space;
@@ -37,13 +38,25 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     let settings = context.settings;
     let mut function = function;
     if settings.order.reorder {
-        let _span = span("AdvancedPhasePreSched");
-        oriole_schedule::before_allocation(&mut function, &context.target.schedule(), &settings.order);
+        order(&mut function, context);
     }
     let _span = span("AdvancedPhaseAllocReg");
     let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &settings.allocate)
         .map_err(|error| Failure::internal("AllocateRegisters", error))?;
     Ok(Allocated { function, assignment })
+}
+
+/// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
+/// that is cheap, and ordered once more.
+fn order(function: &mut Function, context: &Context) {
+    let _span = span("AdvancedPhasePreSched");
+    let (tables, options) = (context.target.schedule(), &context.settings.order);
+    let short = oriole_schedule::before_allocation(function, &tables, options);
+    if let Some(budget) = short.filter(|_| options.rematerialize)
+        && rematerialize::run(function, budget)
+    {
+        oriole_schedule::before_allocation(function, &tables, options);
+    }
 }
 
 /// The profile of a function: what phases 9 and 96 report, and 102 of one with registers.

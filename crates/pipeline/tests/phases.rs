@@ -5,7 +5,7 @@ use expect_test::expect;
 use oriole_chip::Chip;
 use oriole_options::Options;
 use oriole_ori::{Function, PassContext, canonical};
-use oriole_pipeline::{Context, ORI_GROUPS, Settings, Work};
+use oriole_pipeline::{Allocated, Context, ORI_GROUPS, Settings, Target, Work};
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -102,6 +102,57 @@ fn every_pass_changes_a_kernel() {
         85 OriPropagateGmma: warp_group wgmma_gemm, 1 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 4 functions
         88 OriHoistInvariantsLate3: handwritten invariant_conditions, 2 functions
+    "#]]
+    .assert_eq(&report);
+}
+
+/// A function with its registers, 40 of them at most, and with a part of the compiler turned off.
+fn allocated(raw: &Function, target: &Target, switch: Option<&str>) -> Allocated {
+    let mut options = Options::default();
+    options.set("maxrregcount", "40").expect("a knob");
+    switch.into_iter().for_each(|switch| options.switch_on(switch).expect("a switch"));
+    let settings = Settings::new(&options);
+    let context = Context::new(target, &settings);
+    let mut function = raw.clone();
+    for group in ORI_GROUPS {
+        function = oriole_pipeline::run(group, function, &context).expect("it runs");
+    }
+    oriole_pipeline::allocate(function, &context).expect("it can be allocated")
+}
+
+/// What the stage of allocation does beside its phases is worth something for a kernel: the first that a switch changes is named
+/// here, with the accesses to the frame with the switch and without it.
+#[test]
+fn switches_of_allocation_change_kernels() {
+    let switches = ["no-remat", "no-register-clusters", "no-hoist-constants"];
+    let mut found = vec![None; switches.len()];
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels");
+    let target = Target::new(Chip::SM_90).expect("a target");
+    let settings = Settings::new(&Options::default());
+    let accesses = |code: &Allocated| code.assignment.spill_loads + code.assignment.spill_stores;
+    for file in ["fragments", "gemm"] {
+        let text = std::fs::read_to_string(folder.join(file).with_extension("ptx")).expect("a kernel file");
+        for (name, _, resolved) in oriole_hir::resolve_module(&text).functions {
+            let raw =
+                oriole_pipeline::raw(&resolved.body, &Context::new(&target, &settings)).expect("raw Ori");
+            let with = allocated(&raw, &target, None);
+            for (switch, found) in switches.iter().zip(&mut found) {
+                if found.is_some() {
+                    continue;
+                }
+                let without = allocated(&raw, &target, Some(switch));
+                if without != with {
+                    *found = Some(format!("{name}, {} to {}", accesses(&without), accesses(&with)));
+                }
+            }
+        }
+    }
+    let rows = switches.iter().zip(found);
+    let report: String = rows.map(|(switch, found)| format!("{switch}: {found:?}\n")).collect();
+    expect![[r#"
+        no-remat: Some("mma_quarters, 38 to 0")
+        no-register-clusters: Some("sparse_floats, 0 to 0")
+        no-hoist-constants: Some("gemm_f16, 138 to 138")
     "#]]
     .assert_eq(&report);
 }

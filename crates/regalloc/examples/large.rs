@@ -80,8 +80,7 @@ fn main() -> Result<(), oriole_regalloc::AllocateError> {
         ("ladder 10k", ladder(10_000, 60)),
         ("ladder 10k, spilling", ladder(10_000, 400)),
     ] {
-        let options =
-            |check| AllocateOptions { level: 3, thread_branches: true, minimal: false, limit: None, check };
+        let options = |check| AllocateOptions { check, ..oriole_options::Options::default().allocate() };
         let start = std::time::Instant::now();
         let allocation = oriole_regalloc::assign(&function, Chip::SM_90, &options(false))?;
         let took = start.elapsed();

@@ -123,8 +123,8 @@ pub fn allocate(
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file, files)?;
     }
-    predicates(&mut work, files)?;
-    let work = general_within(work, &limits, options.level > 0)?;
+    predicates(&mut work, files, options)?;
+    let work = general_within(work, &limits, options)?;
     let mut highest = work.highest();
     if limits.by_convention {
         highest = highest.max(24);
@@ -153,20 +153,25 @@ pub fn allocate(
     })
 }
 
-fn predicates(work: &mut Work, files: &RegisterFiles) -> Result<(), AllocateError> {
+fn predicates(
+    work: &mut Work,
+    files: &RegisterFiles,
+    options: &AllocateOptions,
+) -> Result<(), AllocateError> {
     let usable = work.function.routine.map_or(files.all_predicates(), |clobbers| clobbers.predicates);
     let count = u16::from(files.predicate.end_usable);
     let usable = RegisterSet::from_words([usable.into(), 0, 0, 0]);
     let registers =
         Registers { file: File::P, usable, count, cheap: usable, least_recently_used: false, budget: None };
-    let inputs = ScanInputs::new(work, File::P);
+    let inputs = ScanInputs::new(work, File::P, options.clusters);
     file(work, None, &inputs, &registers)
 }
 
-/// Allocates the general registers within the limits; with `improved` the result is improved afterwards.
-fn general_within(mut work: Work, limits: &Limits, improved: bool) -> Result<Work, AllocateError> {
+/// Allocates the general registers within the limits; above level 0 the result is improved afterwards.
+fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) -> Result<Work, AllocateError> {
+    let improved = options.level > 0;
     let &Limits { floor, mut limit, all, .. } = limits;
-    let inputs = ScanInputs::new(&work, File::R);
+    let inputs = ScanInputs::new(&work, File::R, options.clusters);
     // What another try would start from.
     let before = match limit < all || improved {
         true => {

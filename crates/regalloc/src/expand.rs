@@ -32,7 +32,7 @@ pub fn expand(
     };
     expander.place_stack_pointer();
     expander.run()?;
-    if options.level > 0 {
+    if options.hoist_constants {
         hoist_constants::hoist(&mut expander.function, &expander.assignment);
     }
     if options.thread_branches {

@@ -14,7 +14,7 @@ use oriole_ori::Function;
 
 /// Options with a limit.
 fn options(limit: Option<u16>) -> AllocateOptions {
-    AllocateOptions { level: 3, thread_branches: true, minimal: false, limit, check: true }
+    AllocateOptions { limit, check: true, ..oriole_options::Options::default().allocate() }
 }
 
 /// Allocates and checks; the problems are for the caller to judge.

@@ -47,8 +47,12 @@ fn real_functions_are_allocated_right() {
             };
             let mut line = format!("{}:{name}", path.file_stem().unwrap_or_default().display());
             for (limit, minimal) in [(None, false), (Some(32), false), (None, true)] {
-                let options =
-                    AllocateOptions { level: 3, thread_branches: true, minimal, limit, check: true };
+                let options = AllocateOptions {
+                    minimal,
+                    limit,
+                    check: true,
+                    ..oriole_options::Options::default().allocate()
+                };
                 let start = std::time::Instant::now();
                 match oriole_regalloc::allocate(function.clone(), Chip::SM_90, &options) {
                     Ok((_, assignment)) => {

@@ -4,6 +4,7 @@ use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
 use oriole_ori::effects::{is_aligned, is_convergent, is_pure, is_removable, register_grant};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
+use oriole_sass::Op;
 use smallvec::SmallVec;
 
 /// Why one instruction must follow another.
@@ -106,6 +107,31 @@ pub enum Kind {
     Wall,
 }
 
+/// What may be on either side of a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sides {
+    /// Each instruction stays on its side.
+    Kept,
+    /// What computes with values only may pass barriers of the block, fences of memory and signals.
+    Open,
+}
+
+/// True for what orders memory and threads, but not values: barriers of the block, fences, signals. Waits for products of a warp
+/// group are none of them: the results are there only behind them.
+fn is_open(instruction: &Instruction) -> bool {
+    let Opcode::Sass(op) = instruction.opcode else { return false };
+    let class = op.info().class(&instruction.mods);
+    matches!(class, Class::Fence | Class::Bulk | Class::Sync)
+        && !matches!(op, Op::WARPGROUP | Op::WARPGROUPSET)
+        && instruction.call.is_none()
+        && register_grant(instruction).is_none()
+}
+
+/// True if all that it does is to compute with values.
+fn is_value_only(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Pseudo(_)) || is_pure(instruction) || is_aligned(instruction)
+}
+
 fn kind(instruction: &Instruction) -> Kind {
     let wall = match instruction.opcode {
         Opcode::Sass(op) => matches!(
@@ -181,8 +207,11 @@ impl Accesses {
 }
 
 /// What keeps instructions in order whatever their values: memory, lanes that act together, side effects.
-#[derive(Default)]
 struct ProgramOrder {
+    sides: Sides,
+    /// The last wall that no value passes, and the instructions since then that may pass the others.
+    closed: Option<u32>,
+    since_closed: Vec<u32>,
     memory: Accesses,
     together: Option<u32>,
     wall: Option<u32>,
@@ -190,9 +219,26 @@ struct ProgramOrder {
 }
 
 impl ProgramOrder {
+    fn new(sides: Sides) -> ProgramOrder {
+        ProgramOrder {
+            sides,
+            closed: None,
+            since_closed: Vec::new(),
+            memory: Accesses::default(),
+            together: None,
+            wall: None,
+            since_wall: Vec::new(),
+        }
+    }
+
     /// Adds an instruction; `edges` get those before it that it must follow.
     fn add(&mut self, instruction: &Instruction, node: u32, edges: &mut Vec<(u32, Node)>) {
         let kind = kind(instruction);
+        if self.sides == Sides::Open && kind == Kind::Free && is_value_only(instruction) {
+            edges.extend(self.closed.map(|from| (from, Node::Order)));
+            self.since_closed.push(node);
+            return;
+        }
         let mut together = false;
         match kind {
             Kind::Free => {}
@@ -210,6 +256,10 @@ impl ProgramOrder {
         }
         edges.extend(self.wall.map(|from| (from, Node::Order)));
         if kind == Kind::Wall {
+            if !is_open(instruction) {
+                edges.extend(self.since_closed.drain(..).map(|from| (from, Node::Order)));
+                self.closed = Some(node);
+            }
             self.wall = Some(node);
             self.memory = Accesses::default();
             self.together = None;
@@ -223,13 +273,14 @@ impl Graph {
     /// Builds the graph; `cycles` says how far apart two instructions must be. `ids` are empty before and after.
     pub fn new(
         instructions: &[Instruction],
+        sides: Sides,
         ids: &mut DenseIds,
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
         let mut graph = Edges::default();
         // For each value of the block who wrote it last, and who has read it since.
         let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::new();
-        let mut order = ProgramOrder::default();
+        let mut order = ProgramOrder::new(sides);
         let mut edges: Vec<(u32, Node)> = Vec::new();
         for (index, instruction) in instructions.iter().enumerate() {
             let node = index as u32;

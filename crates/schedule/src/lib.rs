@@ -48,6 +48,8 @@ pub struct Tables {
     pub forms: &'static Table,
     /// Its latencies.
     pub latency: &'static Model,
+    /// General registers that a thread may have.
+    pub registers: u16,
     /// How many loads without effect go before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
     /// How many go before each signal that copies are done.
@@ -61,6 +63,7 @@ impl Tables {
             limits: chip.limits()?,
             forms: oriole_sass::form::table(chip)?,
             latency: Model::of(chip)?,
+            registers: u16::from(chip.register_files().general.end_usable),
             loads_before_copies: chip.loads_before_copies(),
             loads_before_signals: chip.loads_before_signals(),
         })
@@ -90,11 +93,10 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen.
-pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) {
-    if options.reorder {
-        pre_ra::order(function, tables.latency, options);
-    }
+/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen. Gives the general registers
+/// that there are for values, if even so more are live at once.
+pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<u32> {
+    if options.reorder { pre_ra::order(function, tables, options) } else { None }
 }
 
 /// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.

@@ -8,20 +8,28 @@
 //! whole:
 //! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
 //! against registers.
+//!
+//! Where that asks for more registers than there are, time does not matter: every block is ordered within what there is, and
+//! in those that do not fit even so, what computes with values only may pass barriers of the block. An address that is
+//! computed before a barrier and used behind it is then computed where it is used.
 
 use crate::dense_ids::DenseIds;
-use crate::graph::{Graph, Node};
+use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
 use crate::region::{Counts, FILES, Region};
-use crate::{bottom_up, top_down};
+use crate::{Tables, bottom_up, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
+use oriole_ori::effects::register_grant;
 use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
 
 /// Predicates live at once that need no register of another file.
 const PREDICATES: u32 = 6;
 /// Uniform registers live at once.
 const UNIFORM: u32 = 48;
+
+/// General registers that allocation keeps for the stack pointer and loses to the alignment of tuples.
+const RESERVED: u32 = 4;
 
 /// So many registers are free when loads are gathered in batches.
 const BATCH_BUDGET: u32 = 64;
@@ -74,33 +82,59 @@ impl Choice {
     }
 }
 
-/// Orders the instructions of every block.
-pub fn order(function: &mut Function, model: &Model, options: &OrderOptions) {
-    let mut candidates = candidates(function, model);
-    // What no order can do without.
-    let least = candidates.iter().map(|candidate| candidate.low.peak[0]).max().unwrap_or(0);
-    for candidate in candidates.iter_mut().filter(|candidate| candidate.quick.time > candidate.bound) {
-        let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
-        candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick.clone());
+/// Orders the instructions of every block. Gives the general registers that there are for values, if the orders ask for more.
+pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<u32> {
+    let mut blocks = Blocks::new(function, tables.latency);
+    let mut candidates = blocks.candidates();
+    let mut chosen = choose(&candidates, options, u32::MAX);
+    let budget = registers(function, tables, options);
+    let most = |chosen: &[Choice]| chosen.iter().map(|choice| choice.peak[0]).max().unwrap_or(0);
+    if most(&chosen) > budget {
+        let over = |candidate: &&mut Candidate| candidate.low.peak[0] > budget;
+        for candidate in candidates.iter_mut().filter(over).filter(|_| options.across_barriers) {
+            let open = blocks.candidate(candidate.block, Sides::Open);
+            if open.low.registers() < candidate.low.registers() {
+                *candidate = open;
+            }
+        }
+        chosen = choose(&candidates, options, budget);
     }
+    let short = most(&chosen) > budget;
+    for (candidate, choice) in candidates.iter().zip(chosen) {
+        arrange(&mut function.block_mut(candidate.block).instructions, &choice.order);
+    }
+    short.then_some(budget)
+}
+
+/// General registers that there are for values, where there are most.
+fn registers(function: &Function, tables: &Tables, options: &OrderOptions) -> u32 {
+    let stated = function.register_limit.unwrap_or(tables.registers);
+    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    let granted = instructions.filter_map(register_grant).max().unwrap_or(0).max(stated);
+    let count = granted.min(tables.registers).min(options.limit.unwrap_or(tables.registers));
+    u32::from(count).saturating_sub(RESERVED)
+}
+
+/// An order for each block, all within so many general registers if they can be.
+fn choose(candidates: &[Candidate], options: &OrderOptions, budget: u32) -> Vec<Choice> {
+    // What no order can do without.
+    let least = candidates.iter().map(|candidate| candidate.low.peak[0]).max().unwrap_or(0).min(budget);
     let (most, price) = match options.mode {
         ScheduleMode::Pressure => (least, PRICE),
-        ScheduleMode::Latency => (u32::MAX, PRICE),
-        ScheduleMode::Batches => (least.max(BATCH_BUDGET), 0),
+        ScheduleMode::Latency => (budget, PRICE),
+        ScheduleMode::Batches => (least.max(BATCH_BUDGET.min(budget)), 0),
     };
-    for (candidate, order) in candidates.iter().zip(weigh(&candidates, least, most, price)) {
-        arrange(&mut function.block_mut(candidate.block).instructions, &order);
-    }
+    weigh(candidates, least, most, price)
 }
 
 /// Tries budgets from `least` up to `most` registers; gives the orders of the blocks for the best of them.
-fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Vec<u32>> {
+fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Choice> {
     let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
         candidates.iter().zip(times).map(|(candidate, time)| candidate.weight * u64::from(time)).sum()
     };
     let quickest = total(&mut candidates.iter().map(|candidate| candidate.quick.time));
     let score = |time: u64, more: u32| u128::from(time) * u128::from(1000 + price * u64::from(more));
-    let mut best: Option<(u128, Vec<Vec<u32>>)> = None;
+    let mut best: Option<(u128, Vec<Choice>)> = None;
     let mut more = 0;
     loop {
         let budget = least + more;
@@ -108,7 +142,7 @@ fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Vec
         let chosen: Vec<Choice> = candidates.iter().map(within).collect();
         let now = score(total(&mut chosen.iter().map(|choice| choice.time)), more);
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
-            best = Some((now, chosen.into_iter().map(|choice| choice.order).collect()));
+            best = Some((now, chosen));
         }
         let quick = candidates.iter().all(|candidate| candidate.quick.fits(candidate.budget(budget)));
         // Steps become wider: what matters is the ratio.
@@ -121,22 +155,45 @@ fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Vec
     }
 }
 
-fn candidates(function: &Function, model: &Model) -> Vec<Candidate> {
-    let cfg = Cfg::new(function);
-    let liveness = Liveness::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-    let mut ids = DenseIds::new(function.values.len());
-    let candidate = |&block: &BlockId| {
+/// What candidates are made from.
+struct Blocks<'a> {
+    function: &'a Function,
+    model: &'a Model,
+    cfg: Cfg,
+    liveness: Liveness,
+    loops: Loops,
+    ids: DenseIds,
+}
+
+impl<'a> Blocks<'a> {
+    fn new(function: &'a Function, model: &'a Model) -> Blocks<'a> {
+        let cfg = Cfg::new(function);
+        let liveness = Liveness::new(function, &cfg);
+        let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+        Blocks { function, model, cfg, liveness, loops, ids: DenseIds::new(function.values.len()) }
+    }
+
+    fn candidates(&mut self) -> Vec<Candidate> {
+        let blocks = self.cfg.order().to_vec();
+        blocks.into_iter().map(|block| self.candidate(block, Sides::Kept)).collect()
+    }
+
+    fn candidate(&mut self, block: BlockId, sides: Sides) -> Candidate {
+        let Blocks { function, model, liveness, loops, ids, .. } = self;
         let instructions = &function.block(block).instructions;
-        let graph = Graph::new(instructions, &mut ids, |from, to, node| latency(model, from, to, node));
-        let region = Region::new(model, function, instructions, liveness.live_out(block), graph, &mut ids);
+        let graph = Graph::new(instructions, sides, ids, |from, to, node| latency(model, from, to, node));
+        let region = Region::new(model, function, instructions, liveness.live_out(block), graph, ids);
         let source = Choice::new(&region, (0..region.len() as u32).collect());
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
         let low = if low.registers() < source.registers() { low } else { source.clone() };
         let (weight, bound) = (8u64.pow(loops.depth(block).min(6)), region.least_time());
-        Candidate { block, weight, bound, low, quick: source.clone(), source, region }
-    };
-    cfg.order().iter().map(candidate).collect()
+        let mut candidate = Candidate { block, weight, bound, low, quick: source.clone(), source, region };
+        if candidate.quick.time > bound {
+            let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
+            candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick);
+        }
+        candidate
+    }
 }
 
 /// The quicker of two; of equals the second.

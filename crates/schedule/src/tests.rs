@@ -632,7 +632,7 @@ proptest::proptest! {
         let function = oriole_ori::parse::parse(&text).expect("Ori");
         let instructions = &function.block(BlockId(0)).instructions;
         let mut numbers = crate::dense_ids::DenseIds::new(function.values.len());
-        let graph = crate::graph::Graph::new(instructions, &mut numbers, |_, _, _| 4);
+        let graph = crate::graph::Graph::new(instructions, crate::graph::Sides::Kept, &mut numbers, |_, _, _| 4);
         let edges: Vec<Vec<(u32, u32)>> =
             (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
         let region = crate::region::Region::new(model(), &function, instructions, &[], graph, &mut numbers);
@@ -771,4 +771,34 @@ fn products_are_fenced_and_waited_for() {
             ------:-:-:-:05 EXIT
         "#]],
     );
+}
+
+#[test]
+fn addresses_pass_barriers_where_registers_are_short() {
+    let input = "kernel params=0 barriers=1
+b0:
+  r9 = S2R %(SR_TID.X) ; 0
+  r0 = LDS [r9] mem(shared r) ; 1
+  r1 = IADD3 r0, 0x10, RZ ; 2
+  r2 = IADD3 r0, 0x20, RZ ; 3
+  r3 = IADD3 r0, 0x30, RZ ; 4
+  BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 5
+  STS [r1], r0 mem(shared w) ; 6
+  STS [r2], r0 mem(shared w) ; 7
+  STS [r3], r0 mem(shared w) ; 8
+  EXIT ; 9
+";
+    let places = |limit: u16, across_barriers: bool| -> (Vec<u32>, Option<u32>) {
+        let mut function = oriole_ori::parse::parse(input).expect("Ori");
+        let options = OrderOptions { limit: Some(limit), across_barriers, ..Options::default().order() };
+        let short = before_allocation(&mut function, &tables(), &options);
+        (function.block(BlockId(0)).instructions.iter().map(|i| i.origin.0).collect(), short)
+    };
+    let kept = vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
+    assert_eq!(places(8, true), (kept.clone(), None), "they fit");
+    assert_eq!(places(7, false), (kept, Some(3)), "each stays on its side");
+    let (order, short) = places(7, true);
+    assert_eq!(short, None, "{order:?}");
+    let place = |origin: u32| order.iter().position(|&found| found == origin);
+    assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }

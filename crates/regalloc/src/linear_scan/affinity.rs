@@ -72,8 +72,8 @@ pub struct Facts<'a> {
 }
 
 impl Affinities {
-    /// Joins the values of a file.
-    pub fn new(facts: &Facts<'_>) -> Affinities {
+    /// Joins the values of a file, if they are to be joined.
+    pub fn new(facts: &Facts<'_>, joined: bool) -> Affinities {
         let mut joiner = Joiner {
             ranges: live_ranges(facts),
             node: ti_vec![None; facts.function.values.len()],
@@ -81,7 +81,7 @@ impl Affinities {
         };
         let mut order: Vec<BlockId> = facts.cfg.order().to_vec();
         order.sort_by_key(|&block| Reverse(facts.loops.depth(block)));
-        for block in order {
+        for block in order.into_iter().filter(|_| joined) {
             for instruction in &facts.function.block(block).instructions {
                 joiner.instruction(instruction, facts);
             }

@@ -46,8 +46,8 @@ fn calls_routine(instruction: &Instruction) -> bool {
 }
 
 impl ScanInputs {
-    /// Looks at a function.
-    pub fn new(work: &Work, file: File) -> ScanInputs {
+    /// Looks at a function; with `clusters` values that are connected are joined.
+    pub fn new(work: &Work, file: File, clusters: bool) -> ScanInputs {
         let function = &work.function;
         let stack_pointer = work.stack_pointer;
         let values = function.values.len();
@@ -75,7 +75,7 @@ impl ScanInputs {
             held: 0,
         };
         let undefined = inputs.look_at_operands(work, file);
-        inputs.affinities = Affinities::new(&affinity::Facts {
+        let facts = affinity::Facts {
             function,
             file,
             stack_pointer,
@@ -84,7 +84,8 @@ impl ScanInputs {
             touches: &inputs.touches,
             next_use: &inputs.next_use,
             single: &inputs.single,
-        });
+        };
+        inputs.affinities = Affinities::new(&facts, clusters);
         let held = inputs.held(&undefined);
         inputs.count_pressure(&held);
         inputs

@@ -270,7 +270,7 @@ fn held_values_are_in_registers_or_in_the_frame() {
         let Prepared { function, stack_pointer, frame } =
             prepare(input, Chip::SM_90).expect("a function without phis");
         let before = Work::new(function, stack_pointer, frame.spill_base);
-        let inputs = ScanInputs::new(&before, File::R);
+        let inputs = ScanInputs::new(&before, File::R, true);
         for limit in (16..64).step_by(4) {
             if inputs.held <= usable(&before, limit).len() {
                 continue;
