@@ -25,8 +25,8 @@ use outcome::{Outcome, failed, misused};
 use std::process::ExitCode;
 use trace::Tracing;
 
-/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages; what
-/// answers for long turns them off first (`oriole_lsp::refuse_huge_pages`).
+/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages; the
+/// language server turns them off first (`oriole_lsp::refuse_huge_pages`).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -37,7 +37,6 @@ pub fn watch(arguments: &Watch) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(&message),
     };
-    oriole_lsp::refuse_huge_pages();
     let mut roots: Vec<Root> = match arguments.paths.iter().map(|path| Root::new(path)).collect() {
         Ok(roots) => roots,
         Err(message) => return misused(&message),
