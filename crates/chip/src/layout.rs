@@ -1,5 +1,7 @@
 //! The layout of constant bank 0, which the driver fills before a kernel starts. Offsets are bytes.
 
+use crate::texture::DescriptorTable;
+
 /// Bytes of one slot of the address pool in bank 4.
 pub const SLOT_BYTES: u32 = 8;
 
@@ -72,6 +74,8 @@ pub struct ConstantBank {
     pub grid_clusters: Option<u32>,
     /// The word that tells whether all addresses of aliased memory are those of this device, and the bits of it that count.
     pub within_device: (u32, u32),
+    /// Where the tables of the driver are that describe textures, samplers and surfaces (pairs, in this order).
+    pub descriptors: [u32; 3],
     /// `%aggr_smem_size`.
     pub aggregate_shared: Option<u32>,
     /// Blocks of a cluster, all dimensions multiplied.
@@ -103,6 +107,7 @@ pub(crate) static AMPERE: ConstantBank = ConstantBank {
     cluster_reciprocals: None,
     grid_clusters: None,
     within_device: (0x128, u32::MAX),
+    descriptors: [0x70, 0x78, 0x80],
     aggregate_shared: None,
     cluster_size: None,
 };
@@ -132,11 +137,22 @@ pub(crate) static HOPPER: ConstantBank = ConstantBank {
     cluster_reciprocals: Some(0x150),
     grid_clusters: Some(0x15c),
     within_device: (0x18c, 1),
+    descriptors: [0xf0, 0xf8, 0x100],
     aggregate_shared: Some(0x13c),
     cluster_size: Some(0x188),
 };
 
 impl ConstantBank {
+    /// Where the address of a table is.
+    pub const fn descriptor_table(&self, table: DescriptorTable) -> u32 {
+        let [textures, samplers, surfaces] = self.descriptors;
+        match table {
+            DescriptorTable::Textures | DescriptorTable::TexturesAlone => textures,
+            DescriptorTable::Samplers => samplers,
+            DescriptorTable::Surfaces => surfaces,
+        }
+    }
+
     /// Where the parameters of a kernel begin that has so many bytes of them.
     pub fn parameters_start(&self, bytes: u32) -> u32 {
         if bytes > SMALL_PARAMETER_BYTES { self.large_parameters } else { self.parameters }

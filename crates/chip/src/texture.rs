@@ -159,3 +159,36 @@ impl Opaque {
         bit << 32 | (number as u64 + 1)
     }
 }
+
+/// A table of the driver with a descriptor for each handle: what a program may ask of what the handle names.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum DescriptorTable {
+    /// Of textures that hold their samplers.
+    Textures,
+    /// Of samplers.
+    Samplers,
+    /// Of surfaces.
+    Surfaces,
+    /// Of textures whose samplers are apart. It stands where the one of the others would.
+    TexturesAlone,
+}
+
+impl DescriptorTable {
+    /// All.
+    pub const ALL: [DescriptorTable; 4] = [
+        DescriptorTable::Textures,
+        DescriptorTable::Samplers,
+        DescriptorTable::Surfaces,
+        DescriptorTable::TexturesAlone,
+    ];
+
+    /// The symbol whose value is the size of a descriptor. The loader knows it.
+    pub const fn size_symbol(self) -> &'static str {
+        match self {
+            DescriptorTable::Textures => ".nv.unified.texrefDescSize",
+            DescriptorTable::Samplers => ".nv.independent.samplerrefDescSize",
+            DescriptorTable::Surfaces => ".nv.surfrefDescSize",
+            DescriptorTable::TexturesAlone => ".nv.independent.texrefDescSize",
+        }
+    }
+}

@@ -3,6 +3,7 @@
 //! nothing here depends on the order of symbols in a file.
 
 use crate::RelocationKind;
+use oriole_chip::texture::DescriptorTable;
 use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
@@ -87,6 +88,8 @@ pub enum SymbolRef {
     Constant(usize),
     /// `Module::externs[i]`.
     Extern(usize),
+    /// The size of a descriptor in this table, which the loader knows.
+    DescriptorSize(DescriptorTable),
 }
 
 /// An 8-byte slot of constant bank 4 that the loader fills with an address.

@@ -31,14 +31,17 @@ pub enum RelocationKind {
     Abs24 = 74,
     /// Split branch target: low byte of the address in units of 4 at 16..24, the rest at 34..81.
     BranchAbs = 75,
+    /// 32 bits of data: the index of a sampler's header, in a slot of its own.
+    SamplerIndexAlone = 101,
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 12] = [
+const ROWS: [(RelocationKind, &str); 13] = [
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
     (RelocationKind::TextureIndex, "R_CUDA_TEX_HEADER_INDEX"),
     (RelocationKind::SamplerIndex, "R_CUDA_SAMP_HEADER_INDEX"),
+    (RelocationKind::SamplerIndexAlone, "R_CUDA_SAMP_HEADER_INDEX_0"),
     (RelocationKind::SurfaceIndex, "R_CUDA_SURF_HEADER_INDEX"),
     (RelocationKind::Abs32, "R_CUDA_ABS32_32"),
     (RelocationKind::Abs32Lo, "R_CUDA_ABS32_LO_32"),
@@ -76,6 +79,7 @@ impl RelocationKind {
             | RelocationKind::Generic64
             | RelocationKind::TextureIndex
             | RelocationKind::SamplerIndex
+            | RelocationKind::SamplerIndexAlone
             | RelocationKind::SurfaceIndex => word,
             RelocationKind::Abs32 | RelocationKind::Abs32Lo => field(word, 32, 32, value),
             RelocationKind::Abs32Hi => field(word, 32, 32, value >> 32),

@@ -2,6 +2,7 @@
 //! layout of the constant bank and the limits of the chip come from the list of chips, the words behind the code from the
 //! table of its instructions.
 
+use crate::RelocationKind;
 use oriole_chip::{Chip, ConstantBank, Limits, RegisterFiles, WordShape};
 use oriole_sass::{Control, Guard, Instruction, InstructionWord, Mods, Op, Operand, OperandKind};
 
@@ -36,6 +37,8 @@ pub(crate) struct Family {
     pub compat: bool,
     /// Relocations without addend are in sections of their own, and the file explains one kind of relocation.
     pub plain_relocations: bool,
+    /// What fills the slot of a sampler's header.
+    pub sampler_header: RelocationKind,
     /// A kernel with a texture or a surface names the banks of both.
     pub both_header_banks: bool,
     /// The section of a kernel's code tells its registers.
@@ -58,6 +61,7 @@ static AMPERE: Family = Family {
     flags: 4,
     compat: false,
     plain_relocations: true,
+    sampler_header: RelocationKind::SamplerIndex,
     both_header_banks: false,
     registers_in_section: true,
     constants_before_code: true,
@@ -72,6 +76,7 @@ static HOPPER: Family = Family {
     flags: 4,
     compat: true,
     plain_relocations: false,
+    sampler_header: RelocationKind::SamplerIndexAlone,
     both_header_banks: true,
     registers_in_section: false,
     constants_before_code: false,

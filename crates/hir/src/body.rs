@@ -58,6 +58,8 @@ pub struct Body {
     /// For each parameter or result that is declared `.reg`: its variable and the register that holds it; of a vector
     /// one row for each component, in order.
     pub parameter_registers: Vec<(VariableId, RegisterId)>,
+    /// True if the body names textures, and samplers are apart from them.
+    pub independent_samplers: bool,
 }
 
 /// A register.

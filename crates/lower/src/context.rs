@@ -336,6 +336,7 @@ impl<'a> Lower<'a> {
             SymbolKind::Helper => 5,
             SymbolKind::Extern => 6,
             SymbolKind::Opaque => 7,
+            SymbolKind::DescriptorSize => 8,
         };
         if tag != 3
             && let Some(&id) = self.symbols.get(&(tag, name.to_string()))

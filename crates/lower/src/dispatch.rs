@@ -97,7 +97,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         Wgmma => l.warp_group(i),
         Tex => l.fetch(i),
         Tld4 => l.gather(i),
-        Txq | Suq => l.query_size(i),
+        Txq | Suq => l.query(i),
         Istypep => l.is_type(i),
         Suld => l.load_surface(i),
         Sust => l.store_surface(i),

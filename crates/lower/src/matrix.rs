@@ -271,7 +271,7 @@ impl Lower<'_> {
         if saturates {
             // No sum of products leaves the word; only the addition of `c` can.
             for ((&d, c), word) in p.d.iter().zip(p.c).zip(sum) {
-                self.add_saturated(d, c, word.into());
+                self.add_saturating(d, c, word.into(), false);
             }
         }
         Ok(())
@@ -317,23 +317,6 @@ impl Lower<'_> {
         self.b.and(sign, word, 0x0808_0808u32);
         self.b.imad(d, sign, 0x1eu32, low);
         d.into()
-    }
-
-    /// `d <- a + b` as signed words, held at the ends of the range.
-    fn add_saturated(&mut self, d: Value, a: Source, b: Source) {
-        let [sum, end] = [self.b.r(), self.b.r()];
-        let a = self.in_register(a);
-        self.b.iadd3(sum, a.clone(), b.clone(), Source::rz());
-        // It left the range if both have the sign that the sum has not: (a ^ sum) & (b ^ sum).
-        let left = self.b.r();
-        self.b.lop3(left, a.clone(), b, sum, 0x42);
-        let overflow = self.b.p();
-        self.b.isetp(overflow, Mod::LT, false, left, Source::rz());
-        // The end on the side of `a`.
-        let side = self.b.r();
-        self.b.sar(side, a, 31u32);
-        self.b.xor(end, side, 0x7fff_ffffu32);
-        self.b.sel(d, end, sum, overflow);
     }
 
     /// Bits: the machine counts those of a conjunction. A difference is that of each factor with the other one's

@@ -1,4 +1,4 @@
-//! Textures: `tex`, `tld4`, queries of sizes, `istypep`.
+//! Textures: `tex`, `tld4`, `istypep`.
 //!
 //! A fetch reads its coordinates in one operand, and what else it asks for in the next one, behind the handle.
 
@@ -7,7 +7,7 @@ use crate::context::{Lower, Lowered, Words};
 use crate::operand::{imm, magnitude};
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Destination, File, Source, Value};
-use oriole_ptx::word::{Geometry, OpaqueProperty, TexelComponent};
+use oriole_ptx::word::{Geometry, TexelComponent};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
@@ -38,13 +38,15 @@ struct Handle {
 }
 
 /// Where a fetch reads, as PTX says it.
-struct Place {
-    geometry: Geometry,
+pub(crate) struct Place {
+    pub geometry: Geometry,
     /// The coordinates are floating-point numbers.
-    is_float: bool,
+    pub is_float: bool,
+    /// Of a cube: what the coordinates were multiplied by so that the largest is one.
+    pub factor: Option<Source>,
     layer: Option<Source>,
     sample: Option<Source>,
-    coordinates: Vec<Source>,
+    pub coordinates: Vec<Source>,
 }
 
 /// The arguments behind the brackets.
@@ -86,8 +88,15 @@ impl Lower<'_> {
             place
         };
         match &arguments.gradients {
-            Some(gradients) => self.by_gradients(&mut fetch, &place, gradients, &arguments, widened)?,
-            None => self.by_level(&mut fetch, &place, arguments)?,
+            Some(gradients) if reads_derivatives(&place, &arguments) => {
+                self.by_derivatives(&mut fetch, &place, gradients, &arguments, widened)
+            }
+            Some(gradients) => {
+                let count = place.coordinates.len() - usize::from(widened);
+                let level = self.level_of(&fetch.handle.texture, &place, count, gradients);
+                self.by_level(&mut fetch, &place, Arguments { level: Some(level), ..arguments });
+            }
+            None => self.by_level(&mut fetch, &place, arguments),
         }
         self.finish_fetch(i, fetch)
     }
@@ -154,12 +163,15 @@ impl Lower<'_> {
         if coordinates.len() != count {
             return Err(self.unsupported_form(i));
         }
-        let coordinates = match geometry {
-            Geometry::Cube | Geometry::Acube => self.on_the_cube(coordinates),
-            _ => coordinates,
+        let (coordinates, factor) = match geometry {
+            Geometry::Cube | Geometry::Acube => {
+                let (coordinates, factor) = self.on_the_cube(coordinates);
+                (coordinates, Some(factor))
+            }
+            _ => (coordinates, None),
         };
         let layer = layer.map(|layer| self.clamp_layer(layer));
-        Ok((Handle { texture, sampler }, Place { geometry, is_float, layer, sample, coordinates }))
+        Ok((Handle { texture, sampler }, Place { geometry, is_float, factor, layer, sample, coordinates }))
     }
 
     fn clamp_layer(&mut self, layer: Source) -> Source {
@@ -169,8 +181,8 @@ impl Lower<'_> {
         d.into()
     }
 
-    /// Coordinates divided by the largest of them, so that they are on the cube.
-    fn on_the_cube(&mut self, coordinates: Vec<Source>) -> Vec<Source> {
+    /// Coordinates divided by the largest of them, so that they are on the cube, and what they were multiplied by.
+    fn on_the_cube(&mut self, coordinates: Vec<Source>) -> (Vec<Source>, Source) {
         let sign = 1 << 31;
         let coordinates: Vec<Source> = coordinates.into_iter().map(|c| self.in_register(c)).collect();
         let [two, all, factor] = [self.b.r(), self.b.r(), self.b.r()];
@@ -183,7 +195,7 @@ impl Lower<'_> {
             self.op(Op::FMUL, &[], d, [coordinate, factor.into()]);
             Source::from(d)
         });
-        scaled.collect()
+        (scaled.collect(), factor.into())
     }
 
     /// What stands behind the brackets. A vector there is one of offsets; a number is compared with, where the form can
@@ -242,7 +254,7 @@ impl Lower<'_> {
     }
 
     /// The level is known, or the finest.
-    fn by_level(&mut self, fetch: &mut Fetch, place: &Place, arguments: Arguments) -> Lowered {
+    fn by_level(&mut self, fetch: &mut Fetch, place: &Place, arguments: Arguments) {
         fetch.coordinates.extend(place.layer.clone());
         fetch.coordinates.extend(place.coordinates.iter().cloned());
         match (place.is_float, arguments.level) {
@@ -273,21 +285,17 @@ impl Lower<'_> {
             fetch.mods.push(Mod::MS);
             fetch.extras.push(sample.clone());
         }
-        Ok(())
     }
 
-    /// The level follows from derivatives. The layer comes last here, and offsets are in its upper half.
-    fn by_gradients(
+    /// The machine finds the level by derivatives. The layer comes last here, and offsets are in its upper half.
+    fn by_derivatives(
         &mut self,
         fetch: &mut Fetch,
         place: &Place,
         [x, y]: &[Vec<Source>; 2],
         arguments: &Arguments,
         widened: bool,
-    ) -> Lowered {
-        if arguments.compared.is_some() {
-            return Err(self.unsupported("gradients and a number to compare with"));
-        }
+    ) {
         fetch.op = Op::TXD;
         fetch.coordinates.extend(place.coordinates.iter().cloned());
         let mut last = place.layer.clone();
@@ -309,7 +317,6 @@ impl Lower<'_> {
         if widened {
             fetch.extras.extend([Source::rz(), Source::rz()]);
         }
-        Ok(())
     }
 
     /// Emits the fetch and writes its results.
@@ -407,7 +414,7 @@ impl Lower<'_> {
     }
 
     /// The sources as one operand; zeros among them are in registers.
-    fn values(&mut self, sources: Vec<Source>) -> Source {
+    pub fn values(&mut self, sources: Vec<Source>) -> Source {
         if sources.is_empty() {
             return Source::rz();
         }
@@ -440,35 +447,6 @@ impl Lower<'_> {
         pair
     }
 
-    /// `txq` and `suq` of sizes.
-    pub fn query_size(&mut self, i: &Instruction) -> Lowered {
-        let mask = match i.modifiers.at() {
-            Some(OpaqueProperty::Width) => 1,
-            Some(OpaqueProperty::Height) => 2,
-            Some(OpaqueProperty::Depth) => 4,
-            _ => return Err(self.unsupported_form(i)),
-        };
-        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
-        let Operand::List(parts) = self.operand(i, 1)? else { return Err(self.unsupported_form(i)) };
-        let [named] = parts.as_slice() else { return Err(self.unsupported_form(i)) };
-        let handle = self.opaque(named)?;
-        let level = match i.operands.get(2) {
-            Some(level) => self.word(level, Type::B32)?,
-            None => Source::rz(),
-        };
-        let sources = self.values(vec![handle, level]);
-        self.b
-            .op(Op::TXQ)
-            .m(Mod::B)
-            .drop_result(File::R)
-            .to(d)
-            .from(sources)
-            .from(Source::plain(oriole_ori::SourceKind::Symbol(Symbol::TEX_HEADER_DIMENSION)))
-            .from(Source::literal(mask))
-            .emit();
-        Ok(())
-    }
-
     /// `istypep`: a bit of the handle tells.
     pub fn is_type(&mut self, i: &Instruction) -> Lowered {
         let bit = match self.ty(i, 0)? {
@@ -485,6 +463,12 @@ impl Lower<'_> {
         self.b.isetp(d, Mod::NE, true, tested, Source::rz());
         Ok(())
     }
+}
+
+/// Whether the machine has a fetch that takes the derivatives: of lines and planes, without a comparison.
+fn reads_derivatives(place: &Place, arguments: &Arguments) -> bool {
+    let flat = matches!(place.geometry, Geometry::_1d | Geometry::_2d | Geometry::A1d | Geometry::A2d);
+    place.is_float && flat && arguments.compared.is_none()
 }
 
 /// Whether coordinates of this geometry begin with a sample and a layer, and how many follow.

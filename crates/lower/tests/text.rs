@@ -938,6 +938,100 @@ fn stack() {
 }
 
 #[test]
+fn levels_by_derivatives_and_properties() {
+    check(
+        "tex.grad.3d.v4.f32.f32 {%f1, _, _, _}, [%d1, {%f2, %f3, %f4, %f4}], {%f1, %f2, %f3, %f4}, {%f4, %f3, %f2, %f1};
+         tex.grad.1d.v4.f32.s32 {%f1, _, _, _}, [%d1, {%r1}], {%f2}, {%f3};
+         txq.num_mipmap_levels.b32 %r1, [%d1];
+         suq.memory_layout.b32 %r1, [%d1];",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 descriptor_size ".nv.unified.texrefDescSize"
+              symbol s1 descriptor_size ".nv.surfrefDescSize"
+              value r3 = %1.0
+              value r12 = %0.0
+              value r15 = %2.0
+              value r18 = %3.0
+              value r21 = %4.0
+              value r40 = %5.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 2
+              r2 = Copy RZ ; 0
+              RZ, r4 = TXQ.B {r3 r2}, %(TEX_HEADER_DIMENSION), #1 ; 0
+              r5 = I2FP.F32.U32 r4 ; 0
+              r6 = Copy RZ ; 0
+              RZ, r7 = TXQ.B {r3 r6}, %(TEX_HEADER_DIMENSION), #2 ; 0
+              r8 = I2FP.F32.U32 r7 ; 0
+              r9 = Copy RZ ; 0
+              RZ, r10 = TXQ.B {r3 r9}, %(TEX_HEADER_DIMENSION), #4 ; 0
+              r11 = I2FP.F32.U32 r10 ; 0
+              r13 = FMUL r12, r5 ; 0
+              r14 = FMUL r13, r13 ; 0
+              r16 = FMUL r15, r8 ; 0
+              r17 = FFMA r16, r16, r14 ; 0
+              r19 = FMUL r18, r11 ; 0
+              r20 = FFMA r19, r19, r17 ; 0
+              r22 = FMUL r21, r5 ; 0
+              r23 = FMUL r22, r22 ; 0
+              r24 = FMUL r18, r8 ; 0
+              r25 = FFMA r24, r24, r23 ; 0
+              r26 = FMUL r15, r11 ; 0
+              r27 = FFMA r26, r26, r25 ; 0
+              r28 = FMNMX r20, r27, !PT ; 0
+              r29 = MUFU.LG2 r28 ; 0
+              r30 = FMUL r29, 0x3f000000 ; 0
+              PT, RZ, r31 = TEX.B.LL {r15 r18 r21}, {r3 r30}, %(3D), #1 ; 0
+              r12 = Copy r31 ; 0
+              r32 = FMUL r15, r15 ; 1
+              r33 = FMUL r18, r18 ; 1
+              r34 = FMNMX r32, r33, !PT ; 1
+              r35 = MUFU.LG2 r34 ; 1
+              r36 = FMUL r35, 0x3f000000 ; 1
+              r37 = FADD r36, 0x3f000000 ; 1
+              r38 = F2I.NTZ.TRUNC.U32 r37 ; 1
+              r39 = VIMNMX.U32 r38, 0x1f, PT ; 1
+              PT, RZ, r41 = TLD.B.CL.LL r40, {r3 r39}, %(1D), #1 ; 1
+              r12 = Copy r41 ; 1
+              r42 = MOV low(s0) ; 2
+              {r43 r44} = LDC.64 c[0][0xf0] ; 2
+              {r45 r46} = IMAD.U32.WIDE r3, r42, {r43 r44} ; 2
+              r40 = LDG.CONSTANT.E desc{u0 u1}[{r45 r46}+0x2c].64 mem(global r) ; 2
+              r47 = MOV low(s1) ; 3
+              {r48 r49} = LDC.64 c[0][0x100] ; 3
+              {r50 r51} = IMAD.U32.WIDE r3, r47, {r48 r49} ; 3
+              r40 = LDG.CONSTANT.E desc{u0 u1}[{r50 r51}+0x14].64 mem(global r) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
+/// No uniform register holds a descriptor beside calls, and the copy has no form without the width of its address.
+#[test]
+fn copies_to_shared_memory_beside_calls() {
+    check(
+        "cp.async.ca.shared.global [sv], [%d1], 8;
+         call (%r1), callee, (%r2, %d2);",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv"
+              symbol s1 function "callee"
+              value r2 = %0.0
+              value r3 = %0.1
+              value r4 = %2.0
+              value r5 = %3.0
+              value r6 = %3.1
+              value r7 = %1.0
+            b0:
+              r0 = S2R %(SR_CgaCtaId) ; 0
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 0
+              LDGSTS.64.E [r1+s0], [{r2 r3}].64 mem(generic rw) ; 0
+              r7$4 = Call r4$4, r5$6, r6$7 mem(generic rw ordered) call(s1 stack=0 clobbers=f0f0f0f0030fff9,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f predicates=7f uniform) ; 1
+              EXIT ; 2
+        "#]],
+    );
+}
+
+#[test]
 fn products_out_of_bounds() {
     check(
         "fma.rn.oob.relu.bf16x2 %r1, %r2, %r3, %r4;

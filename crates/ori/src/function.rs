@@ -42,6 +42,8 @@ pub enum SymbolKind {
     Extern,
     /// A texture, sampler or surface of the module.
     Opaque,
+    /// The size of a descriptor of the driver, which the loader knows.
+    DescriptorSize,
 }
 
 /// A named thing the function refers to.

@@ -259,6 +259,7 @@ impl FunctionParser {
             "helper" => SymbolKind::Helper,
             "extern" => SymbolKind::Extern,
             "opaque" => SymbolKind::Opaque,
+            "descriptor_size" => SymbolKind::DescriptorSize,
             other => return Err(format!("unknown symbol kind `{other}`")),
         };
         cursor.expect("\"")?;

@@ -139,6 +139,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Helper => "helper",
         SymbolKind::Extern => "extern",
         SymbolKind::Opaque => "opaque",
+        SymbolKind::DescriptorSize => "descriptor_size",
     }
 }
 

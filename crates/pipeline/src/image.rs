@@ -7,6 +7,7 @@
 
 use crate::Target;
 use oriole_chip::WordShape;
+use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
@@ -500,6 +501,20 @@ impl Linker<'_> {
                             offset: member.base + words.address(relocation.at),
                             kind,
                             target: SymbolRef::Global(self.global_index(&symbol.name)?),
+                            addend: i64::from(offset),
+                        });
+                        return Ok(None);
+                    }
+                    SymbolKind::DescriptorSize => {
+                        let mut tables = DescriptorTable::ALL.into_iter();
+                        let table = tables.find(|table| table.size_symbol() == symbol.name);
+                        let table = table.ok_or_else(|| {
+                            ImageError::Internal(format!("`{}` is no size of a descriptor", symbol.name))
+                        })?;
+                        image.relocations.push(TextRelocation {
+                            offset: member.base + words.address(relocation.at),
+                            kind: RelocationKind::Abs32,
+                            target: SymbolRef::DescriptorSize(table),
                             addend: i64::from(offset),
                         });
                         return Ok(None);

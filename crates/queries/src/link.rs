@@ -368,6 +368,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
                 }
                 SymbolKind::Opaque
+                | SymbolKind::DescriptorSize
                 | SymbolKind::Extern
                 | SymbolKind::Function
                 | SymbolKind::Helper

@@ -70,13 +70,14 @@ fn kernel(body: &str) -> String {
 #[test]
 fn all_that_cannot_be_compiled_is_told_with_counts() {
     let text = kernel(
-        ".reg .b32 %r<4>; .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\ntxq.channel_order.b32 %r1, [%d1];\nadd.u32 %r2, %r1, 1;\ntxq.array_size.b32 %r1, [%d1];
-         txq.channel_order.b32 %r2, [%d1];\ntxq.channel_order.b32 %r3, [%d1];",
+        ".reg .b64 %d<4>;\nld.param.u64 %d1, [p];\nalloca.u64 %d2, %d1, 24;\nadd.u64 %d2, %d2, 1;\nmov.u64 %d3, vprintf;
+         alloca.u64 %d2, %d1, 48;\nalloca.u64 %d3, %d1, 24;",
     );
-    let found = compiled(&text);
+    let declared = ".extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);\n.visible";
+    let found = compiled(&text.replace(".visible", declared));
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("channel_order") && found[0].contains("2 more places"), "{found:?}");
-    assert!(found[1].contains("array_size") && !found[1].contains("more places"), "{found:?}");
+    assert!(found[0].contains("power of two") && found[0].contains("2 more places"), "{found:?}");
+    assert!(found[1].contains("vprintf") && !found[1].contains("more places"), "{found:?}");
 }
 
 #[test]

@@ -1,9 +1,10 @@
 //! The constant banks of a launch: bank 0 as the driver fills it, bank 2 of the kernel, bank 3 and 4 of the
 //! module with their addresses resolved.
 
+use crate::descriptors::{self, DESCRIPTOR_BYTES};
 use crate::launch::{Fault, Launch};
 use crate::memory::{CONSTANT_WINDOW, Global, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW};
-use oriole_chip::texture::Opaque;
+use oriole_chip::texture::{DescriptorTable, Opaque};
 use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
@@ -48,6 +49,7 @@ impl Banks {
                 Some(
                     RelocationKind::TextureIndex
                         | RelocationKind::SamplerIndex
+                        | RelocationKind::SamplerIndexAlone
                         | RelocationKind::SurfaceIndex
                 )
             );
@@ -57,6 +59,22 @@ impl Banks {
             if let (Some((_, object)), Some(place)) = (bound, place) {
                 let handle = global.add_object(object.clone());
                 place.copy_from_slice(&(handle as u32).to_le_bytes());
+            }
+        }
+    }
+
+    /// Puts the tables that describe what handles name into memory, and their addresses into the bank. Textures are
+    /// described in one of two ways; the file says by which size of a descriptor it asks for.
+    pub(crate) fn describe(&mut self, cubin: &Cubin, layout: &ConstantBank, global: &mut Global) {
+        if global.objects.is_empty() {
+            return;
+        }
+        let asked = |table: DescriptorTable| cubin.symbols.iter().any(|s| s.name == table.size_symbol());
+        for table in DescriptorTable::ALL.into_iter().filter(|&table| asked(table)) {
+            let address = global.add(descriptors::table(table, &global.objects));
+            let place = layout.descriptor_table(table) as usize;
+            if let Some(pair) = self.0[0].get_mut(place..place + 8) {
+                pair.copy_from_slice(&address.to_le_bytes());
             }
         }
     }
@@ -74,6 +92,10 @@ pub(crate) struct Variables {
 fn address(cubin: &Cubin, symbol: usize, variables: &Variables) -> u64 {
     let symbol = &cubin.symbols[symbol];
     if symbol.section == 0 {
+        let mut tables = DescriptorTable::ALL.into_iter();
+        if tables.any(|table| table.size_symbol() == symbol.name) {
+            return u64::from(DESCRIPTOR_BYTES);
+        }
         return EXTERN_FUNCTIONS;
     }
     match cubin.sections[symbol.section].name.as_str() {

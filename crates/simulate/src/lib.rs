@@ -11,6 +11,7 @@ mod barrier_object;
 mod block;
 mod cluster;
 mod constants;
+mod descriptors;
 mod execute;
 mod launch;
 mod lint;

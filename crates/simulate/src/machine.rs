@@ -251,6 +251,7 @@ impl<'a> Machine<'a> {
         let cluster = cluster_shape(launch, kernel)?;
         let mut banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
         banks.bind(cubin, kernel, &launch.bindings, &mut global);
+        banks.describe(cubin, layout, &mut global);
         let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel
             .shared_size

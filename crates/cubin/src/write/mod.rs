@@ -14,6 +14,7 @@ use crate::relocation::RelocationKind;
 use crate::rules::{Rules, rules};
 use hashbrown::HashTable;
 use oriole_chip::WordShape;
+use oriole_chip::texture::DescriptorTable;
 use oriole_sass::{InstructionWord, append_words};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -295,6 +296,8 @@ struct Writer<'a> {
     global_symbols: Vec<u32>,
     constant_symbols: Vec<u32>,
     extern_symbols: Vec<u32>,
+    /// Of each table of descriptors, 0 if nothing asks for its size.
+    size_symbols: Vec<u32>,
     constant0_symbols: Vec<u32>,
     opaque_symbols: Vec<u32>,
     sections: Vec<(Key, SectionDraft<'a>)>,
@@ -387,6 +390,7 @@ impl<'a> Writer<'a> {
             global_symbols: vec![0; module.globals.len()],
             constant_symbols: vec![0; module.constants.len()],
             extern_symbols: vec![0; module.externs.len()],
+            size_symbols: vec![0; DescriptorTable::ALL.len()],
             constant0_symbols: vec![0; module.kernels.len()],
             opaque_symbols: vec![0; module.opaque.len()],
             sections: Vec::new(),
@@ -453,6 +457,7 @@ impl<'a> Writer<'a> {
             SymbolRef::Global(index) => (&self.global_symbols, index),
             SymbolRef::Constant(index) => (&self.constant_symbols, index),
             SymbolRef::Extern(index) => (&self.extern_symbols, index),
+            SymbolRef::DescriptorSize(table) => (&self.size_symbols, table as usize),
         };
         list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
     }
@@ -706,7 +711,7 @@ impl<'a> Writer<'a> {
                 offset: u64::from(self.rules.bank.header_slot(image.parameter_size, slot)),
                 kind: match module.opaque[opaque].kind {
                     OpaqueKind::Texture => RelocationKind::TextureIndex,
-                    OpaqueKind::Sampler => RelocationKind::SamplerIndex,
+                    OpaqueKind::Sampler => self.rules.family.sampler_header,
                     OpaqueKind::Surface => RelocationKind::SurfaceIndex,
                 },
                 symbol: self.opaque_symbols[opaque],

@@ -1,8 +1,9 @@
 //! The symbol table of a module: which symbols there are, and in which order.
 
 use super::{Key, Name, SymbolDraft, Writer, binding_number};
-use crate::OpaqueKind;
 use crate::elf::*;
+use crate::{OpaqueKind, SymbolRef};
+use oriole_chip::texture::DescriptorTable;
 
 impl<'a> Writer<'a> {
     /// Draws up the symbol table. Indices are final after this.
@@ -20,6 +21,7 @@ impl<'a> Writer<'a> {
         if self.rules.family.reserves_shared {
             self.reserved_shared();
         }
+        self.descriptor_sizes();
         self.variables();
         self.section_symbol(".debug_frame", Key::DebugFrame);
         self.section_symbol(".nv.callgraph", Key::Callgraph);
@@ -82,6 +84,26 @@ impl<'a> Writer<'a> {
             value: 0,
             size: 0,
         });
+    }
+
+    /// The sizes of descriptors that the code asks for.
+    fn descriptor_sizes(&mut self) {
+        let module = self.module;
+        for table in DescriptorTable::ALL {
+            let target = SymbolRef::DescriptorSize(table);
+            let mut relocations = module.kernels.iter().flat_map(|kernel| &kernel.relocations);
+            if relocations.any(|relocation| relocation.target == target) {
+                self.size_symbols[table as usize] = self.symbol(SymbolDraft {
+                    name: table.size_symbol().into(),
+                    kind: STT_OBJECT,
+                    binding: STB_WEAK,
+                    other: 0,
+                    section: None,
+                    value: 0,
+                    size: 4,
+                });
+            }
+        }
     }
 
     /// The variables, each section of them before its members.
@@ -190,6 +212,7 @@ impl<'a> Writer<'a> {
             .chain(&mut self.global_symbols)
             .chain(&mut self.constant_symbols)
             .chain(&mut self.extern_symbols)
+            .chain(&mut self.size_symbols)
             .chain(&mut self.opaque_symbols)
             .chain(&mut self.constant0_symbols);
         inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);

@@ -49,6 +49,8 @@ impl<'a> Resolver<'a> {
     /// A variable of an opaque type, or a register with its handle.
     pub(super) fn opaque(&mut self, node: &ast::Operand<'a>, opaque: Opaque) -> Option<Operand> {
         let span = node.span();
+        let apart = opaque != Opaque::Surface && self.independent_samplers();
+        self.body.independent_samplers |= apart;
         let wanted = match opaque {
             Opaque::Texture => [Type::Texref; 2],
             Opaque::Sampler => [Type::Samplerref; 2],

@@ -7,7 +7,8 @@ use oriole_ptx::{Opcode, Type, Word};
 use super::{Decode, FunctionDecoder};
 use crate::step::{Action, Destination, Source};
 use crate::texture::{
-    Bounds, Combination, Fetch, Handle, Level, Results, Space, SurfaceAccess, SurfaceOperation, TextureStep,
+    Bounds, Combination, Fetch, Handle, Level, Property, Results, Space, SurfaceAccess, SurfaceOperation,
+    TextureStep,
 };
 
 impl FunctionDecoder<'_> {
@@ -139,7 +140,8 @@ impl FunctionDecoder<'_> {
             Some(OpaqueProperty::Width) => 0,
             Some(OpaqueProperty::Height) => 1,
             Some(OpaqueProperty::Depth) => 2,
-            _ => return Err("properties but sizes are not known here".into()),
+            Some(name) => return self.property(instruction, name),
+            None => return Err("it names no property".into()),
         };
         let Operand::List(parts) = self.operand(instruction, 1)? else {
             return Err("its object is not in brackets".into());
@@ -151,6 +153,18 @@ impl FunctionDecoder<'_> {
             surface: instruction.opcode == Opcode::Suq,
             axis,
             level,
+            destination: self.destination_at(instruction, 0)?,
+        })
+    }
+
+    fn property(&self, instruction: &Instruction, name: OpaqueProperty) -> Decode<TextureStep> {
+        let Operand::List(parts) = self.operand(instruction, 1)? else {
+            return Err("its object is not in brackets".into());
+        };
+        let [object] = parts.as_slice() else { return Err("there is not one thing in its brackets".into()) };
+        Ok(TextureStep::Property {
+            object: self.opaque(object)?,
+            property: Property { name, surface: instruction.opcode == Opcode::Suq },
             destination: self.destination_at(instruction, 0)?,
         })
     }

@@ -1,5 +1,6 @@
 //! Textures, samplers and surfaces: the objects of a launch, and what the instructions that name them do.
 
+mod property;
 mod sample;
 mod surface;
 
@@ -13,6 +14,7 @@ use rustc_apfloat::ieee::{Half, Single};
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::step::{Destination, Source};
+pub use property::Property;
 pub use sample::Place;
 pub use surface::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
 
@@ -180,6 +182,15 @@ pub enum TextureStep {
         /// Where it goes.
         destination: Destination,
     },
+    /// Another property.
+    Property {
+        /// Texture, sampler or surface.
+        object: Handle,
+        /// Which property.
+        property: Property,
+        /// Where it goes.
+        destination: Destination,
+    },
     /// `istypep`: a bit of the handle.
     IsKind {
         /// The handle.
@@ -204,6 +215,15 @@ pub fn execute(at: &mut LaneContext, step: &TextureStep) -> Result<(), Fault> {
             let texture = if *surface { objects.surface(handle)? } else { objects.texture(handle)? };
             let size = texture.size_of(level.min(texture.levels - 1))[*axis];
             at.write(*destination, u64::from(size));
+            Ok(())
+        }
+        TextureStep::Property { object, property, destination } => {
+            let handle = object.read(at)?;
+            let found = property::of(at.machine.objects.find(handle), *property).ok_or_else(|| {
+                let message = format!("{handle:#x} is no handle of what has this property");
+                Fault::new(FaultKind::Illegal, message)
+            })?;
+            at.write(*destination, u64::from(found));
             Ok(())
         }
         TextureStep::IsKind { handle, bit, destination } => {
@@ -241,7 +261,13 @@ impl Fetch {
             Level::Gradients(x, y) => {
                 let lists = [x, y].map(|list| list.iter().map(|&source| single(at, source)).collect());
                 let texture = at.machine.objects.texture(handle)?;
-                sample::level_of(texture, sampler.unwrap_or(texture.sampler), &lists)
+                let normalized = !self.integers && sampler.unwrap_or(texture.sampler).normalized;
+                let direction: Option<Vec<f32>> =
+                    self.space.cube.then(|| words.iter().map(|&w| f32::from_bits(w)).collect());
+                match direction {
+                    Some(direction) => sample::level_on_cube(texture, &direction, &lists),
+                    None => sample::level_of(texture, normalized, &lists),
+                }
             }
         };
         let texture = at.machine.objects.texture(handle)?;

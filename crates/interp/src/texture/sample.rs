@@ -219,7 +219,7 @@ fn on_cube(direction: &[f32]) -> (u32, [f64; 2]) {
 /// Reads at coordinates with fractions.
 pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &Place) -> [u32; 4] {
     let (axes, face) = axes(texture, sampler, coordinates, place);
-    let place = on_face(place, face);
+    let place = on_face(texture, place, face);
     if sampler.linear && has_numbers(texture) {
         let mut sum = weigh(texture, &place, &axes, &mut Vec::new());
         for (channel, number) in sum.iter_mut().enumerate().skip(usize::from(texture.channels)) {
@@ -237,8 +237,10 @@ pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &P
     bits(compare(texture, texel(texture, &place, at, 0), &place))
 }
 
-fn on_face<'a>(place: &Place<'a>, face: u32) -> Place<'a> {
-    let layer = if place.cube { 6 * place.layer + face } else { place.layer };
+fn on_face<'a>(texture: &Texture, place: &Place<'a>, face: u32) -> Place<'a> {
+    // A number beyond the last cube means the last one.
+    let cube = || place.layer.min((texture.layers / 6).saturating_sub(1));
+    let layer = if place.cube { 6 * cube() + face } else { place.layer };
     Place { layer, ..*place }
 }
 
@@ -280,7 +282,7 @@ pub fn gather(
 ) -> [u32; 4] {
     let place = Place { level: 0, ..*place };
     let (axes, face) = axes(texture, sampler, coordinates, &place);
-    let place = on_face(&place, face);
+    let place = on_face(texture, &place, face);
     let corners: Vec<i64> = axes
         .iter()
         .map(|axis| {
@@ -306,13 +308,33 @@ pub fn nearest_level(texture: &Texture, level: f64) -> u32 {
 }
 
 /// The level at which neighbouring points are a texel apart: the logarithm of the larger distance.
-pub fn level_of(texture: &Texture, sampler: Sampler, gradients: &[Vec<f32>; 2]) -> f64 {
+pub fn level_of(texture: &Texture, normalized: bool, gradients: &[Vec<f32>; 2]) -> f64 {
     let size = texture.size_of(0);
     let distance = |list: &Vec<f32>| {
         let squares = list.iter().zip(size).map(|(&part, size)| {
-            let texels = if sampler.normalized { f64::from(part) * f64::from(size) } else { f64::from(part) };
+            let texels = if normalized { f64::from(part) * f64::from(size) } else { f64::from(part) };
             texels * texels
         });
+        squares.sum::<f64>().sqrt()
+    };
+    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+}
+
+/// The same of a direction from the centre of a cube: the places on the face are quotients by the coordinate that tells
+/// which face it is, and their derivatives follow by the rule for quotients.
+pub fn level_on_cube(texture: &Texture, direction: &[f32], gradients: &[Vec<f32>; 2]) -> f64 {
+    let parts: Vec<f64> = direction.iter().map(|&part| f64::from(part)).collect();
+    let largest = parts.iter().fold(0.0f64, |most, part| most.max(part.abs()));
+    let Some(major) = parts.iter().position(|part| part.abs() == largest) else { return 0.0 };
+    let texels = f64::from(texture.size_of(0)[0]) / 2.0;
+    let distance = |list: &Vec<f32>| {
+        let outward = f64::from(list[major]) * parts[major].signum();
+        let squares = list.iter().zip(&parts).enumerate().filter(|(axis, _)| *axis != major).map(
+            |(_, (&change, part))| {
+                let along = (f64::from(change) * largest - part * outward) / (largest * largest);
+                (along * texels).powi(2)
+            },
+        );
         squares.sum::<f64>().sqrt()
     };
     distance(&gradients[0]).max(distance(&gradients[1])).log2()

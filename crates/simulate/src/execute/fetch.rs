@@ -239,7 +239,8 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
     let mut sampler = sampler;
     if matches!(fetch.shape, Symbol::CUBE | Symbol::ARRAY_CUBE) {
         let (face, at) = face(point.at);
-        point.layer = 6 * layer + face;
+        // The last cube stands for all beyond it.
+        point.layer = 6 * layer.min((texture.layers / 6).max(1) - 1) + face;
         point.at = [at[0], at[1], 0.0];
         point.dimensions = 2;
         sampler.normalized = true;

@@ -1,0 +1,134 @@
+//! The level of a texture by derivatives of the coordinates, where no fetch of the machine takes them: it is the
+//! logarithm of the larger distance, in texels, between neighbouring points.
+
+use crate::context::Lower;
+use crate::operand::{imm, magnitude};
+use crate::texture::Place;
+use oriole_ori::{Source, Value};
+use oriole_ptx::word::{Geometry, OpaqueProperty};
+use oriole_sass::{Mod, Op};
+
+const SIGN: u32 = 1 << 31;
+const HALF: f32 = 0.5;
+/// No texture has more levels.
+const LAST_LEVEL: u32 = 31;
+
+impl Lower<'_> {
+    /// The level at which points that lie so far apart are a texel apart; for coordinates in texels a whole number.
+    pub fn level_of(
+        &mut self,
+        texture: &Source,
+        place: &Place,
+        count: usize,
+        derivatives: &[Vec<Source>; 2],
+    ) -> Source {
+        let factors: Option<Vec<Source>> = match (place.is_float, &place.factor) {
+            (false, _) => None,
+            // Faces are squares from -1 to 1.
+            (true, Some(factor)) => {
+                let [half, scale] = [self.b.r(), self.b.r()];
+                let size = self.size_along(texture, OpaqueProperty::Width);
+                self.op(Op::FMUL, &[], half, [size, imm(HALF.to_bits())]);
+                self.op(Op::FMUL, &[], scale, [half.into(), factor.clone()]);
+                Some(vec![scale.into(); count])
+            }
+            (true, None) => {
+                let axes = [OpaqueProperty::Width, OpaqueProperty::Height, OpaqueProperty::Depth];
+                Some(axes.into_iter().take(count).map(|axis| self.size_along(texture, axis)).collect())
+            }
+        };
+        let [x, y] = [0, 1].map(|direction: usize| {
+            let list: Vec<Source> = derivatives[direction].iter().take(count).cloned().collect();
+            let list = match place.geometry {
+                Geometry::Cube | Geometry::Acube => self.along_the_face(&place.coordinates, list),
+                _ => list,
+            };
+            self.squared_distance(list, factors.as_deref())
+        });
+        let [larger, logarithm, level] = [self.b.r(), self.b.r(), self.b.r()];
+        self.op(Op::FMNMX, &[], larger, [x.into(), y.into(), Source::not_pt()]);
+        self.op(Op::MUFU, &[Mod::LG2], logarithm, [larger.into()]);
+        self.op(Op::FMUL, &[], level, [logarithm.into(), imm(HALF.to_bits())]);
+        if place.is_float { level.into() } else { self.nearest_level(level) }
+    }
+
+    /// The number of the nearest level, from the finest one on.
+    fn nearest_level(&mut self, level: Value) -> Source {
+        let [above, whole, level_number] = [self.b.r(), self.b.r(), self.b.r()];
+        self.op(Op::FADD, &[], above, [level.into(), imm(HALF.to_bits())]);
+        // Unsigned numbers end at zero.
+        self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], whole, [above.into()]);
+        self.min_max(&[Mod::U32], level_number, whole.into(), imm(LAST_LEVEL), Source::pt());
+        level_number.into()
+    }
+
+    /// The size of a texture in one direction, as a number.
+    fn size_along(&mut self, texture: &Source, axis: OpaqueProperty) -> Source {
+        let [size, number] = [self.b.r(), self.b.r()];
+        self.size_of(texture.clone(), axis, Source::rz(), size);
+        self.integer_to_single(number, false, size.into());
+        number.into()
+    }
+
+    /// The square of the distance that derivatives stand for, each multiplied by its factor.
+    fn squared_distance(&mut self, derivatives: Vec<Source>, factors: Option<&[Source]>) -> Value {
+        let mut sum: Option<Value> = None;
+        for (index, part) in derivatives.into_iter().enumerate() {
+            let part = self.in_register(part);
+            let scaled: Source = match factors.and_then(|factors| factors.get(index)) {
+                Some(factor) => {
+                    let d = self.b.r();
+                    self.op(Op::FMUL, &[], d, [part, factor.clone()]);
+                    d.into()
+                }
+                None => part,
+            };
+            let d = self.b.r();
+            match sum {
+                None => self.op(Op::FMUL, &[], d, [scaled.clone(), scaled]),
+                Some(sum) => self.op(Op::FFMA, &[], d, [scaled.clone(), scaled, sum.into()]),
+            }
+            sum = Some(d);
+        }
+        sum.unwrap_or_else(|| self.b.r())
+    }
+
+    /// Derivatives of a direction as those of the place on a face of the cube, times the largest coordinate. Of the largest
+    /// coordinate nothing is left, so that which face it is does not matter.
+    fn along_the_face(&mut self, on_cube: &[Source], derivatives: Vec<Source>) -> Vec<Source> {
+        let sizes: Vec<Source> = on_cube.iter().map(|c| magnitude(c.clone(), SIGN)).collect();
+        let [two, all] = [self.b.r(), self.b.r()];
+        self.op(Op::FMNMX, &[], two, [sizes[0].clone(), sizes[1].clone(), Source::not_pt()]);
+        self.op(Op::FMNMX, &[], all, [sizes[2].clone(), two.into(), Source::not_pt()]);
+        let derivatives: Vec<Source> = derivatives.into_iter().map(|part| self.in_register(part)).collect();
+        let outward: Vec<Value> = on_cube
+            .iter()
+            .zip(&derivatives)
+            .map(|(c, part)| {
+                let d = self.b.r();
+                self.op(Op::FMUL, &[], d, [c.clone(), part.clone()]);
+                d
+            })
+            .collect();
+        let mut chosen = outward[2];
+        for axis in [1, 0] {
+            let (largest, d) = (self.b.p(), self.b.r());
+            let draft = self.b.op(Op::FSETP).m(Mod::EQ).m(Mod::AND).to(largest);
+            draft
+                .drop_result(oriole_ori::File::P)
+                .from(sizes[axis].clone())
+                .from(all)
+                .from(Source::pt())
+                .emit();
+            self.op(Op::FSEL, &[], d, [outward[axis].into(), chosen.into(), Source::value(largest)]);
+            chosen = d;
+        }
+        let along = on_cube.iter().zip(derivatives).map(|(c, part)| {
+            let d = self.b.r();
+            let back = Source { negate: true, ..c.clone() };
+            self.op(Op::FFMA, &[], d, [back, chosen.into(), part]);
+            Source::from(d)
+        });
+        along.collect()
+    }
+}

@@ -1,0 +1,143 @@
+//! What may be asked of textures, samplers and surfaces: `txq`, `suq`. The machine tells sizes; the driver keeps the rest
+//! in tables, a descriptor for each handle.
+
+use crate::LowerError;
+use crate::context::{Lower, Lowered};
+use crate::special::bank_0;
+use oriole_chip::texture::DescriptorTable;
+use oriole_hir::{Instruction, Operand};
+use oriole_ori::{Address, AddressPart, MemoryInfo, Source, SourceKind, Space, SymbolKind, Value};
+use oriole_ptx::word::OpaqueProperty;
+use oriole_ptx::{Opcode, Type};
+use oriole_sass::{Mod, Op, Symbol};
+
+/// Offsets in the descriptor of a texture, which holds its sampler.
+const TEXTURE: [(OpaqueProperty, i32); 10] = [
+    (OpaqueProperty::AddrMode0, 0x0c),
+    (OpaqueProperty::AddrMode1, 0x10),
+    (OpaqueProperty::AddrMode2, 0x14),
+    (OpaqueProperty::FilterMode, 0x18),
+    (OpaqueProperty::NormalizedCoords, 0x1c),
+    (OpaqueProperty::ChannelDataType, 0x20),
+    (OpaqueProperty::ChannelOrder, 0x24),
+    (OpaqueProperty::ArraySize, 0x28),
+    (OpaqueProperty::NumMipmapLevels, 0x2c),
+    (OpaqueProperty::NumSamples, 0x30),
+];
+/// Offsets in the descriptor of a texture whose sampler is apart.
+const TEXTURE_ALONE: [(OpaqueProperty, i32); 6] = [
+    (OpaqueProperty::NormalizedCoords, 0x0c),
+    (OpaqueProperty::ChannelDataType, 0x10),
+    (OpaqueProperty::ChannelOrder, 0x14),
+    (OpaqueProperty::ArraySize, 0x18),
+    (OpaqueProperty::NumMipmapLevels, 0x1c),
+    (OpaqueProperty::NumSamples, 0x20),
+];
+/// Offsets in the descriptor of a sampler.
+const SAMPLER: [(OpaqueProperty, i32); 5] = [
+    (OpaqueProperty::AddrMode0, 0),
+    (OpaqueProperty::AddrMode1, 4),
+    (OpaqueProperty::AddrMode2, 8),
+    (OpaqueProperty::FilterMode, 0x0c),
+    (OpaqueProperty::ForceUnnormalizedCoords, 0x10),
+];
+/// Offsets in the descriptor of a surface.
+const SURFACE: [(OpaqueProperty, i32); 4] = [
+    (OpaqueProperty::ChannelDataType, 0x0c),
+    (OpaqueProperty::ChannelOrder, 0x10),
+    (OpaqueProperty::MemoryLayout, 0x14),
+    (OpaqueProperty::ArraySize, 0x1c),
+];
+
+/// The bits of a handle that number a descriptor, on chips that put a texture and its sampler into one word.
+const DESCRIPTOR_NUMBER: u32 = 0xf_ffff;
+
+impl Lower<'_> {
+    /// `txq` and `suq`.
+    pub fn query(&mut self, i: &Instruction) -> Lowered {
+        let property: OpaqueProperty = i.modifiers.at().ok_or_else(|| self.unsupported_form(i))?;
+        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
+        let Operand::List(parts) = self.operand(i, 1)? else { return Err(self.unsupported_form(i)) };
+        let [named] = parts.as_slice() else { return Err(self.unsupported_form(i)) };
+        let handle = self.opaque(named)?;
+        if matches!(property, OpaqueProperty::Width | OpaqueProperty::Height | OpaqueProperty::Depth) {
+            let level = match i.operands.get(2) {
+                Some(level) => self.word(level, Type::B32)?,
+                None => Source::rz(),
+            };
+            self.size_of(handle, property, level, d);
+            return Ok(());
+        }
+        let (table, offset) = self.place_of_property(i, property)?;
+        self.load_property(table, handle, offset, d);
+        Ok(())
+    }
+
+    /// The size of a level in one direction.
+    pub fn size_of(&mut self, handle: Source, axis: OpaqueProperty, level: Source, d: Value) {
+        let mask = match axis {
+            OpaqueProperty::Height => 2,
+            OpaqueProperty::Depth => 4,
+            _ => 1,
+        };
+        let sources = self.values(vec![handle, level]);
+        self.b
+            .op(Op::TXQ)
+            .m(Mod::B)
+            .drop_result(oriole_ori::File::R)
+            .to(d)
+            .from(sources)
+            .from(Source::plain(SourceKind::Symbol(Symbol::TEX_HEADER_DIMENSION)))
+            .from(Source::literal(mask))
+            .emit();
+    }
+
+    /// Which table tells of a property, and where in a descriptor.
+    fn place_of_property(
+        &self,
+        i: &Instruction,
+        property: OpaqueProperty,
+    ) -> Result<(DescriptorTable, i32), LowerError> {
+        let of_sampler = SAMPLER.iter().any(|row| row.0 == property);
+        let (table, rows): (_, &[_]) = match i.opcode {
+            Opcode::Suq => (DescriptorTable::Surfaces, &SURFACE),
+            _ if !self.body.independent_samplers => (DescriptorTable::Textures, &TEXTURE),
+            _ if of_sampler => (DescriptorTable::Samplers, &SAMPLER),
+            _ => (DescriptorTable::TexturesAlone, &TEXTURE_ALONE),
+        };
+        if self.body.independent_samplers && i.opcode == Opcode::Txq && !self.chip.uniform_handles() {
+            let what = format!("a property of a texture or sampler that are apart on {}", self.chip);
+            return Err(self.unsupported(what));
+        }
+        let row = rows.iter().find(|row| row.0 == property);
+        row.map(|row| (table, row.1)).ok_or_else(|| self.unsupported_form(i))
+    }
+
+    /// Loads a word of the descriptor that a handle numbers.
+    fn load_property(&mut self, table: DescriptorTable, handle: Source, offset: i32, d: Value) {
+        let mut number = self.in_register(handle);
+        if !self.chip.uniform_handles() {
+            let kept = self.b.r();
+            self.b.and(kept, number, DESCRIPTOR_NUMBER);
+            number = kept.into();
+        }
+        let symbol = self.symbol(SymbolKind::DescriptorSize, table.size_symbol());
+        let (size, start, place) = (self.b.r(), self.b.pair(), self.b.pair());
+        self.b.mov(size, Self::address_word(symbol, AddressPart::Low, 0));
+        self.b.ldc(start, bank_0(self.bank.descriptor_table(table)));
+        self.b.imad_wide(place, true, number, size, start);
+        let descriptor = self.descriptor();
+        let mut address = Source::plain(SourceKind::Address(Box::new(Address {
+            descriptor: descriptor.map(|pair| pair.into_iter().collect()),
+            base: place.into_iter().collect(),
+            offset,
+            ..Address::default()
+        })));
+        if descriptor.is_some() {
+            address.suffixes.insert(Mod::_64);
+        }
+        let memory = MemoryInfo { space: Space::Global, reads: true, writes: false, ordered: false };
+        let load = self.b.op(Op::LDG).mods(&[Mod::E, Mod::CONSTANT]).to(d);
+        load.from(address).memory(memory).emit();
+    }
+}
