@@ -193,7 +193,7 @@ const KNOBS: &[Knob] = &[
     ("a knob of scheduling before allocation", |options| options.set("schedule-mode", "0").unwrap()),
     ("a selection knob", |options| options.switch_on("no-select-alternatives").unwrap()),
     ("a knob of control words", |options| options.set("stall-cap", "14").unwrap()),
-    ("an allocation knob", |options| options.set("maxrregcount", "200").unwrap()),
+    ("the register limit", |options| options.set("maxrregcount", "200").unwrap()),
     ("the level", |options| options.level = 1),
 ];
 
