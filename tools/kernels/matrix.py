@@ -397,3 +397,26 @@ def gemm(r, size, depth):
 
 a, b, c = gemm(Random(29), 64, 96)
 case('gemm_f16', 'gemm', [1], [128], [Given('u16', a), Given('u16', b), Result('u32', c), record.Scalar('s32', 64), record.Scalar('s32', 96)])
+
+
+def attention(r, queries, keys, width):
+    """What queries take of values: weights are two to the power of the scores. A query has four ones of either sign, so that
+    scores are few small integers, and all but the quotients is exact."""
+    q = [[0] * width for _ in range(queries)]
+    for row in q:
+        while sum(map(abs, row)) < 4:
+            row[r.below(width)] = 1 - 2 * r.below(2)
+    k = [[1 - 2 * r.below(2) for _ in range(width)] for _ in range(keys)]
+    v = [[r.between(-4, 4) for _ in range(width)] for _ in range(keys)]
+    out = []
+    for place, row in enumerate(q):
+        seen = place + keys - queries + 1
+        weights = [Fraction(2) ** sum(x * y for x, y in zip(row, key)) for key in k[:seen]]
+        for column in range(width):
+            out.append(sum(w * line[column] for w, line in zip(weights, v)) / sum(weights))
+    halves = lambda matrix: [encode('f16', Fraction(x), True) for row in matrix for x in row]
+    return halves(q), halves(k), halves(v), [encode('f32', x, True) for x in out]
+
+
+q, k, v, out = attention(Random(31), 64, 96, 32)
+case('attention_f16', 'attention', [1], [128], [Given('u16', q), Given('u16', k), Given('u16', v), Result('u32', out), record.Scalar('s32', 96)])
