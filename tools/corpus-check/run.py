@@ -27,7 +27,7 @@ import tempfile
 
 # Targets whose code runs on a chip that is compiled for, and that chip.
 CHIPS = {
-    "sm_75": "sm_80", "sm_80": "sm_80", "sm_86": "sm_89", "sm_87": "sm_89", "sm_89": "sm_89",
+    "sm_75": "sm_80", "sm_80": "sm_80", "sm_86": "sm_86", "sm_87": "sm_87", "sm_88": "sm_88", "sm_89": "sm_89",
     "sm_90": "sm_90", "sm_90a": "sm_90a",
 }
 CHECKS = ("disassembler", "hazards", "hazards of ptxas", "structure", "cache")
