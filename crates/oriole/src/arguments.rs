@@ -208,6 +208,9 @@ pub struct Run {
     /// Perturb results of the approximate unit within their published error, with this seed.
     #[arg(long, value_name = "SEED")]
     pub perturb: Option<u64>,
+    /// Simulate a machine whose results come as late as the control words allow.
+    #[arg(long)]
+    pub late: bool,
     /// Most instructions that a launch may execute: of warps in the simulator, of lanes in the interpreter.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,

@@ -179,6 +179,7 @@ impl Runner<'_> {
                 bindings: launch.bindings.clone(),
                 options: oriole_simulate::Options {
                     perturb: self.arguments.perturb,
+                    late_results: self.arguments.late,
                     step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
                     ..defaults
                 },

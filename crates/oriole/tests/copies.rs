@@ -4,7 +4,8 @@
 use crate::support::{data, oriole, scratch, text};
 use serde_json::Value;
 
-/// Runs a kernel of the repository with changed text, and gives the line that tells how it went.
+/// Runs a kernel of the repository with changed text, and tells how it went: what is wrong with the run, and else that it is
+/// right.
 fn run(name: &str, change: impl Fn(String) -> String) -> String {
     let kernels = data("kernels").canonicalize().expect("the kernels are there");
     let record = std::fs::read_to_string(kernels.join(format!("{name}.json"))).expect("a launch record");
@@ -17,8 +18,14 @@ fn run(name: &str, change: impl Fn(String) -> String) -> String {
     record["ptx"] = text(&own).into();
     let path = folder.path().join("changed.json");
     std::fs::write(&path, record.to_string()).expect("a temporary file");
-    let run = oriole(&["run", &text(&path), "--on", "sim"]);
-    run.out.lines().next().unwrap_or_default().to_owned()
+    // Far more than a right run takes: a wrong one may wait for ever.
+    let run = oriole(&["run", &text(&path), "--on", "sim", "--json", "--step-limit", "1000000"]);
+    let result: Value = serde_json::from_str(&run.out).unwrap_or_else(|error| panic!("{error}: {}", run.err));
+    match (&result["hazards"], &result["error"]) {
+        (Value::Array(hazards), _) if !hazards.is_empty() => result["hazards"].to_string(),
+        (_, Value::Null) => format!("{name}: right"),
+        (_, error) => error.to_string(),
+    }
 }
 
 /// The text without what lies between two marks, from this kernel on.
@@ -36,7 +43,7 @@ fn copies_that_nobody_waits_for_are_found() {
 
     let unfenced =
         run("bulk_stencil", |ptx| without(&ptx, "entry bulk_stencil", "fence.proxy.async", "bar.sync"));
-    assert!(unfenced.contains("without a fence for the copy engine"), "{unfenced}");
+    assert!(unfenced.contains("without a fence for that"), "{unfenced}");
 
     let early =
         run("bulk_stencil", |ptx| without(&ptx, "entry bulk_stencil", "wait:\n", "mad.lo.u32 s, t, 4, s;"));
@@ -54,4 +61,53 @@ fn copies_that_nobody_waits_for_are_found() {
     };
     assert!(half("0").ends_with(": right"), "{}", half("0"));
     assert!(half("128").contains("may not have read"), "{}", half("128"));
+}
+
+#[test]
+fn tiles_in_use_are_not_copied_over() {
+    // The tile is loaded once more, with the same bytes, behind the meeting of those that read it, or before.
+    let copy = "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [tile], [g], 144, [full];";
+    let again = |behind: bool| {
+        run("bulk_stencil", |ptx| {
+            let meeting = "fence.proxy.async.shared::cta;\n    bar.sync 0;\n    @!one bra done;\n";
+            assert_eq!(ptx.matches(meeting).count(), 1);
+            let changed =
+                if behind { format!("{meeting}    {copy}\n") } else { format!("@one {copy}\n    {meeting}") };
+            ptx.replacen(meeting, &changed, 1)
+        })
+    };
+    assert!(again(true).ends_with(": right"), "{}", again(true));
+    assert!(again(false).contains("may still use"), "{}", again(false));
+
+    let full = run("copy_pipeline", |ptx| without(&ptx, "entry copy_pipeline(", "free:\n", "mov.u32 tile"));
+    assert!(full.contains("may still use") || full.contains("may not have written"), "{full}");
+
+    let early =
+        run("copy_pipeline", |ptx| without(&ptx, "entry copy_pipeline(", "filled:\n", "// What a neighbour"));
+    assert!(early.contains("may not have written"), "{early}");
+}
+
+#[test]
+fn copies_by_threads_are_waited_for_and_met_for() {
+    let right = run("gemm_f16", |ptx| ptx);
+    assert!(right.ends_with(": right"), "{right}");
+
+    let wait = "cp.async.wait_group 1;";
+    let early = run("gemm_f16", |ptx| ptx.replacen(wait, "", 1));
+    assert!(early.contains("may not have written"), "{early}");
+
+    // One group too many is left.
+    let late = run("gemm_f16", |ptx| ptx.replacen(wait, "cp.async.wait_group 2;", 1));
+    assert!(late.contains("may not have written"), "{late}");
+
+    // Each thread has waited for its own copies only.
+    let alone = run("gemm_f16", |ptx| without(&ptx, "entry gemm_f16", "bar.sync", "\n"));
+    assert!(alone.contains("may not have written"), "{alone}");
+}
+
+#[test]
+fn products_see_what_was_fenced() {
+    let unfenced =
+        run("wgmma_gemm", |ptx| without(&ptx, "entry wgmma_gemm", "fence.proxy.async", "bar.sync"));
+    assert!(unfenced.contains("without a fence for that"), "{unfenced}");
 }

@@ -12,3 +12,4 @@ mod lsp;
 mod oracle;
 mod support;
 mod watch;
+mod worse_controls;

@@ -113,6 +113,11 @@ pub(crate) fn change(memory: &mut [u8], address: u64, change: Change) -> Result<
     Ok(object)
 }
 
+/// The parity of the phase that an object is in.
+pub(crate) fn parity(object: u64) -> bool {
+    object >> PHASE != 0
+}
+
 /// True if the phase whose parity is the top bit of the word is over.
 pub(crate) fn is_over(memory: &mut [u8], address: u64, state: u32) -> Result<bool, Fault> {
     let object = read(memory, address)?;

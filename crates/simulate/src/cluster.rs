@@ -22,7 +22,7 @@ pub(crate) struct Cluster {
     pub meetings: u32,
     /// What others could see of what threads did: a count of stores, arrivals and the like.
     pub events: u64,
-    /// Bulk copies under way.
+    /// Copies under way.
     pub transfers: Transfers,
 }
 

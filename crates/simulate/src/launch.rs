@@ -49,11 +49,13 @@ pub struct Options {
     pub perturb: Option<u64>,
     /// Look for scheduling hazards.
     pub check_hazards: bool,
+    /// Let each result come as late as the control words allow.
+    pub late_results: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { step_limit: 200_000_000, perturb: None, check_hazards: true }
+        Options { step_limit: 200_000_000, perturb: None, check_hazards: true, late_results: false }
     }
 }
 
@@ -116,12 +118,15 @@ pub enum HazardKind {
     WithoutFence,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
-    /// A bulk copy reads what threads wrote, with no fence between the two ways to memory; no register is concerned.
+    /// A bulk copy or a product of a warp group reads what threads wrote, with no fence between the two ways to memory; no
+    /// register is concerned.
     ProxyFenceMissing,
     /// Shared memory is overwritten whose copy nobody has waited for.
     SourceOverwritten,
-    /// Shared memory is used before the barrier object of the copy to it told that it is there.
+    /// Shared memory is used before the barrier object of the copy to it, or the wait for it, told that it is there.
     CopyNotArrived,
+    /// A copy overwrites shared memory that others may still use: nothing orders them.
+    TargetInUse,
 }
 
 impl std::fmt::Display for Hazard {
@@ -185,7 +190,7 @@ impl std::fmt::Display for Hazard {
             HazardKind::ProxyFenceMissing => {
                 write!(
                     f,
-                    "{kernel}+{pc:#x}: copies what {other:#x} wrote without a fence for the copy engine"
+                    "{kernel}+{pc:#x}: reads past the threads what {other:#x} wrote, without a fence for that"
                 )
             }
             HazardKind::SourceOverwritten => {
@@ -199,6 +204,9 @@ impl std::fmt::Display for Hazard {
                     f,
                     "{kernel}+{pc:#x}: uses shared memory that the copy of {other:#x} may not have written"
                 )
+            }
+            HazardKind::TargetInUse => {
+                write!(f, "{kernel}+{pc:#x}: copies over shared memory that {other:#x} may still use")
             }
         }
     }

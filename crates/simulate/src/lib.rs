@@ -9,10 +9,12 @@
 mod accesses;
 mod barrier_object;
 mod block;
+mod clocks;
 mod cluster;
 mod constants;
 mod descriptors;
 mod execute;
+mod late;
 mod launch;
 mod lint;
 mod machine;

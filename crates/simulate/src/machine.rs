@@ -4,12 +4,13 @@ use crate::block::Block;
 use crate::cluster::{Cluster, meet};
 use crate::constants::{fill, place_variables, relocated_code};
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
+use crate::late::Late;
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
 use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
 use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
-use crate::transfers::{Transfers, is_bulk};
+use crate::transfers::{Transfers, is_asynchronous};
 use crate::warp::{Wait, Warp};
 use oriole_chip::texture::Opaque;
 use oriole_cubin::read::Kernel;
@@ -65,6 +66,8 @@ pub fn run(cubin: &Cubin, launch: &Launch) -> Outcome {
 /// Time of a warp that runs: what is under way, and when scoreboards clear.
 struct Timing {
     tracker: Tracker<u32>,
+    /// Results held back, if they are to come late.
+    late: Option<Late>,
     clears: [u64; 6],
     /// Lanes that took part in the last write of each uniform register, and of each uniform predicate.
     writers: [u32; URZ as usize],
@@ -329,6 +332,7 @@ impl<'a> Machine<'a> {
             .iter()
             .map(|_| Timing {
                 tracker: Tracker::new(),
+                late: self.launch.options.late_results.then(Late::default),
                 clears: [0; 6],
                 writers: [u32::MAX; URZ as usize],
                 predicate_writers: [u32::MAX; PT as usize],
@@ -358,7 +362,7 @@ impl<'a> Machine<'a> {
             shared: vec![vec![0; self.shared_size as usize]; running.len()],
             meetings: 0,
             events: 0,
-            transfers: Transfers::new(self.copies_in_bulk()),
+            transfers: Transfers::new(self.has_copies(), running.len(), running[0].block.warps.len()),
         };
         loop {
             // The warp that is furthest behind in time goes first; of equals the lowest number.
@@ -392,13 +396,13 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// True if rules of bulk copies are to be checked.
-    fn copies_in_bulk(&self) -> bool {
+    /// True if rules of copies and of products that read shared memory on their own are to be checked.
+    fn has_copies(&self) -> bool {
         let mut steps = self.program.steps.iter().flatten();
-        self.launch.options.check_hazards && steps.any(|step| is_bulk(step.instruction.op))
+        self.launch.options.check_hazards && steps.any(|step| is_asynchronous(step.instruction.op))
     }
 
-    /// Takes over what is wrong about bulk copies.
+    /// Takes over what is wrong about copies.
     fn note_transfers(&mut self, cluster: &mut Cluster, pc: u32) {
         for (kind, other) in cluster.transfers.found.drain(..) {
             let other = self.program.shape.address(other);
@@ -455,6 +459,9 @@ impl<'a> Machine<'a> {
             return Err(place(Fault::NoRegister { register, count }, None, block.index));
         }
         self.instructions += 1;
+        if let Some(late) = &mut timing.late {
+            late.arrive(warp, self.model, step);
+        }
         let active = guarded(warp, step.instruction.guard, group.lanes);
         if self.launch.options.check_hazards {
             let model = self.model;
@@ -483,6 +490,7 @@ impl<'a> Machine<'a> {
             });
         }
         advance(warp, timing, step);
+        let before = timing.late.as_ref().map(|late| late.before(warp, step));
         cluster.note(block, at, &step.instruction, active);
         if active != 0 {
             cluster.transfers.follow(&step.instruction, (block.rank, at));
@@ -499,7 +507,11 @@ impl<'a> Machine<'a> {
             launch_context: &self.launch_context,
             fault_lane: None,
         };
-        match execute(&mut context) {
+        let next = execute(&mut context);
+        if let (Some(late), Some(before)) = (&mut timing.late, before) {
+            late.hold_back(&mut context.block.warps[at], step, active, before);
+        }
+        match next {
             Ok(Next::Done) => {}
             Ok(Next::Fall) => {
                 let warp = &mut block.warps[at];

@@ -8,7 +8,7 @@ use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{load_words, slice, store_words};
 use crate::number::{BF16, F16, F32, F64};
-use crate::transfers::Bytes;
+use crate::transfers::shared_bytes;
 use crate::warp::bits;
 use oriole_sass::{Mod, Op, OperandKind};
 
@@ -95,7 +95,7 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
     for (target, object) in targets {
         aligned(to_global, target)?;
         if let Some(object) = object {
-            writes(context, target, size, object);
+            writes(context, target, size, object)?;
         }
         let mut new = data.clone();
         if context.instruction.op == Op::UBLKRED {
@@ -117,13 +117,13 @@ fn reads(context: &mut Context, address: u64, size: u32, grouped: bool) {
 }
 
 /// Notes that a copy writes shared memory and tells an object.
-fn writes(context: &mut Context, address: u64, size: u32, object: u64) {
-    context.cluster.transfers.write(shared_bytes(address, size), object, context.pc);
-}
-
-fn shared_bytes(address: u64, size: u32) -> Bytes {
-    let (rank, start) = ((address >> SHARED_BITS) as u32, address & SHARED_ADDRESS_MASK);
-    Bytes { rank, start, size: size.into() }
+fn writes(context: &mut Context, address: u64, size: u32, object: u64) -> Result<(), Fault> {
+    let phase = (object, context.parity(object)?);
+    let (pc, who) = (context.pc, context.who());
+    let transfers = &mut context.cluster.transfers;
+    let copy = transfers.start(pc, who, Some(phase));
+    transfers.write(shared_bytes(address, size), copy, who);
+    Ok(())
 }
 
 /// Bytes of a box in shared memory.
@@ -243,7 +243,7 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
     let receivers = receivers(context, mask)?;
     let total = box_bytes(map, rows);
     for &(target, object) in &receivers {
-        writes(context, target, total, object);
+        writes(context, target, total, object)?;
     }
     for row in rows {
         let mut data = filling(map, row.count as usize);

@@ -313,7 +313,7 @@ fn exit(context: &mut Context, lanes: u32) {
     }
     warp.release();
     for barrier in 0..16 {
-        context.block.complete(barrier);
+        complete(context, barrier);
     }
 }
 
@@ -416,6 +416,15 @@ fn synchronize(context: &mut Context) -> Result<(), Fault> {
         context.wait(lanes, |_| Wait::Block { barrier: barrier as u8 });
     }
     context.block.arrive(arrival);
-    context.block.complete(barrier as usize);
+    let (who, waits) = (context.who(), !context.has(Mod::ARV));
+    context.cluster.transfers.arrive(who, barrier as usize, waits);
+    complete(context, barrier as usize);
     Ok(())
+}
+
+/// Completes a barrier if everybody is there.
+fn complete(context: &mut Context, barrier: usize) {
+    if context.block.complete(barrier) {
+        context.cluster.transfers.met(context.block.rank, barrier);
+    }
 }

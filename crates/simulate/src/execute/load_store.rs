@@ -6,7 +6,7 @@ use crate::launch::Fault;
 use crate::memory::{
     CONSTANT_WINDOW, LOCAL_WINDOW, PARAMETER_WINDOW, SHARED_WINDOW, load_words, slice, store_words,
 };
-use crate::transfers::Bytes;
+use crate::transfers::shared_bytes;
 use crate::warp::{Lanes, WideLanes};
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Mod, Op, OperandKind};
@@ -136,9 +136,13 @@ pub(super) fn place<'a>(
     match space {
         Space::Shared | Space::Cluster => {
             let writes = !matches!(context.instruction.op, Op::LD | Op::LDS | Op::LDSM);
-            let (rank, start) = ((address >> SHARED_BITS) as u32, address & SHARED_ADDRESS_MASK);
-            let (bytes, who) = (Bytes { rank, start, size: size.into() }, context.who());
-            context.cluster.transfers.touch(bytes, writes, context.pc, who);
+            let (bytes, who) = (shared_bytes(address, size), context.who());
+            let counts = context.instruction.op == Op::ATOMS && context.has(Mod::ARRIVE);
+            let transfers = &mut context.cluster.transfers;
+            transfers.touch(bytes, writes, context.pc, who);
+            if counts {
+                transfers.count_arrival(bytes, who);
+            }
             let (memory, offset) = context.cluster.memory(address)?;
             slice(memory, "shared", offset, size)
         }
@@ -349,6 +353,8 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
     let (size, _) = data_type(context);
     let wanted = if context.count() > 2 { context.predicate(2)? } else { u32::MAX };
     let fill = context.has(Mod::ZFILL);
+    let (pc, who) = (context.pc, context.who());
+    let copy = context.cluster.transfers.start(pc, who, None);
     each_active(context, |context, lane| {
         let missing = if fill { from[lane] % u64::from(size) } else { 0 };
         let mut words = [0; 4];
@@ -362,7 +368,12 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
                 words[at as usize / 4] |= byte << (at % 4 * 8);
             }
         }
-        store_words(place(context, lane, Space::Shared, to[lane], size)?, &words);
+        if !to[lane].is_multiple_of(u64::from(size)) {
+            return Err(Fault::Misaligned { space: "shared", address: to[lane], size });
+        }
+        context.cluster.transfers.write(shared_bytes(to[lane], size), copy, who);
+        let (memory, offset) = context.cluster.memory(to[lane])?;
+        store_words(slice(memory, "shared", offset, size)?, &words);
         Ok(())
     })
 }

@@ -2,9 +2,10 @@
 
 use super::load_store::{Space, addresses, place, registers};
 use super::{Context, each_active};
-use crate::barrier_object::{self, Change};
+use crate::barrier_object::{self, Change, OBJECT_BYTES};
 use crate::launch::Fault;
 use crate::memory::store_words;
+use crate::transfers::shared_bytes;
 use crate::warp::WideLanes;
 use oriole_sass::register::URZ;
 use oriole_sass::{Mod, Op, OperandKind};
@@ -16,7 +17,17 @@ impl Context<'_> {
     /// Changes the object at an address of shared memory that names its block; gives it as it was.
     pub(super) fn change_object(&mut self, address: u64, change: Change) -> Result<u64, Fault> {
         let (memory, offset) = self.cluster.memory(address)?;
-        barrier_object::change(memory, offset, change)
+        let before = barrier_object::change(memory, offset, change)?;
+        let over = barrier_object::parity(before) != self.parity(address)?;
+        let who = (change.arrivals != 0).then(|| self.who());
+        self.cluster.transfers.change_object(address, who, over);
+        Ok(before)
+    }
+
+    /// The parity of the phase that an object is in.
+    pub(super) fn parity(&mut self, address: u64) -> Result<bool, Fault> {
+        let (memory, offset) = self.cluster.memory(address)?;
+        Ok(barrier_object::parity(barrier_object::read(memory, offset)?))
     }
 
     /// So many bytes that the object at an address waits for have come.
@@ -52,8 +63,8 @@ fn check_phase(context: &mut Context) -> Result<(), Fault> {
         let ended = barrier_object::is_over(memory, offset, states[lane])?;
         over |= u32::from(ended) << lane;
         if ended {
-            let who = context.who();
-            context.cluster.transfers.phase_over(places[lane], who);
+            let (who, parity) = (context.who(), states[lane] >> 31 != 0);
+            context.cluster.transfers.phase_over((places[lane], parity), who);
         }
         Ok(())
     })?;
@@ -132,13 +143,23 @@ fn arrive(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &states)
 }
 
-/// The copies of each lane are done at once, so that the object is told at once.
+/// The copies of each lane are done at once, so that the object is told at once. What tells in the older format is read by plain
+/// loads.
 fn copies_arrive(context: &mut Context) -> Result<(), Fault> {
     if !context.has(Mod::LDGSTSBAR) {
         return Err(context.refuse());
     }
     let places = objects(context, 0, false)?;
+    let who = context.who();
     each_active(context, |context, lane| {
+        if context.has(Mod::TRANSCNT) || context.has(Mod::ARVCNT) {
+            let phase = (places[lane], context.parity(places[lane])?);
+            context.cluster.transfers.tell_copies_by(phase, who);
+        } else {
+            let object = shared_bytes(places[lane], OBJECT_BYTES);
+            context.cluster.transfers.forget_copies(who);
+            context.cluster.transfers.count_arrival(object, who);
+        }
         if context.has(Mod::TRANSCNT) {
             return context.complete_transfer(places[lane], 1);
         }

@@ -8,6 +8,7 @@ use super::Context;
 use super::matrix::{Steps, Term};
 use crate::launch::Fault;
 use crate::number::{BF16, E4M3, E5M2, F16, F32, Format, TF32};
+use crate::transfers::Bytes;
 use crate::warp::{Lanes, Reading};
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
@@ -30,6 +31,10 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         let left = product.left(context, &mut reading)?;
         let right = product.right(context, &mut reading)?;
         product.evaluate(context, &left, &right)?;
+    }
+    let (pc, who) = (context.pc, context.who());
+    for &(address, _) in &reading.pieces {
+        context.cluster.transfers.product_reads(piece_bytes(context.block.rank, address), pc, who);
     }
     let closes = context.instruction.operands.iter().any(|o| o.kind == OperandKind::Symbol(Symbol::gsb0));
     let warp = context.warp_mut();
@@ -56,6 +61,10 @@ fn wait(context: &mut Context) -> Result<(), Fault> {
         .into_iter()
         .partition::<Vec<_>, _>(|reading| reading.group.is_some_and(|group| group <= last));
     warp.products = under_way;
+    let who = context.who();
+    for &(address, _) in done.iter().flat_map(|reading| &reading.pieces) {
+        context.cluster.transfers.product_ends(piece_bytes(context.block.rank, address), who);
+    }
     let shared = own_shared(context);
     for (address, bytes) in done.iter().flat_map(|reading| &reading.pieces) {
         if shared.get(*address..*address + PIECE) != Some(bytes) {
@@ -63,6 +72,11 @@ fn wait(context: &mut Context) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// The bytes of a piece.
+fn piece_bytes(rank: u32, address: usize) -> Bytes {
+    Bytes { rank, start: address as u64, size: PIECE as u64 }
 }
 
 /// Shared memory of the block itself.

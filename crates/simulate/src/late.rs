@@ -1,0 +1,178 @@
+//! A machine that is as slow as the control words let it be: a result is in its register when a scoreboard that tells of it is
+//! waited for, or as many cycles after its instruction as the reader at hand needs. Until then readers get what was there
+//! before. What a program computes here it computes on any machine, and what it computes only on a faster one is wrong.
+//!
+//! It works on values and knows nothing of the hazard checker, which is tested with it. Products of warp groups and what is
+//! read late are not delayed.
+
+use crate::program::{Completion, Step};
+use crate::warp::{Lanes, Warp};
+use oriole_latency::{Class, Model, ResultPart};
+use oriole_sass::{Access, Op, OperandKind, RegisterFile};
+
+/// Cycles after which every result of fixed latency is there.
+const LONGEST: u64 = 40;
+
+/// Cycles of the special stall of zero.
+const SPECIAL_STALL: u64 = 24;
+
+/// A register of any file.
+pub(crate) type Register = (RegisterFile, u8);
+
+/// What a register holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Value {
+    General(Lanes),
+    Uniform(u32),
+    /// The lanes in which it holds.
+    Predicate(u32),
+    UniformPredicate(bool),
+}
+
+/// What makes a result visible.
+#[derive(Clone, Copy)]
+enum When {
+    /// Waiting for any of these scoreboards.
+    Scoreboards(u8),
+    /// Time after the issue.
+    Distance { issued: u64, class: Class, part: ResultPart },
+}
+
+/// A result that is not there yet.
+struct Due {
+    register: Register,
+    lanes: u32,
+    value: Value,
+    when: When,
+    queue: Completion,
+}
+
+/// The results of a warp that are not there yet, in the order of their instructions.
+#[derive(Default)]
+pub(crate) struct Late {
+    time: u64,
+    due: Vec<Due>,
+}
+
+fn value(warp: &Warp, (file, register): Register) -> Option<Value> {
+    Some(match file {
+        RegisterFile::General => Value::General(warp.read(register)),
+        RegisterFile::Uniform => Value::Uniform(warp.read_uniform(register)),
+        RegisterFile::Predicate => Value::Predicate(warp.predicates[usize::from(register)]),
+        RegisterFile::UniformPredicate => {
+            Value::UniformPredicate(warp.uniform_predicates >> register & 1 != 0)
+        }
+        RegisterFile::Barrier => return None,
+    })
+}
+
+fn put(warp: &mut Warp, (_, register): Register, lanes: u32, value: Value) {
+    match value {
+        Value::General(values) => warp.write(register, lanes, &values),
+        Value::Uniform(value) => warp.write_uniform(register, value),
+        Value::Predicate(holds) => warp.write_predicate(register, lanes, holds),
+        Value::UniformPredicate(holds) => warp.write_uniform_predicate(register, holds),
+    }
+}
+
+/// Scoreboards that the instruction waits for, by its control word or as a `DEPBAR`.
+fn waits(step: &Step) -> u8 {
+    let named = step.instruction.operands.iter().filter(|_| step.instruction.op == Op::DEPBAR);
+    named.fold(step.instruction.control.wait_mask, |mask, operand| match operand.kind {
+        OperandKind::Scoreboard(number) => mask | 1 << number,
+        OperandKind::ScoreboardSet(set) => mask | set,
+        _ => mask,
+    })
+}
+
+impl Late {
+    /// Before an instruction: results come that it waits for, and those that are there in time for it.
+    pub(crate) fn arrive(&mut self, warp: &mut Warp, model: &Model, step: &Step) {
+        let (now, waits) = (self.time, waits(step));
+        self.due.retain(|due| {
+            let there = match due.when {
+                When::Scoreboards(scoreboards) => scoreboards & waits != 0,
+                When::Distance { issued, class, part } => {
+                    let distance = now - issued;
+                    let in_time = |access: &Access| match *access {
+                        Access::Read { file, register, slot } if (file, register) == due.register => model
+                            .raw(class, part, step.class, slot)
+                            .is_none_or(|needed| distance >= u64::from(needed.cycles)),
+                        _ => false,
+                    };
+                    distance >= LONGEST || step.accesses.iter().any(in_time)
+                }
+            };
+            if there {
+                put(warp, due.register, due.lanes, due.value);
+            }
+            !there
+        });
+    }
+
+    /// What the registers hold that an instruction is going to write.
+    pub(crate) fn before(&self, warp: &Warp, step: &Step) -> Vec<(Register, ResultPart, Value)> {
+        if step.class == Class::Group {
+            return Vec::new();
+        }
+        let mut written: Vec<(Register, ResultPart, Value)> = Vec::new();
+        for access in &step.accesses {
+            if let Access::Write { file, register, part } = *access
+                && !written.iter().any(|known| known.0 == (file, register))
+                && let Some(value) = value(warp, (file, register))
+            {
+                written.push(((file, register), part, value));
+            }
+        }
+        written
+    }
+
+    /// After it: its results wait, and the registers hold what they held before. Time goes on.
+    pub(crate) fn hold_back(
+        &mut self,
+        warp: &mut Warp,
+        step: &Step,
+        lanes: u32,
+        before: Vec<(Register, ResultPart, Value)>,
+    ) {
+        let control = &step.instruction.control;
+        let mask = |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8 << number);
+        let set = mask(control.write_barrier) | mask(control.read_barrier);
+        for due in &mut self.due {
+            // Who comes behind in the same unit tells of those before it.
+            if let When::Scoreboards(scoreboards) = &mut due.when
+                && step.queue.vouches_for(due.queue)
+            {
+                *scoreboards |= set;
+            }
+        }
+        let issued = self.time;
+        let when = |part| {
+            if step.variable || control.write_barrier.is_some() {
+                let read = if step.instruction.op == Op::ATOM { control.read_barrier } else { None };
+                When::Scoreboards(mask(control.write_barrier) | mask(read))
+            } else {
+                When::Distance { issued, class: step.class, part }
+            }
+        };
+        for (register, part, old) in before {
+            let Some(value) = value(warp, register).filter(|_| lanes != 0) else { continue };
+            put(warp, register, lanes, old);
+            self.replace(register, lanes, step.queue);
+            self.due.push(Due { register, lanes, value, when: when(part), queue: step.queue });
+        }
+        let stall = if control.stall == 0 { SPECIAL_STALL } else { u64::from(control.stall) };
+        self.time += stall;
+    }
+
+    /// Results of fixed latency, and those of the same unit, are not seen any more where a later one takes their place.
+    fn replace(&mut self, register: Register, lanes: u32, queue: Completion) {
+        for due in self.due.iter_mut().filter(|due| due.register == register) {
+            if matches!(due.when, When::Distance { .. }) || due.queue == queue {
+                let of_warp = matches!(due.value, Value::Uniform(_) | Value::UniformPredicate(_));
+                due.lanes &= if of_warp { 0 } else { !lanes };
+            }
+        }
+        self.due.retain(|due| due.lanes != 0);
+    }
+}
