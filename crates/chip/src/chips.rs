@@ -1,7 +1,7 @@
 //! The chips: one row each, which is its family and what the chip says otherwise. Nothing but this table, the names of
 //! targets, and the tables of forms, latencies and containers speaks of a chip by its number.
 
-use crate::layout::{AMPERE, ConstantBank, HOPPER};
+use crate::layout::{AMPERE, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
 use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, WHOLE_STEPS};
 use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
@@ -47,7 +47,7 @@ const fn supported(number: u8, family: Row, limits: Option<Limits>) -> Row {
     Row { supported: true, ..row(number, family, limits) }
 }
 
-/// Turing. The layout of its constant bank has not been looked at.
+/// Turing.
 const TURING_FAMILY: Row = Row {
     number: 0,
     accelerated: false,
@@ -60,7 +60,7 @@ const TURING_FAMILY: Row = Row {
     loads_before_copies: 0,
     loads_before_signals: 0,
     uniform_handles: false,
-    bank: None,
+    bank: Some(&TURING),
     limits: None,
 };
 
@@ -87,7 +87,7 @@ const BLACKWELL_FAMILY: Row =
 
 /// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
 pub(crate) const CHIPS: [Row; 12] = [
-    row(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
+    supported(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
     supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
     supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),

@@ -58,8 +58,8 @@ pub struct ConstantBank {
     pub sm_count: u32,
     /// What is added to the special register to give `%total_smem_size`.
     pub total_shared_adjust: u32,
-    /// Descriptor of global memory (pair), named by `desc[UR]`.
-    pub global_descriptor: u32,
+    /// Descriptor of global memory (pair), named by `desc[UR]`, where accesses take one.
+    pub global_descriptor: Option<u32>,
     /// End of the reserved shared memory, `%reserved_smem_offset_end`; the next word is the first extra one.
     pub reserved_shared_end: Option<u32>,
     /// `%current_graph_exec` (pair).
@@ -82,6 +82,9 @@ pub struct ConstantBank {
     pub cluster_size: Option<u32>,
 }
 
+/// sm_75.
+pub(crate) static TURING: ConstantBank = ConstantBank { global_descriptor: None, ..AMPERE };
+
 /// sm_80, sm_86, sm_87, sm_88, sm_89.
 pub(crate) static AMPERE: ConstantBank = ConstantBank {
     parameters: 0x160,
@@ -99,7 +102,7 @@ pub(crate) static AMPERE: ConstantBank = ConstantBank {
     environment: Some(0x88),
     sm_count: 0x10c,
     total_shared_adjust: 0x114,
-    global_descriptor: 0x118,
+    global_descriptor: Some(0x118),
     reserved_shared_end: Some(0x120),
     graph_exec: 0x130,
     explicit_cluster: None,
@@ -129,7 +132,7 @@ pub(crate) static HOPPER: ConstantBank = ConstantBank {
     environment: Some(0x40),
     sm_count: 0x10c,
     total_shared_adjust: 0x114,
-    global_descriptor: 0x208,
+    global_descriptor: Some(0x208),
     reserved_shared_end: Some(0x68),
     graph_exec: 0x190,
     explicit_cluster: Some(0x140),

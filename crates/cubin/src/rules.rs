@@ -103,7 +103,8 @@ const fn row(number: u8, family: &'static Family) -> Row {
     Row { number, family, sw_war: None, sw_2861232_war: false, entry: &[] }
 }
 
-const CHIPS: [Row; 6] = [
+const CHIPS: [Row; 7] = [
+    Row { sw_war: Some(1), ..row(75, &AMPERE) },
     Row { sw_2861232_war: true, ..row(80, &AMPERE) },
     Row { sw_2861232_war: true, ..row(86, &AMPERE) },
     Row { sw_war: Some(2), sw_2861232_war: true, entry: &BARRIERS_ONCE, ..row(87, &AMPERE) },
@@ -171,11 +172,11 @@ mod tests {
         let words = |sm| rules(sm).map(|rules| (rules.self_branch, rules.padding));
         let padding = 0x000fc000000000000000000000007918;
         assert_eq!(words(80), Some((0x000fc0000383fffffffffff000007947, padding)));
-        for sm in [86, 87, 88, 89] {
+        for sm in [75, 86, 87, 88, 89] {
             assert_eq!(words(sm), words(80));
         }
         assert_eq!(words(90), Some((0x000fc0000383fffffffffffc00fc7947, padding)));
-        assert!(rules(75).is_none());
+        assert!(rules(100).is_none());
     }
 
     #[test]

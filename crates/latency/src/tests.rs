@@ -71,6 +71,10 @@ fn facts_of_timing_are_the_chips() {
     let double = |model: &Model| model.raw(Class::Double, ResultPart::General, Class::Alu, Slot::Operand);
     assert_eq!((double(ampere), double(hopper).map(|d| d.cycles)), (None, Some(10)));
     assert_eq!((ampere.minimum_stall(Op::WARPSYNC), hopper.minimum_stall(Op::WARPSYNC)), (1, 5));
+    let product = Mods::of(&[Mod::_1688, Mod::F32]);
+    assert!(of("sm_75").needs_write_barrier(Op::HMMA, &product) && !ampere.is_variable(Op::HMMA, &product));
+    let guard = |model: &Model| model.raw(Class::Alu, ResultPart::Predicate, Class::Alu, Slot::Guard);
+    assert_eq!([of("sm_75"), ampere].map(|model| guard(model).map(|d| d.cycles)), [Some(12), Some(13)]);
     let small = Mods::of(&[Mod::_16832, Mod::S4]);
     assert_eq!(ampere.class(Op::IMMA, &small), Class::MatrixOneInteger);
     assert_eq!(hopper.class(Op::IMMA, &small), Class::MatrixTwo);
@@ -90,7 +94,7 @@ fn facts_of_timing_are_the_chips() {
 
 #[test]
 fn pairs_are_listed_with_their_origin_on_every_chip() {
-    for name in ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
+    for name in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
         let listed = Model::of(name.parse().unwrap()).unwrap().listed();
         assert!(listed.iter().all(|pair| pair.distance.cycles > 0), "{name}");
         let count = |origin: Origin| listed.iter().filter(|pair| pair.distance.origin == origin).count();

@@ -35,6 +35,7 @@ impl Lower<'_> {
             self.b.set_origin(Origin(self.ordinal.saturating_sub(1)));
             self.leave_function().unwrap_or_else(|error| errors.add(error));
         }
+        self.complete_accesses();
         limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
         errors.finish()
     }

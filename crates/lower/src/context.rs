@@ -369,6 +369,7 @@ impl<'a> Lower<'a> {
     /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
     /// the others hold. So neither callers nor callees keep anything there.
     pub fn descriptor(&mut self) -> Option<[Value; 2]> {
+        let place = self.bank.global_descriptor?;
         if self.calls || !self.body.is_entry || !self.uniform {
             return None;
         }
@@ -382,7 +383,7 @@ impl<'a> Lower<'a> {
         load.sources.push(Source::plain(SourceKind::Const {
             bank: 0,
             base: ConstBase::Bank,
-            offset: self.bank.global_descriptor as i32,
+            offset: place as i32,
         }));
         self.insert_in_prelude(load);
         self.descriptor = Some(pair);

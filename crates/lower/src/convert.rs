@@ -207,7 +207,9 @@ impl Lower<'_> {
         }
         match (to, from) {
             (Type::F16 | Type::BF16, Type::F32)
-                if matches!(rounding, None | Some(Mod::RZ)) && !(ftz && to == Type::BF16) =>
+                if self.has(Op::F2FP)
+                    && matches!(rounding, None | Some(Mod::RZ))
+                    && !(ftz && to == Type::BF16) =>
             {
                 let mut mods = self.packing(first(to));
                 mods.extend(rounding);

@@ -1,7 +1,7 @@
 //! Operations that chips write in different ways. Each asks which opcodes and forms the chip has, never which chip it is.
 
 use crate::context::Lower;
-use oriole_ori::{Source, Value};
+use oriole_ori::{Opcode, Source, Value};
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, legal, on_chip};
 
 impl Lower<'_> {
@@ -55,6 +55,37 @@ impl Lower<'_> {
     pub fn names_places(&self) -> bool {
         let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
         self.is_legal(Op::LEPC, &Mods::none(), &operands)
+    }
+
+    /// Gives accesses what some chips want to be said of each: the scope, which is the system where an access is ordered
+    /// with nothing, and the `.U` of loads from shared memory, without which other compilers write none.
+    pub fn complete_accesses(&mut self) {
+        let (names_scopes, marks_loads) = (!self.loads(Op::LDG, Mod::E), self.loads(Op::LDS, Mod::U));
+        if !names_scopes && !marks_loads {
+            return;
+        }
+        let function = self.b.function_mut();
+        for block in function.block_ids() {
+            for instruction in &mut function.block_mut(block).instructions {
+                let scopes = [Mod::CTA, Mod::SM, Mod::GPU, Mod::SYS];
+                match instruction.opcode {
+                    Opcode::Sass(Op::LD | Op::LDG | Op::ST | Op::STG)
+                        if names_scopes && !scopes.iter().any(|&scope| instruction.mods.has(scope)) =>
+                    {
+                        instruction.mods.insert(Mod::SYS);
+                    }
+                    Opcode::Sass(Op::LDS) if marks_loads => instruction.mods.insert(Mod::U),
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// True if the opcode loads from an address in a register with just this modifier.
+    fn loads(&self, op: Op, modifier: Mod) -> bool {
+        let place = OperandKind::Memory { descriptor: None, base: Some(0), uniform: None, offset: 0 };
+        let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(place)];
+        self.is_legal(op, &Mods::of(&[modifier]), &operands)
     }
 
     /// True if `WARPSYNC` has a modifier for all lanes.

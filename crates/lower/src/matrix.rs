@@ -127,6 +127,22 @@ impl Lower<'_> {
         }
     }
 
+    /// A product of the first half of the depth, and one of the second half on top of it.
+    pub fn product_in_halves(&mut self, i: &Instruction, p: Product) -> Lowered {
+        let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
+        let Product { types, metadata, .. } = p.clone();
+        let middle: Words = p.d.iter().map(|_| self.b.r()).collect();
+        let half = |words: &Fragment, upper: bool| -> Fragment {
+            let count = words.len() / 2;
+            words[if upper { count } else { 0 }..][..count].iter().cloned().collect()
+        };
+        let sum = middle.iter().map(|&v| Source::value(v)).collect();
+        let [a, b] = [half(&p.a, false), half(&p.b, false)];
+        self.product(i, Product { shape, types, a, b, c: p.c, d: middle, metadata: metadata.clone() })?;
+        let [a, b] = [half(&p.a, true), half(&p.b, true)];
+        self.product(i, Product { shape, types, a, b, c: sum, d: p.d, metadata })
+    }
+
     /// True if the chip has such a product.
     fn multiplies(&self, op: Op, mods: &[Mod], sparse: bool) -> bool {
         if !sparse {
@@ -139,9 +155,20 @@ impl Lower<'_> {
         self.is_legal(op, &mods, &operands)
     }
 
+    /// True if the chip has such a product of bytes, whose factors name their orders.
+    fn multiplies_bytes(&self, mods: &[Mod]) -> bool {
+        let mut operands = vec![MachineOperand::plain(OperandKind::Reg(0)); 4];
+        operands[1].suffixes = Mods::of(&[Mod::ROW]);
+        operands[2].suffixes = Mods::of(&[Mod::COL]);
+        self.is_legal(Op::IMMA, &Mods::of(mods), &operands)
+    }
+
     /// Halves, `.bf16` and `.tf32`.
     fn float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let mods = float_mods(&p).ok_or_else(|| self.unsupported_form(i))?;
+        if p.metadata.is_none() && p.shape.depth > 8 && !self.multiplies(Op::HMMA, &mods, false) {
+            return self.product_in_halves(i, p);
+        }
         let operands = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
         self.emit_product(Op::HMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
@@ -236,8 +263,27 @@ impl Lower<'_> {
         let signs = [left.is_signed(), right.is_signed()];
         let mods = byte_mods(p.shape, p.metadata.is_some(), signs, saturates)
             .ok_or_else(|| self.unsupported_form(i))?;
+        if p.metadata.is_none() && p.shape.rows > 8 && !self.multiplies_bytes(&mods) {
+            return self.product_of_few_rows(i, p);
+        }
         let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
         self.emit_product(Op::IMMA, &mods, &p.d, operands, p.metadata);
+        Ok(())
+    }
+
+    /// A product for the upper half of the rows, and one for the lower half.
+    fn product_of_few_rows(&mut self, i: &Instruction, p: Product) -> Lowered {
+        let shape = MatrixShape { rows: p.shape.rows / 2, ..p.shape };
+        for lower in [false, true] {
+            let half = |words: &Fragment| -> Fragment {
+                let count = words.len() / 2;
+                words[if lower { count } else { 0 }..][..count].iter().cloned().collect()
+            };
+            let count = p.d.len() / 2;
+            let d = p.d[if lower { count } else { 0 }..][..count].iter().copied().collect();
+            let (a, c) = (half(&p.a), half(&p.c));
+            self.product(i, Product { shape, a, c, d, ..p.clone() })?;
+        }
         Ok(())
     }
 

@@ -522,18 +522,7 @@ impl Lower<'_> {
         if p.types[1] != Type::TF32 {
             return self.product(i, p);
         }
-        let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
-        let Product { types, metadata, .. } = p.clone();
-        let middle: Words = p.d.iter().map(|_| self.b.r()).collect();
-        let half = |words: &Fragment, upper: bool| -> Fragment {
-            let count = words.len() / 2;
-            words[if upper { count } else { 0 }..][..count].iter().cloned().collect()
-        };
-        let sum = middle.iter().map(|&v| Source::value(v)).collect();
-        let [a, b] = [half(&p.a, false), half(&p.b, false)];
-        self.product(i, Product { shape, types, a, b, c: p.c, d: middle, metadata: metadata.clone() })?;
-        let [a, b] = [half(&p.a, true), half(&p.b, true)];
-        self.product(i, Product { shape, types, a, b, c: sum, d: p.d, metadata })
+        self.product_in_halves(i, p)
     }
 
     /// Halves, two in a word, as singles.

@@ -8,20 +8,22 @@ use crate::support::{data, files, oriole, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 5] = ["sm_80", "sm_86", "sm_87", "sm_88", "sm_89"];
+const CHIPS: [&str; 6] = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89"];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 5] = [91, 91, 91, 91, 89];
+const KERNELS_REFUSED: [usize; 6] = [118, 91, 91, 91, 91, 89];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 5] = [2; 5];
+const PROGRAMS_REFUSED: [usize; 6] = [12, 2, 2, 2, 2, 2];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 5] =
-    [("sm_80", 215), ("sm_86", 192), ("sm_87", 192), ("sm_88", 192), ("sm_89", 182)];
+const VECTORS_REFUSED: [(&str, usize); 6] =
+    [("sm_75", 266), ("sm_80", 215), ("sm_86", 192), ("sm_87", 192), ("sm_88", 192), ("sm_89", 182)];
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 
 /// The text for another chip.
 fn retargeted(ptx: &str, chip: &str) -> String {
     let own = format!(".target {chip}\n");
-    let ptx = ptx.replace(".target sm_90\n", &own).replace(".target sm_90a\n", &own);
+    let ptx = ["sm_80", "sm_90", "sm_90a"]
+        .iter()
+        .fold(ptx.to_owned(), |ptx, named| ptx.replace(&format!(".target {named}\n"), &own));
     ptx.replace(".target sm_90,", &format!(".target {chip},"))
 }
 
@@ -226,6 +228,72 @@ fn addresses_of_few_and_of_many_parameters() {
             };
             let listing = oriole(&["dis", &text(&cubin)]).out;
             assert!(listing.contains(&last), "{chip} {count}: {last} is not in\n{listing}");
+        }
+    }
+}
+
+/// Tiles of 16x16 halves and bytes, whose products some chips have only in parts.
+const TILES: &str = "
+.visible .entry k(.param .u64 p, .param .u64 q)
+{
+  .reg .b64 %rd<5>;
+  .reg .b32 %a<8>, %b<8>, %i<16>;
+  .reg .f32 %c<16>;
+  ld.param.u64 %rd1, [p];
+  ld.param.u64 %rd2, [q];
+  wmma.load.a.sync.aligned.row.m16n16k16.global.f16 {%a0,%a1,%a2,%a3,%a4,%a5,%a6,%a7}, [%rd1];
+  wmma.load.b.sync.aligned.col.m16n16k16.global.f16 {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, [%rd1+512];
+  wmma.load.c.sync.aligned.row.m16n16k16.global.f32 {%c0,%c1,%c2,%c3,%c4,%c5,%c6,%c7}, [%rd2];
+  wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {%c8,%c9,%c10,%c11,%c12,%c13,%c14,%c15},
+    {%a0,%a1,%a2,%a3,%a4,%a5,%a6,%a7}, {%b0,%b1,%b2,%b3,%b4,%b5,%b6,%b7}, {%c0,%c1,%c2,%c3,%c4,%c5,%c6,%c7};
+  wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%rd2], {%c8,%c9,%c10,%c11,%c12,%c13,%c14,%c15};
+  wmma.load.a.sync.aligned.row.m16n16k16.global.s8 {%a0,%a1}, [%rd1+1024];
+  wmma.load.b.sync.aligned.col.m16n16k16.global.s8 {%b0,%b1}, [%rd1+1280];
+  wmma.load.c.sync.aligned.row.m16n16k16.global.s32 {%i0,%i1,%i2,%i3,%i4,%i5,%i6,%i7}, [%rd2+1024];
+  wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%i8,%i9,%i10,%i11,%i12,%i13,%i14,%i15},
+    {%a0,%a1}, {%b0,%b1}, {%i0,%i1,%i2,%i3,%i4,%i5,%i6,%i7};
+  wmma.store.d.sync.aligned.row.m16n16k16.global.s32 [%rd2+1024], {%i8,%i9,%i10,%i11,%i12,%i13,%i14,%i15};
+  ret;
+}
+";
+
+/// The bytes of the factors, of what is added, and of the sums: halves and bytes that hold small whole numbers.
+fn tiles() -> [String; 3] {
+    let (a, b) =
+        (|row: i32, k: i32| (row * 7 + k * 3) % 23 - 11, |column: i32, k: i32| (column * 5 + k) % 17 - 8);
+    let half = |value: i32| {
+        let bits = (value as f32).to_bits();
+        let exponent = if value == 0 { 0 } else { ((bits >> 23 & 0xff) - 112) << 10 };
+        ((bits >> 16 & 0x8000 | exponent | bits >> 13 & 0x3ff) as u16).to_le_bytes()
+    };
+    let places = || (0..256).map(|at| (at / 16, at % 16));
+    let mut factors: Vec<u8> = places().flat_map(|(row, k)| half(a(row, k))).collect();
+    factors.extend(places().flat_map(|(column, k)| half(b(column, k))));
+    factors.extend(places().map(|(row, k)| a(row, k) as u8));
+    factors.extend(places().map(|(column, k)| b(column, k) as u8));
+    let sum = |row, column| (0..16).map(|k| a(row, k) * b(column, k)).sum::<i32>();
+    let words = |with: i32| -> Vec<u8> {
+        let values = || places().map(move |(row, column)| row - 2 * column + with * sum(row, column));
+        let floats = values().flat_map(|value| (value as f32).to_le_bytes());
+        floats.chain(values().flat_map(|value| value.to_le_bytes())).collect()
+    };
+    [factors, words(0), words(1)].map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[test]
+fn tiles_of_matrices_on_every_chip() {
+    let folder = scratch();
+    let launches = folder.path().join("launches.jsonl");
+    let [factors, added, sums] = tiles();
+    for chip in CHIPS {
+        let ptx = format!(".version 7.8\n.target {chip}\n.address_size 64\n{TILES}");
+        let ptx = if chip == "sm_88" { ptx.replace("7.8", "9.0") } else { ptx };
+        let arguments = [json!({"buffer": {"bytes_hex": factors}}), json!({"buffer": {"bytes_hex": added}})];
+        let record = json!({"name": chip, "ptx_text": ptx, "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1],
+            "args": arguments, "expect": {"1": {"bytes_hex": sums}}});
+        std::fs::write(&launches, format!("{record}\n")).expect("a temporary file");
+        for level in LEVELS {
+            assert_eq!(run(&launches, chip, level, 1), (Vec::new(), 0), "{chip} {level}");
         }
     }
 }

@@ -416,6 +416,7 @@ pub enum Symbol {
     SR_LWINHI,
     SR_LWINLO,
     SR_LWINSZ,
+    SR_MACHINE_ID_0,
     SR_MACHINE_ID_1,
     SR_MACHINE_ID_2,
     SR_MACHINE_ID_3,
@@ -560,7 +561,7 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 553] = [
+const NAMES: [&str; 554] = [
     "1D",
     "2D",
     "3D",
@@ -972,6 +973,7 @@ const NAMES: [&str; 553] = [
     "SR_LWINHI",
     "SR_LWINLO",
     "SR_LWINSZ",
+    "SR_MACHINE_ID_0",
     "SR_MACHINE_ID_1",
     "SR_MACHINE_ID_2",
     "SR_MACHINE_ID_3",
@@ -1116,7 +1118,7 @@ const NAMES: [&str; 553] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 553] = [
+const ALL: [Symbol; 554] = [
     Symbol::_1D,
     Symbol::_2D,
     Symbol::_3D,
@@ -1528,6 +1530,7 @@ const ALL: [Symbol; 553] = [
     Symbol::SR_LWINHI,
     Symbol::SR_LWINLO,
     Symbol::SR_LWINSZ,
+    Symbol::SR_MACHINE_ID_0,
     Symbol::SR_MACHINE_ID_1,
     Symbol::SR_MACHINE_ID_2,
     Symbol::SR_MACHINE_ID_3,

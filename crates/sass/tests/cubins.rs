@@ -177,7 +177,7 @@ fn text_is_the_disassemblers() {
 
 /// The chips whose tables are tried with words drawn at random.
 fn chips() -> impl Iterator<Item = Chip> {
-    [80, 86, 89, 90].into_iter().map(chip)
+    [75, 80, 86, 89, 90].into_iter().map(chip)
 }
 
 /// A small generator of numbers, so that every run tests the same words.
@@ -247,6 +247,10 @@ fn random_words_read_as_the_disassembler_reads_them() {
             }
             // Before sm_90 the base `RZ` beside a uniform register is left out together with its type.
             if chip.number() < 90 && theirs.contains("[UR") {
+                continue;
+            }
+            // The first of them writes an offset without a register as a number without sign, for this opcode only.
+            if chip.number() == 75 && theirs.contains("LDSM") && theirs.contains("[0x") {
                 continue;
             }
             known += 1;

@@ -7,9 +7,15 @@ use oriole_sass::{Access, RegisterFile, Style, accesses_of, decode, encode, pars
 const CHIP: Chip = Chip::SM_90A;
 
 /// The chips with a table of their own, each with words that it reads otherwise than the chip its table is a delta of.
-fn chips() -> [(Chip, &'static str); 4] {
+fn chips() -> [(Chip, &'static str); 5] {
     let chip = |name: &str| name.parse().expect("the chip has a name");
-    [(CHIP, WORDS), (chip("sm_80"), WORDS_80), (chip("sm_86"), WORDS_86), (chip("sm_89"), WORDS_89)]
+    [
+        (CHIP, WORDS),
+        (chip("sm_75"), WORDS_75),
+        (chip("sm_80"), WORDS_80),
+        (chip("sm_86"), WORDS_86),
+        (chip("sm_89"), WORDS_89),
+    ]
 }
 
 /// Each line a word, bits 127 to 0, and the text of it at address 0.
@@ -317,6 +323,25 @@ const WORDS_80: &str = "
 000fe2200c1e19000000000602037981 LDG.E R3, desc[UR6][R2.64]
 040fc200019e01ffb00060180a0a7b60 TEX.SCR.LL RZ, R10, R10, R24, 0x0, 0x60, ARRAY_2D, 0x1
 10014200009e04ff30005a02020b7b63 TLD4.SCR.G RZ, R11, R2, R2, 0x0, 0x5a, 2D, 0x4
+";
+
+/// The same for sm_75, where its table differs from that of sm_80.
+const WORDS_75: &str = "
+000ea200001ee500000000000817e381 @!P6 LDG.E.U16.SYS R23, [R8]
+0000e400001eed0000000000041c8381 @!P0 LDG.E.128.SYS R28, [R4]
+000ea800001ee9000000000004007381 LDG.E.SYS R0, [R4]
+0003e2000010e9000000001206009386 @!P1 STG.E.SYS [R6], R18
+000fe8000010eb00000000080c007386 STG.E.64.SYS [R12], R8
+004ea200001f410300002802040473a9 ATOMG.E.CAS.STRONG.GPU PT, R4, [R4+0x28], R2, R3
+001fe20000001c000010000007107984 LDS.U.128 R16, [R7+0x1000]
+002fe20003f02070000000121100720c ISETP.EQ.U32.AND P0, PT, R17, R18, PT
+000fe2000020080000000000000b7304 F2F.F16.F32 R11, R0
+000fea00000020000000000000007992 MEMBAR.SC.GPU
+000fea000000a0000000000000007992 MEMBAR.ALL.GPU
+004f7000000010140000003c2614723c HMMA.1688.F32 R20, R38, R60, R20
+004f7000000000160000000f0616723c HMMA.1688.F16 R22, R6, R15, R22
+008e2800000054060000002817067237 IMMA.8816.S8.S8 R6, R23.ROW, R40.COL, R6
+000fe4000780000000000000ff007209 FMNMX R0, RZ, R0, !PT
 ";
 
 /// The same for sm_86, where its table differs from that of sm_80.
