@@ -161,3 +161,25 @@ b2:
     "#]]
     .assert_eq(&function.to_string());
 }
+
+/// What a value was made from has changed since: the old one is gone, so the value lives on.
+#[test]
+fn nothing_is_made_again_from_what_has_changed() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r3 = LDS [r0] mem(shared r) ; 1
+  r6 = LDS [r0+0x4] mem(shared r) ; 2
+  r2 = IADD3 r6, 0x10, RZ ; 3
+b1: -> b1 b2
+  r6 = IADD3 r6, r3, RZ ; 4
+  p7, PT = ISETP.AND.LT r6, 0x64, PT ; 5
+  @p7 BRA b1 ; 6
+b2:
+  STS [r2], r6 mem(shared w) ; 7
+  EXIT ; 8
+";
+    let mut function = parse(text).unwrap();
+    assert!(!rematerialize::run(&mut function, 1), "{function}");
+}
