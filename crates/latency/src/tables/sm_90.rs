@@ -530,7 +530,7 @@ const RAW: &[Row<P, C>] = &[
             (C::UniformMove, inferred(2)),
             (C::VectorUniform, observed(2)),
             (C::SlowUniform, observed(2)),
-            (C::TextureHandle, observed(3)),
+            (C::TextureHandle, observed(2)),
             (C::MatrixDescriptor, observed(2)),
             (C::UniformIndex, published(5)),
             (C::SyncData, inferred(12)),

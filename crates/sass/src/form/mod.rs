@@ -48,6 +48,8 @@ pub enum Elided {
     Zero,
     /// Left out when all its bits are set.
     Ones,
+    /// Left out when it is 0xff: all that a byte of a register says of predicates.
+    Byte,
     /// Never written: a text means an instruction with this register here.
     Hidden(u8),
 }
@@ -512,6 +514,7 @@ impl Field {
             Elided::Never => None,
             Elided::Zero => Some(0),
             Elided::Ones => Some(ones(self.width())),
+            Elided::Byte => Some(0xff),
             Elided::Hidden(register) => Some(register as u64),
             Elided::Neutral => Some(if self.complement { 0 } else { ones(self.width()) }),
         }
