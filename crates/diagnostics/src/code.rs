@@ -151,6 +151,8 @@ codes! {
         "A register is read, and on no path that control may take to this instruction has anything written it. PTX allows it and does not define the value. A write under a guard counts as a write, and so does one on a single path only, so that what is reported is never written first.";
     SerializedProducts = "ptx::serialized-products", Language, Warning,
         "Products of matrices of a warp group (`wgmma.mma_async`) run beside the program. A register that one writes, or that it reads as its left factor, is free when `wgmma.wait_group` has waited for the group of the product, and what a product reads must have been written before a `wgmma.fence`. Here a register is used earlier, or a function is called while products are under way. PTX gives no meaning to that; compilers, this one too, put a wait or a fence in front, so that products no longer overlap. Move the use behind the wait, or the fence behind the last write.";
+    ImpossibleDescriptor = "ptx::impossible-descriptor", Language, Warning,
+        "A product of matrices takes a descriptor of a matrix in shared memory: start address, leading and stride byte offset in units of sixteen bytes, base offset and swizzle, each in bits of its own. Here bits are known to be set that belong to no field, or a field has a value without a meaning, so that the product reads something else than was meant. Often an address was not shifted right by four, or not cut to its field, before it was combined with the rest.";
     Unreachable = "ptx::unreachable", Language, Note,
         "Control flow never arrives at this statement, so no code is made for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,

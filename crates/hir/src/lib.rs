@@ -11,12 +11,14 @@ mod checks;
 mod compatible;
 mod constant;
 mod declaration;
+mod descriptor;
 mod flow;
 mod form;
 mod function;
 mod header;
 mod initializer;
 mod instruction;
+mod known_bits;
 pub mod module;
 mod module_context;
 mod names;
@@ -42,9 +44,11 @@ pub use checks::{
     initializer_order, order_check, section_labels,
 };
 pub use constant::{Constant, evaluate};
+pub use descriptor::{Descriptor, DescriptorFormat};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header, versions};
 pub use initializer::{InitialValue, Relocation};
+pub use known_bits::KnownBits;
 pub use module::resolve_module;
 pub use module_context::{GlobalInfo, HeaderQuestion, ModuleContext, SignatureInfo};
 pub use resolved::{Inlined, LineEntry, Resolved, SourceMap, Uses};

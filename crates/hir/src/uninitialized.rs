@@ -7,6 +7,7 @@ use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Opcode;
 use typed_index_collections::{TiVec, ti_vec};
 
+use crate::descriptor::{self, Descriptor};
 use crate::flow::Flow;
 use crate::warp_group::{self, Serialization};
 use crate::{Body, Instruction, Operand, RegisterId, SourceMap, VariableKind};
@@ -21,6 +22,8 @@ pub struct FlowReport {
     pub unreachable: Vec<(u32, u32)>,
     /// Instructions at which products of warp groups are serialized.
     pub serialized: Vec<(u32, Serialization)>,
+    /// Descriptors of matrices, with what is known of them.
+    pub descriptors: Vec<Descriptor>,
 }
 
 /// The most blocks that are walked for all registers together, for each block and each read of the body. A body that needs
@@ -34,6 +37,7 @@ pub fn check_flow(body: &Body) -> FlowReport {
         uninitialized: uninitialized(body, &flow),
         unreachable: unreachable(&flow),
         serialized: warp_group::serialized(&flow),
+        descriptors: descriptor::descriptors(body, &flow),
     }
 }
 
@@ -144,7 +148,14 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
 }
 
 impl FlowReport {
-    /// Warnings of registers that are read before they are written, and of products that are serialized.
+    /// Whether there are warnings, without the map that gives them their places.
+    pub fn has_warnings(&self) -> bool {
+        !(self.uninitialized.is_empty() && self.serialized.is_empty())
+            || self.descriptors.iter().any(|found| found.fault().is_some())
+    }
+
+    /// Warnings of registers that are read before they are written, of products that are serialized, and of descriptors that
+    /// mean nothing.
     pub fn warnings<'a>(&'a self, map: &'a SourceMap) -> impl Iterator<Item = Diagnostic> + 'a {
         let serialized = self.serialized.iter().filter_map(|&(ordinal, reason)| reason.warning(ordinal, map));
         let uninitialized = self.uninitialized.iter().filter_map(|&(register, ordinal)| {
@@ -155,7 +166,8 @@ impl FlowReport {
                 Diagnostic::new(Code::Uninitialized, span, message).with_label(*declaration, "declared here"),
             )
         });
-        uninitialized.chain(serialized)
+        let impossible = self.descriptors.iter().filter_map(|found| found.warning(map));
+        uninitialized.chain(serialized).chain(impossible)
     }
 
     /// Notes of instructions that control never reaches, and of registers that are declared and never used.

@@ -1,6 +1,8 @@
 //! What is under the cursor: instructions, registers, variables, functions, numbers, directives; and the page of a
 //! diagnostic that is there.
 
+mod descriptor;
+
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ori::File;
 use oriole_ptx::Opcode;
@@ -269,7 +271,9 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
             row(&format!("on {chip}{stale}:"), format!("{list}{spilled}"));
         }
     }
-    text.trim_end().to_owned()
+    let mut text = text.trim_end().to_owned();
+    text.push_str(&descriptor::of_register(analysis, file, named, declared));
+    text
 }
 
 // ---- instructions
@@ -334,6 +338,7 @@ fn opcode(
     }
     let db: &dyn Db = &analysis.db;
     if located.snippet.is_none() && spot.unit.has_code(db) && spot.unit.text(db).len() <= LARGEST_UNIT {
+        text.push_str(&descriptor::of_instruction(db, spot.unit, instruction.span().into()));
         let place = Range::from(instruction.span()).shifted(spot.start);
         for chip in analysis.chips(file) {
             text.push_str(&machine_code(analysis, file, spot.unit, chip, place).unwrap_or_default());

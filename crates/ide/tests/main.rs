@@ -4,6 +4,7 @@
 mod code;
 mod embedding;
 mod features;
+mod forms;
 mod hostile;
 mod insight;
 mod recomputed;

@@ -33,7 +33,7 @@ fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagno
         UnitKind::Entry | UnitKind::Function | UnitKind::Declaration => {
             let mut found = graph::diagnostics(db, unit).to_vec();
             let report = graph::flow_report(db, unit);
-            if !(report.uninitialized.is_empty() && report.serialized.is_empty()) {
+            if report.has_warnings() {
                 found.extend(report.warnings(graph::source_map(db, unit)));
             }
             found

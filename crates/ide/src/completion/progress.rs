@@ -42,7 +42,8 @@ pub(super) fn progress(row: &'static Row, words: &[String]) -> Option<Progress> 
             let kind = &row.slots[slot];
             let again = matches!(kind, Slot::Sequence(_));
             (again || !progress.filled[slot])
-                && (!matches!(kind, Slot::Head(_)) || at == 0)
+                // Heads are at the very places behind the opcode that they have in the row.
+                && (!matches!(kind, Slot::Head(_)) || at == slot)
                 && takes(kind, word)
         };
         let slot = (0..row.slots.len()).find(open)?;

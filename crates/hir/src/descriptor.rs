@@ -1,0 +1,197 @@
+//! Descriptors of matrices in shared memory, as products take them: their fields, as far as the bits are known.
+//!
+//! It is here because a descriptor is a number that the program puts together by shifts and sums, and a wrong field is seen in
+//! wrong results only. The formats are those of the PTX ISA ("Matrix Descriptor Format" of `wgmma`, "Shared memory
+//! descriptor" of `tcgen05`).
+
+use oriole_diagnostics::{Code, Diagnostic};
+use oriole_ptx::{Opcode, Word};
+
+use crate::flow::Flow;
+use crate::known_bits::{KnownBits, known_bits};
+use crate::{Body, Immediate, Instruction, Operand, RegisterId, SourceMap};
+
+/// Who reads a descriptor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum DescriptorFormat {
+    /// A product of a warp group (`wgmma`).
+    WarpGroup,
+    /// Products and copies of tensor memory (`tcgen05`).
+    TensorMemory,
+}
+
+/// An operand of an instruction that is a descriptor, and what is known of it there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Descriptor {
+    /// Ordinal of the instruction.
+    pub instruction: u32,
+    /// Which operand, from 0.
+    pub operand: u8,
+    /// The register; none for a constant.
+    pub register: Option<RegisterId>,
+    /// Who reads it.
+    pub format: DescriptorFormat,
+    /// Its bits.
+    pub bits: KnownBits,
+}
+
+/// What the number in a field says.
+enum Meaning {
+    /// Units of sixteen bytes.
+    Bytes,
+    /// Itself.
+    Number,
+    /// One of these; an empty name is none.
+    Names(&'static [&'static str]),
+}
+
+/// A field: name, lowest bit, width.
+type Field = (&'static str, u32, u32, Meaning);
+
+const START: Field = ("start address", 0, 14, Meaning::Bytes);
+const LEADING: Field = ("leading byte offset", 16, 14, Meaning::Bytes);
+const STRIDE: Field = ("stride byte offset", 32, 14, Meaning::Bytes);
+const BASE: Field = ("base offset", 49, 3, Meaning::Number);
+
+static OF_WARP_GROUPS: [Field; 5] = [
+    START,
+    LEADING,
+    STRIDE,
+    BASE,
+    ("swizzle", 62, 2, Meaning::Names(&["none", "128 bytes", "64 bytes", "32 bytes"])),
+];
+static OF_TENSOR_MEMORY: [Field; 6] = [
+    START,
+    LEADING,
+    STRIDE,
+    BASE,
+    ("leading dimension", 52, 1, Meaning::Names(&["an offset in bytes", "an absolute address"])),
+    ("swizzle", 61, 3, Meaning::Names(&WIDE_SWIZZLES)),
+];
+const WIDE_SWIZZLES: [&str; 8] =
+    ["none", "128 bytes, in atoms of 32 bytes", "128 bytes", "", "64 bytes", "", "32 bytes", ""];
+
+/// Bits that are the same in every descriptor: lowest bit, width, what they are.
+type Fixed = (u32, u32, u64);
+
+impl DescriptorFormat {
+    fn fields(self) -> &'static [Field] {
+        match self {
+            DescriptorFormat::WarpGroup => &OF_WARP_GROUPS,
+            DescriptorFormat::TensorMemory => &OF_TENSOR_MEMORY,
+        }
+    }
+
+    fn fixed(self) -> &'static [Fixed] {
+        match self {
+            DescriptorFormat::WarpGroup => &[(14, 2, 0), (30, 2, 0), (46, 3, 0), (52, 10, 0)],
+            DescriptorFormat::TensorMemory => &[(14, 2, 0), (30, 2, 0), (46, 3, 1), (53, 8, 0)],
+        }
+    }
+}
+
+/// Sixteen bytes are the unit of addresses and distances.
+const UNIT_BITS: u32 = 4;
+
+impl Descriptor {
+    /// The fields with what they say, in words.
+    pub fn fields(&self) -> Vec<(&'static str, String)> {
+        let told = |(name, first, width, meaning): &Field| (*name, self.told(*first, *width, meaning));
+        self.format.fields().iter().map(told).collect()
+    }
+
+    fn told(&self, first: u32, width: u32, meaning: &Meaning) -> String {
+        let Some(value) = self.bits.field(first, width) else {
+            // Where an array begins is not known, but how it is aligned.
+            let zeros = (1..=width).take_while(|&count| self.bits.field(first, count) == Some(0)).last();
+            return match (meaning, zeros) {
+                (Meaning::Bytes, Some(zeros)) => {
+                    format!("not known, a multiple of {} bytes", 1u64 << (zeros + UNIT_BITS))
+                }
+                _ => "not known".to_owned(),
+            };
+        };
+        match meaning {
+            Meaning::Bytes => format!("`{:#x}` ({} bytes)", value << UNIT_BITS, value << UNIT_BITS),
+            Meaning::Number => format!("`{value}`"),
+            Meaning::Names(names) => match names.get(value as usize) {
+                Some(name) if !name.is_empty() => (*name).to_owned(),
+                _ => format!("`{value}`, which is none"),
+            },
+        }
+    }
+
+    /// Why no descriptor has these bits.
+    pub fn fault(&self) -> Option<String> {
+        let names = |&(name, first, width, ref meaning): &Field| match meaning {
+            Meaning::Names(names) => {
+                let value = self.bits.field(first, width)?;
+                let named = names.get(value as usize).is_some_and(|name| !name.is_empty());
+                (!named).then(|| format!("its {name} is {value}, which means none"))
+            }
+            _ => None,
+        };
+        let fixed = |&(first, width, wanted): &Fixed| {
+            let wrong =
+                self.bits.known & (self.bits.value ^ wanted << first) & (((1u64 << width) - 1) << first);
+            let last = first + width - 1;
+            (wrong != 0).then(|| match wanted {
+                0 => {
+                    format!("bit {} is one, and no field has bits {first} to {last}", wrong.trailing_zeros())
+                }
+                _ => format!("bits {first} to {last} are not {wanted}"),
+            })
+        };
+        self.format.fields().iter().find_map(names).or_else(|| self.format.fixed().iter().find_map(fixed))
+    }
+
+    /// The warning where there is a fault.
+    pub(crate) fn warning(&self, map: &SourceMap) -> Option<Diagnostic> {
+        let fault = self.fault()?;
+        let span = map.instructions.get(self.instruction as usize).copied()?;
+        let name = self.register.and_then(|register| map.registers.get(register));
+        let name = name.map_or("the constant".to_owned(), |(name, _)| format!("`{name}`"));
+        Some(Diagnostic::new(
+            Code::ImpossibleDescriptor,
+            span,
+            format!("{name} is no descriptor of a matrix in shared memory: {fault}"),
+        ))
+    }
+}
+
+/// The operands of an instruction that are descriptors.
+fn operands(i: &Instruction) -> Option<(DescriptorFormat, &'static [u8])> {
+    match i.opcode {
+        Opcode::Wgmma if i.modifiers.has(Word::MmaAsync) => Some((DescriptorFormat::WarpGroup, &[1, 2])),
+        Opcode::Tcgen05 if i.modifiers.has(Word::Mma) => Some((DescriptorFormat::TensorMemory, &[1, 2])),
+        Opcode::Tcgen05 if i.modifiers.has(Word::Cp) => Some((DescriptorFormat::TensorMemory, &[1])),
+        _ => None,
+    }
+}
+
+/// Every descriptor of a body, in order.
+pub(crate) fn descriptors(body: &Body, flow: &Flow<'_>) -> Vec<Descriptor> {
+    let mut found: Vec<Descriptor> = Vec::new();
+    for (at, i) in flow.instructions.iter().enumerate() {
+        let Some((format, places)) = operands(i) else { continue };
+        for &operand in places {
+            let (register, bits) = match i.operands.get(usize::from(operand)) {
+                Some(&Operand::Register(register)) => (Some(register), KnownBits::UNKNOWN),
+                Some(Operand::Immediate(Immediate::Integer(value))) => {
+                    (None, KnownBits::constant(*value as u64))
+                }
+                _ => continue,
+            };
+            found.push(Descriptor { instruction: at as u32, operand, register, format, bits });
+        }
+    }
+    let wanted: Vec<(u32, RegisterId)> =
+        found.iter().filter_map(|one| Some((one.instruction, one.register?))).collect();
+    if !wanted.is_empty() {
+        known_bits(body, flow, &wanted, |instruction, register, bits| {
+            let places = found.iter_mut().filter(|one| one.instruction == instruction);
+            places.filter(|one| one.register == Some(register)).for_each(|one| one.bits = bits);
+        });
+    }
+    found
+}
