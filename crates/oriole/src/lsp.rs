@@ -62,7 +62,6 @@ pub fn lsp(arguments: &Lsp) -> Outcome {
     if arguments.schema {
         return crate::outcome::print(&format!("{:#}\n", oriole_lsp::schema()));
     }
-    oriole_lsp::refuse_huge_pages();
     let served = match (arguments.port, &arguments.connect) {
         (Some(port), _) => listen(port, environment),
         (None, Some(address)) => match transport::connect(address) {

@@ -9,6 +9,7 @@ mod inspect;
 mod launch;
 mod lists;
 mod lsp;
+mod memory;
 mod names;
 mod outcome;
 mod render;
@@ -25,12 +26,13 @@ use outcome::{Outcome, failed, misused};
 use std::process::ExitCode;
 use trace::Tracing;
 
-/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages; the
-/// language server turns them off first (`oriole_lsp::refuse_huge_pages`).
+/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages; when
+/// it gets them says `memory`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    memory::start_in_small_pages();
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
