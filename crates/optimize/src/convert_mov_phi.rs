@@ -4,13 +4,15 @@
 //! each edge has a place of its own: the end of the predecessor, or the top of the block if that has only one.
 //! Because all copies of an edge happen at once, exchanged values and values needed after the loop come out right. A
 //! guarded definition loses its list of old values: old and new are made one register, by a copy before it if
-//! they are not the same value yet.
+//! they are not the same value yet. An old value that is a constant is copied as such, so that no register holds it.
 
 use oriole_ori::{
-    Cfg, Destination, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
+    Cfg, Destination, File, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
     SourceKind, Value, canonical,
 };
 use oriole_ori::{branches, edges};
+use oriole_sass::Op;
+use rustc_hash::FxHashMap;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// The pass.
@@ -28,7 +30,8 @@ pub fn run(function: &mut Function) {
         return;
     }
     edges::split_critical_if(function, |block| !block.phis.is_empty());
-    let undefined = undefined_values(function);
+    let old_values = OldValues::new(function);
+    let undefined = &old_values.undefined;
     let cfg = Cfg::new(function);
     for &id in cfg.order() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
@@ -53,7 +56,7 @@ pub fn run(function: &mut Function) {
                     continue;
                 }
                 let destination = Destination::new(function.file(phi.destination), [phi.destination]);
-                if is_undefined(&undefined, &source.source()) {
+                if is_undefined(undefined, &source.source()) {
                     let mut nothing = Instruction::new(Pseudo::Undefined, origin);
                     nothing.destinations.push(destination);
                     code.push(nothing);
@@ -75,24 +78,48 @@ pub fn run(function: &mut Function) {
             }
         }
     }
-    untie(function, &undefined);
+    untie(function, &old_values);
     // Edges that were split for nothing are whole again.
     branches::skip_empty_blocks(function);
     branches::fold_equal_targets(function);
     canonical::order_blocks(function);
 }
 
-/// Which values hold nothing that anybody may rely on.
-fn undefined_values(function: &Function) -> TiVec<Value, bool> {
-    let mut undefined: TiVec<Value, bool> = ti_vec![false; function.values.len()];
-    for id in function.block_ids() {
-        for instruction in &function.block(id).instructions {
+/// What is known of values that copies read.
+struct OldValues {
+    /// Those that hold nothing that anybody may rely on.
+    undefined: TiVec<Value, bool>,
+    /// The constants that guarded definitions keep.
+    constants: FxHashMap<Value, Source>,
+}
+
+impl OldValues {
+    /// Looks at all definitions of a function in SSA form.
+    fn new(function: &Function) -> OldValues {
+        let mut known =
+            OldValues { undefined: ti_vec![false; function.values.len()], constants: FxHashMap::default() };
+        for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
             if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
-                instruction.for_each_definition(|value| undefined[value] = true);
+                instruction.for_each_definition(|value| known.undefined[value] = true);
+            } else if let Some((value, constant)) = constant(instruction) {
+                known.constants.insert(value, constant);
             }
         }
+        known
     }
-    undefined
+}
+
+/// The number or zero that an instruction puts into a general register.
+fn constant(instruction: &Instruction) -> Option<(Value, Source)> {
+    let ([destination], [source]) = (instruction.destinations.as_slice(), instruction.sources.as_slice())
+    else {
+        return None;
+    };
+    let moves = matches!(instruction.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
+    let constant = matches!(source.kind, SourceKind::Imm(_) | SourceKind::Zero(File::R));
+    let &[value] = destination.values.as_slice() else { return None };
+    let plain = instruction.guard.is_none() && destination.file == File::R && destination.fixed.is_none();
+    (moves && constant && plain).then(|| (value, source.clone()))
 }
 
 /// A source of which nothing is known needs no copy: the result is written by nothing, which ends its live range.
@@ -101,7 +128,7 @@ fn is_undefined(undefined: &TiSlice<Value, bool>, source: &Source) -> bool {
 }
 
 /// Writes old values into the registers of guarded definitions.
-fn untie(function: &mut Function, undefined: &TiSlice<Value, bool>) {
+fn untie(function: &mut Function, old_values: &OldValues) {
     for id in function.block_ids() {
         if function.block(id).instructions.iter().all(|instruction| instruction.tied.is_empty()) {
             continue;
@@ -115,12 +142,13 @@ fn untie(function: &mut Function, undefined: &TiSlice<Value, bool>) {
                 instruction.for_each_definition(|value| results.push(value));
                 let mut copy = Instruction::new(Pseudo::ParallelCopy, instruction.origin);
                 for (&to, &from) in results.iter().zip(&tied) {
-                    let source = Source::value(from);
+                    let constant = old_values.constants.get(&from);
+                    let source = constant.cloned().unwrap_or_else(|| Source::value(from));
                     let destination = Destination::new(function.file(to), [to]);
                     if to == from {
                         continue;
                     }
-                    if is_undefined(undefined, &source) {
+                    if is_undefined(&old_values.undefined, &source) {
                         let mut nothing = Instruction::new(Pseudo::Undefined, instruction.origin);
                         nothing.destinations.push(destination);
                         new.push(nothing);

@@ -169,6 +169,44 @@ b1:
     );
 }
 
+/// A constant that a guarded write keeps goes straight into the register of the result, whoever else reads it.
+#[test]
+fn a_constant_old_value_is_copied_as_such() {
+    check(
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+  r2 = Copy RZ ; 2
+  r3 = MOV 0x7 ; 2
+  @p1 {r4 r5} = LDG.64 [0x0] tied(r2 r3) mem(global r) ; 3
+  @p1 r6 = LDG [0x8] tied(r0) mem(global r) ; 4
+  STG [0x10], r2 mem(global w) ; 5
+  STG.64 [0x18], {r4 r5} mem(global w) ; 5
+  STG [0x20], r6 mem(global w) ; 5
+  EXIT ; 6
+",
+        convert_mov_phi::run,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              p1, PT = ISETP.AND.LT r0, 0x3, PT ; 1
+              r2 = Copy RZ ; 2
+              r3 = MOV 0x7 ; 2
+              r4, r5 = ParallelCopy RZ, 0x7 ; 3
+              @p1 {r4 r5} = LDG.64 [0x0] mem(global r) ; 3
+              r6 = ParallelCopy r0 ; 4
+              @p1 r6 = LDG [0x8] mem(global r) ; 4
+              STG [0x10], r2 mem(global w) ; 5
+              STG.64 [0x18], {r4 r5} mem(global w) ; 5
+              STG [0x20], r6 mem(global w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
 #[test]
 fn returns_are_one() {
     check(

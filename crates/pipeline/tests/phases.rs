@@ -97,7 +97,7 @@ fn every_pass_changes_a_kernel() {
         74 ConvertToUniformReg: attention attention_f16, 53 functions
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 89 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 1 functions
-        81 LateArchOptimizeSecond: atomics atomic_all_u64, 98 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 99 functions
         83 OriBackCopyPropagate: atomics atomic_max_f32, 84 functions
         85 OriPropagateGmma: warp_group wgmma_gemm, 1 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 4 functions

@@ -300,9 +300,14 @@ impl Graph {
                 number(v);
             });
             let at = |v: Value| ids.known(v).map_or(0, |number| number as usize);
+            let copies = matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy));
             instruction.for_each_use(|v| {
-                let (writer, _) = &values[at(v)];
+                let (writer, readers) = &values[at(v)];
                 edges.extend(writer.map(|from| (from, Node::Read)));
+                // Behind its other reads a copy is none: the register goes on as that of the new value.
+                if copies {
+                    edges.extend(readers.iter().map(|&from| (from, Node::Order)));
+                }
             });
             instruction.for_each_definition(|v| {
                 let (writer, readers) = &values[at(v)];

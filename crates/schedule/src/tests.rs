@@ -515,6 +515,45 @@ fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     expected.assert_eq(&(body.join("\n") + "\n"));
 }
 
+/// The old value of a guarded result dies where it is copied: its other readers come before, so that old and new are one
+/// register.
+#[test]
+fn an_old_value_is_copied_behind_its_last_reader() {
+    let values = 12;
+    let mut input = String::from("kernel params=0 barriers=0\nb0:\n");
+    for k in 0..values {
+        input += &format!("  r{k} = LDS [{:#x}] mem(shared r) ; 1\n", 4 * k);
+        input += &format!("  p{}, PT = ISETP.AND.LT r{k}, 0x3, PT ; 1\n", 20 + k);
+    }
+    for k in 0..values {
+        // The reader waits for nothing, and many wait for the copy.
+        let (old, holds, new) = (k, 20 + k, 40 + k);
+        input += &format!("  r{} = FADD r{old}, 0x3f000000 ; 2\n", 60 + k);
+        input += &format!("  r{new} = ParallelCopy r{old} ; 3\n");
+        input += &format!("  @!p{holds} r{new} = FMUL r{new}, 0x3f000000 ; 3\n");
+        input += &format!("  r{} = MUFU.RCP r{new} ; 4\n", 80 + k);
+        input += &format!("  r{} = MUFU.RCP r{} ; 4\n", 100 + k, 80 + k);
+    }
+    for k in 0..values {
+        input += &format!("  STS [{:#x}], r{} mem(shared w) ; 5\n", 4 * k, 100 + k);
+        input += &format!("  STS [{:#x}], r{} mem(shared w) ; 5\n", 4 * k + 128, 60 + k);
+    }
+    input += "  EXIT ; 6\n";
+    for mode in [ScheduleMode::Pressure, ScheduleMode::Latency, ScheduleMode::Batches] {
+        let mut function = oriole_ori::parse::parse(&input).expect("Ori");
+        before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() });
+        let text = function.to_string();
+        let place = |start: &str| {
+            let found = text.lines().position(|line| line.trim_start().starts_with(start));
+            found.unwrap_or_else(|| panic!("{start} in {text}"))
+        };
+        for k in 0..values {
+            let (read, copy) = (place(&format!("r{} =", 60 + k)), place(&format!("r{} =", 40 + k)));
+            assert!(read < copy, "{mode:?}: r{k} is read at {read} and copied at {copy}");
+        }
+    }
+}
+
 #[test]
 fn few_registers_mean_one_chain_after_the_other() {
     let input = "kernel params=0 barriers=0
