@@ -19,7 +19,7 @@ pub fn load(
     let address = at.address(location);
     let bytes = kind.bits as usize / 8;
     let values: SmallVec<[u64; 4]> = at
-        .aligned(location.place, address, bytes * destinations.len(), false)?
+        .used(location.place, address, bytes * destinations.len(), false)?
         .chunks_exact(bytes)
         .map(|chunk| kind.widen(word(chunk)))
         .collect();
@@ -38,7 +38,7 @@ pub fn store(
 ) -> Result<(), Fault> {
     let address = at.address(location);
     let values: SmallVec<[u64; 4]> = sources.iter().map(|source| at.read(*source)).collect();
-    let target = at.aligned(location.place, address, bytes * values.len(), true)?;
+    let target = at.used(location.place, address, bytes * values.len(), true)?;
     for (chunk, value) in target.chunks_exact_mut(bytes).zip(values) {
         chunk.copy_from_slice(&value.to_le_bytes()[..bytes]);
     }
@@ -66,7 +66,7 @@ impl Atomic<'_> {
         let values: SmallVec<[u64; 4]> = self.sources.iter().map(|source| at.read(*source)).collect();
         let replacements: SmallVec<[u64; 4]> =
             self.replacements.iter().map(|source| at.read(*source)).collect();
-        let target = at.aligned(location.place, address, self.bytes * values.len(), true)?;
+        let target = at.used(location.place, address, self.bytes * values.len(), true)?;
         let old: SmallVec<[u64; 4]> = target.chunks_exact(self.bytes).map(word).collect();
         let new = self.new_values(&old, &values, replacements);
         for (chunk, value) in target.chunks_exact_mut(self.bytes).zip(new) {

@@ -33,8 +33,10 @@ pub fn copy(at: &mut LaneContext, step: &BulkStep) -> Result<(), Fault> {
     }
     let size = size as usize;
     let mask = step.mask.map_or(u64::MAX, |mask| at.read(mask));
+    reads(at, step.from.place, origin, size, step.signal.object.is_none());
     let data = at.unaligned(step.from.place, origin, size, false)?.to_vec();
     for (target, object) in receivers(at, target, &step.signal) {
+        writes(at, step.to.place, target, size, object)?;
         let memory = at.unaligned(step.to.place, target, size, true)?;
         let mut new = data.clone();
         if let Some((operation, bytes)) = step.combine {
@@ -51,6 +53,28 @@ pub fn copy(at: &mut LaneContext, step: &BulkStep) -> Result<(), Fault> {
         if let Some(object) = object {
             at.complete_transfer(object, size as u64)?;
         }
+    }
+    Ok(())
+}
+
+/// A copy reads bytes; `grouped` says that a group tells when it has.
+fn reads(at: &mut LaneContext, place: Place, address: u64, size: usize, grouped: bool) {
+    if let Some(bytes) = at.shared_bytes(place, address, size) {
+        at.machine.watch.bulk_reads(bytes, grouped);
+    }
+}
+
+/// A copy writes bytes and tells an object.
+fn writes(
+    at: &mut LaneContext,
+    place: Place,
+    address: u64,
+    size: usize,
+    object: Option<u64>,
+) -> Result<(), Fault> {
+    if let (Some(bytes), Some(object)) = (at.shared_bytes(place, address, size), object) {
+        let (name, object) = (at.object_name(object), at.object(object)?);
+        at.machine.watch.bulk_writes(bytes, name, object);
     }
     Ok(())
 }
@@ -86,6 +110,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
         return load_box(at, step, &map, &cells, start);
     }
     let bytes = map.element_bytes();
+    reads(at, Place::Shared, start, cells.len() * bytes, true);
     for cell in cells {
         let place = map.swizzled(start + cell.offset);
         let mut value = word(at.unaligned(Place::Shared, place, bytes, false)?);
@@ -108,6 +133,9 @@ fn load_box(
 ) -> Result<(), Fault> {
     let bytes = map.element_bytes();
     let receivers = receivers(at, start, &step.signal);
+    for &(target, object) in &receivers {
+        writes(at, Place::Shared, target, cells.len() * bytes, object)?;
+    }
     for cell in cells {
         let value = match cell.global {
             Some(global) => word(at.unaligned(Place::Global, global, bytes, false)?),

@@ -7,6 +7,7 @@ use crate::launch::Fault;
 use crate::machine::{BlockState, Machine};
 use crate::memory::{Place, misaligned, out_of_bounds, shared_address, span, word};
 use crate::step::{Destination, Location, Source};
+use oriole_copies::Bytes;
 
 /// Longest string that is read.
 const STRING_LIMIT: u64 = 1 << 16;
@@ -41,6 +42,37 @@ impl LaneContext<'_, '_> {
     /// The address of a memory operand.
     pub fn address(&self, location: &Location) -> u64 {
         self.read(location.base).wrapping_add(location.offset as u64)
+    }
+
+    /// The bytes at an address if they are in shared memory and there are copies to be followed.
+    pub fn shared_bytes(&self, place: Place, address: u64, length: usize) -> Option<Bytes> {
+        if !self.machine.watch.is_on() {
+            return None;
+        }
+        let (place, address) = match place {
+            Place::Generic => Place::of_generic(address),
+            place => (place, address),
+        };
+        let (rank, start) = shared_address(address, self.block.rank);
+        let memory = self.machine.shared.get(rank as usize).filter(|_| place == Place::Shared)?;
+        let size = length as u64;
+        (start + size <= memory.len() as u64).then_some(Bytes { rank, start, size })
+    }
+
+    /// The bytes that a thread reads or writes, as [`LaneContext::aligned`] has them; who must wait for them first is
+    /// checked.
+    #[inline]
+    pub fn used(
+        &mut self,
+        place: Place,
+        address: u64,
+        length: usize,
+        write: bool,
+    ) -> Result<&mut [u8], Fault> {
+        if let Some(bytes) = self.shared_bytes(place, address, length) {
+            self.machine.watch.touch(bytes, write);
+        }
+        self.aligned(place, address, length, write)
     }
 
     /// The bytes that an access touches; its address is a multiple of its size.
@@ -88,6 +120,7 @@ impl LaneContext<'_, '_> {
         };
         bytes.ok_or_else(|| out_of_bounds(found, address, length, write))
     }
+
     /// The number in `length` bytes at a generic address.
     pub fn word_at(&mut self, address: u64, length: usize) -> Result<u64, Fault> {
         self.unaligned(Place::Generic, address, length, false).map(|bytes| word(bytes))

@@ -55,6 +55,10 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             at.machine.events += 1;
             let ignored = ignored.is_some_and(|source| at.read(source) & 1 != 0);
             let read = if ignored { 0 } else { at.read(*read) };
+            let target = at.address(to);
+            if let Some(target) = at.shared_bytes(to.place, target, *bytes as usize) {
+                at.machine.watch.thread_copies(target);
+            }
             access::copy(at, to, from, *bytes as usize, read)?;
         }
         Action::Object { operation, location, destination, amount } => {
@@ -77,6 +81,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         Action::ClusterArrive => {
             at.machine.events += 1;
             at.lane.cluster_arrivals += 1;
+            at.machine.watch.arrive_at_cluster();
         }
         Action::Bulk(step) => bulk::copy(at, step)?,
         Action::Box(step) => bulk::copy_box(at, step)?,
@@ -100,6 +105,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         Action::NotSupported(text) => {
             return Err(Fault::new(FaultKind::NotSupported, format!("not supported: {text}")));
         }
+        Action::Order(order) => at.machine.watch.order(*order),
         Action::Nothing => {}
         Action::Collective { .. }
         | Action::Matrix(_)

@@ -11,6 +11,7 @@ use crate::program::Program;
 use crate::step::Action;
 use crate::texture::Objects;
 use crate::warp::Warp;
+use crate::watch::Watch;
 
 /// Steps of a warp before the next warp of the block has its turn.
 const WARP_QUANTUM: u64 = 20_000;
@@ -70,7 +71,7 @@ impl Block {
     }
 
     /// Lets the lanes go whose barriers are complete; true if there was one.
-    fn release(&mut self, machine: &Machine) -> bool {
+    fn release(&mut self, machine: &mut Machine) -> bool {
         let mut any = false;
         for (id, barrier) in self.state.barriers.iter_mut().enumerate() {
             if !barrier.in_use {
@@ -99,6 +100,7 @@ impl Block {
                 continue;
             }
             any = true;
+            machine.watch.met(self.state.rank, id);
             for warp in &mut self.warps {
                 for lane in members(warp.lanes_where(|lane| lane.state == State::Barrier(id as u32))) {
                     let pc = warp.lanes[lane].pc as usize;
@@ -154,6 +156,7 @@ struct Cluster {
     blocks: Vec<Block>,
     /// Their shared memory, while another cluster runs.
     shared: Vec<Vec<u8>>,
+    watch: Watch,
     meetings: u64,
 }
 
@@ -171,15 +174,18 @@ impl Cluster {
             })
             .collect();
         let shared = vec![vec![0; decoded.shared_bytes as usize]; blocks.len()];
-        Cluster { blocks, shared, meetings: 0 }
+        let watch = Watch::new(decoded.has_copies, blocks.len(), blocks[0].warps.len());
+        Cluster { blocks, shared, watch, meetings: 0 }
     }
 
     /// A turn, with the memory of the cluster in its place.
     fn run(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
         machine.shared = std::mem::take(&mut self.shared);
+        machine.watch = std::mem::take(&mut self.watch);
         machine.cluster_meetings = self.meetings;
         let turn = self.turn(machine);
         self.shared = std::mem::take(&mut machine.shared);
+        self.watch = std::mem::take(&mut machine.watch);
         self.meetings = machine.cluster_meetings;
         turn
     }
@@ -279,6 +285,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         heap: BTreeMap::new(),
         events: 0,
         shared: Vec::new(),
+        watch: Watch::default(),
         cluster_meetings: 0,
         cluster,
         explicit_cluster: is_explicit(program, launch),

@@ -30,6 +30,7 @@ mod texture;
 pub mod value;
 mod warp;
 mod warp_group;
+mod watch;
 
 pub use decode::unsupported;
 pub use grid::run;

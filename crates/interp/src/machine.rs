@@ -10,6 +10,7 @@ use crate::launch::Fault;
 use crate::memory::Memory;
 use crate::step::Code;
 use crate::texture::Objects;
+use crate::watch::Watch;
 
 /// What all blocks share.
 pub struct Machine<'a> {
@@ -33,6 +34,8 @@ pub struct Machine<'a> {
     pub events: u64,
     /// Shared memory of the cluster that runs, by rank of the block.
     pub shared: Vec<Vec<u8>>,
+    /// What copies have under way in it.
+    pub watch: Watch,
     /// How often all threads of the cluster that runs have met.
     pub cluster_meetings: u64,
     /// Blocks of a cluster.

@@ -6,8 +6,9 @@
 
 use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
-use crate::memory::{Place, word};
+use crate::memory::{Place, shared_address, word};
 use crate::step::{Location, ObjectOperation};
+use oriole_copies::Bytes;
 
 /// Bytes of an object.
 pub const OBJECT_BYTES: usize = 8;
@@ -143,20 +144,29 @@ impl LaneContext<'_, '_> {
 
     /// So many bytes that the object at this shared address waits for have come.
     pub fn complete_transfer(&mut self, address: u64, bytes: u64) -> Result<(), Fault> {
-        self.change_object(address, |object| object.transfer(-(bytes as i64)))?;
+        self.change_object(address, false, |object| object.transfer(-(bytes as i64)))?;
         Ok(())
     }
 
-    /// Changes the object at a shared address; gives it as it was.
+    /// The one address of an object, whatever block names it.
+    pub fn object_name(&self, address: u64) -> u64 {
+        let (rank, start) = shared_address(address, self.block.rank);
+        Bytes { rank, start, size: OBJECT_BYTES as u64 }.address()
+    }
+
+    /// Changes the object at a shared address, by an arrival or otherwise; gives it as it was.
     fn change_object(
         &mut self,
         address: u64,
+        arrives: bool,
         change: impl FnOnce(&mut Object) -> Result<(), String>,
     ) -> Result<Object, Fault> {
         let before = self.object(address)?;
         let mut after = before;
         change(&mut after).map_err(|message| Fault::new(FaultKind::Illegal, message))?;
         self.put_object(address, after.encode())?;
+        let name = self.object_name(address);
+        self.machine.watch.change_object(name, arrives, after.phase != before.phase);
         Ok(before)
     }
 
@@ -187,26 +197,32 @@ impl LaneContext<'_, '_> {
                 self.put_object(address, 0)?;
                 return Ok(0);
             }
-            ObjectOperation::Expect => self.change_object(address, |object| object.transfer(bytes))?,
-            ObjectOperation::Complete => self.change_object(address, |object| object.transfer(-bytes))?,
-            ObjectOperation::Arrive { drop } => {
-                self.change_object(address, |object| object.arrive(amount, drop))?
+            ObjectOperation::Expect => self.change_object(address, false, |object| object.transfer(bytes))?,
+            ObjectOperation::Complete => {
+                self.change_object(address, false, |object| object.transfer(-bytes))?
             }
-            ObjectOperation::ExpectAndArrive { drop } => self.change_object(address, |object| {
+            ObjectOperation::Arrive { drop } => {
+                self.change_object(address, true, |object| object.arrive(amount, drop))?
+            }
+            ObjectOperation::ExpectAndArrive { drop } => self.change_object(address, true, |object| {
                 object.transfer(bytes)?;
                 object.arrive(1, drop)
             })?,
-            ObjectOperation::ArriveWithin { drop } => self.change_object(address, |object| {
+            ObjectOperation::ArriveWithin { drop } => self.change_object(address, true, |object| {
                 if amount >= object.pending {
                     return Err(format!("{amount} arrivals with .noComplete would complete the phase"));
                 }
                 object.arrive(amount, drop)
             })?,
-            // One more arrival to wait for, which then comes: the copies are done.
-            ObjectOperation::Copied => self.change_object(address, |object| {
-                object.pending += 1;
-                object.arrive(1, false)
-            })?,
+            // The copies are done at once, and so this is an arrival. Where nobody counted it, it is one more to wait for.
+            ObjectOperation::Copied { counted } => {
+                let (name, object) = (self.object_name(address), self.object(address)?);
+                self.machine.watch.copies_arrive(name, object);
+                self.change_object(address, true, |object| {
+                    object.pending += u32::from(!counted);
+                    object.arrive(1, false)
+                })?
+            }
         };
         Ok(before.encode())
     }
@@ -214,7 +230,12 @@ impl LaneContext<'_, '_> {
     /// Whether the phase of this parity is over.
     pub fn phase_is_over(&mut self, location: &Location, parity: bool) -> Result<bool, Fault> {
         let address = self.object_address(location)?;
-        Ok(self.object(address)?.phase != parity)
+        let over = self.object(address)?.phase != parity;
+        if over {
+            let name = self.object_name(address);
+            self.machine.watch.phase_over(name, parity);
+        }
+        Ok(over)
     }
 }
 

@@ -13,8 +13,7 @@ impl LaneContext<'_, '_> {
         for (register, value) in registers.iter_mut().enumerate() {
             for part in 0..share.packed() {
                 let (address, shift) = self.element(from, stride, register as u32, part);
-                let bytes =
-                    self.aligned(from.start.place, address, share.bits.div_ceil(8) as usize, false)?;
+                let bytes = self.used(from.start.place, address, share.bits.div_ceil(8) as usize, false)?;
                 let element = word(bytes) >> shift & u64::MAX >> (64 - share.bits);
                 *value |= element << (part * share.bits);
             }
@@ -29,7 +28,7 @@ impl LaneContext<'_, '_> {
         for (register, value) in values.iter().enumerate() {
             for part in 0..share.packed() {
                 let (address, _) = self.element(to, stride, register as u32, part);
-                let bytes = self.aligned(to.start.place, address, length, true)?;
+                let bytes = self.used(to.start.place, address, length, true)?;
                 bytes.copy_from_slice(&(value >> (part * share.bits)).to_le_bytes()[..length]);
             }
         }

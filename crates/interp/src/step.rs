@@ -25,6 +25,34 @@ pub struct Step {
     pub action: Action,
     /// The registers that it names; empty in functions without products of warp groups.
     pub touched: Box<[u32]>,
+    /// Others may learn from it through memory what the thread has done, or the thread from others.
+    pub tells: bool,
+}
+
+/// An order that a program asks for. The machine does one thing after the other and copies at once, so that no byte shows it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// A fence of memory.
+    ThroughMemory,
+    /// A fence between the accesses of threads and those of copies.
+    BetweenProxies,
+    /// The copies of the thread since the last one are a group.
+    CloseGroup,
+    /// At most so many groups are still under way.
+    WaitForGroups(u32),
+    /// No copy is still under way, whether its group was closed or not.
+    WaitForAll,
+}
+
+impl Action {
+    /// Whether it uses shared memory beside the thread that starts it.
+    pub fn is_asynchronous(&self) -> bool {
+        match self {
+            Action::Copy { .. } | Action::Bulk(_) | Action::Box(_) => true,
+            Action::Matrix(step) => matches!(step.operation, MatrixOperation::GroupProduct(_)),
+            _ => false,
+        }
+    }
 }
 
 /// Where an operand comes from.
@@ -65,8 +93,10 @@ pub struct Location {
 /// What an instruction does.
 #[derive(Clone, Debug)]
 pub enum Action {
-    /// Nothing that a deterministic, sequentially consistent machine could show: fences, prefetches, hints.
+    /// Nothing that a deterministic, sequentially consistent machine could show: prefetches, hints.
     Nothing,
+    /// What only the rules for copies look at.
+    Order(Order),
     /// A pure operation.
     Compute {
         /// What is computed.
@@ -566,8 +596,11 @@ pub enum ObjectOperation {
         /// For good.
         drop: bool,
     },
-    /// An arrival that nobody waited for, when the copies of the thread are done.
-    Copied,
+    /// An arrival when the copies of the thread are done; one that nobody waited for, unless it was counted.
+    Copied {
+        /// It was counted among those that the object waits for.
+        counted: bool,
+    },
 }
 
 /// A fragment and the matrix in memory that it is a part of.

@@ -13,7 +13,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::machine::{BlockState, Machine};
 use crate::matrix;
 use crate::object;
-use crate::step::{Action, Location, MatrixOperation, MatrixStep, SharePlace, Source};
+use crate::step::{Action, BarrierOperation, Location, MatrixOperation, MatrixStep, SharePlace, Source};
 use crate::warp_group::{self, Products};
 
 /// Steps of a warp after which a lane that could run and did not is favoured.
@@ -90,6 +90,7 @@ impl Warp {
                 block: &mut *block,
                 specials: &specials,
             };
+            context.machine.watch.begin((context.block.rank, self.index as usize), pc, false);
             let phase = context.read(*phase);
             let phase = if *parity { phase & 1 != 0 } else { object::parity_of_state(phase) };
             let over = context
@@ -168,13 +169,17 @@ impl Warp {
                 return Err(Fault::new(FaultKind::Budget, "the budget of instructions is used up"));
             }
             self.leave_products_alone(machine, block, active, pc)?;
+            if machine.watch.is_on() && active != 0 {
+                machine.watch.begin((block.rank, self.index as usize), pc, step.tells);
+            }
             let specials = machine.special_values(block, self.index);
             if is_control(&step.action) {
                 for lane in members(group) {
                     self.lanes[lane].pc = if active >> lane & 1 != 0 { pc } else { pc + 1 };
                     self.lanes[lane].last = self.steps;
                 }
-                return self.control(machine, block, active, pc, &specials);
+                self.control(machine, block, active, pc, &specials)?;
+                return self.follow_rules(machine, block, active, pc);
             }
             for lane in members(active) {
                 let mut context = LaneContext {
@@ -187,6 +192,7 @@ impl Warp {
                 execute::sequential(&mut context, &step.action)
                     .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
             }
+            self.follow_rules(machine, block, active, pc)?;
             pc += 1;
             if pc == stop || self.steps >= end {
                 for lane in members(group) {
@@ -245,6 +251,7 @@ impl Warp {
                 members(active).for_each(|lane| self.lanes[lane].state = State::Object);
             }
             Action::ClusterWait => {
+                machine.watch.wait_for_cluster();
                 for lane in members(active) {
                     if self.lanes[lane].cluster_arrivals > machine.cluster_meetings {
                         self.lanes[lane].state = State::Cluster;
@@ -253,9 +260,11 @@ impl Warp {
                     }
                 }
             }
-            Action::Barrier { .. } => {
+            Action::Barrier { id, operation, .. } => {
                 machine.events += 1;
                 for lane in members(active) {
+                    let id = self.lanes[lane].read(*id, lane as u32, specials);
+                    machine.watch.arrive(id, *operation != BarrierOperation::Arrive);
                     let barriers = &mut block.barriers;
                     let arrived =
                         barrier::arrive(&mut self.lanes[lane], lane, &step.action, barriers, specials);
@@ -394,7 +403,7 @@ impl Warp {
             }
             MatrixOperation::GroupWait(left) => {
                 let shared = &machine.shared[block.rank as usize];
-                let waited = self.products.wait(*left, &self.lanes, shared);
+                let waited = self.products.wait(*left, &self.lanes, shared, &mut machine.watch);
                 return waited.map_err(|fault| self.locate(machine, fault, block));
             }
             MatrixOperation::GroupProduct(product) => {
@@ -411,6 +420,7 @@ impl Warp {
                     &machine.shared[block.rank as usize],
                 );
                 let (results, reading) = issued.map_err(|fault| self.locate(machine, fault, block))?;
+                machine.watch.product(&reading, false);
                 self.products.begin(product, step, reading, &self.lanes);
                 results
             }
@@ -443,6 +453,24 @@ impl Warp {
         match waiting.or(self.lanes.first()) {
             Some(lane) => machine.locate(fault, lane.pc, block, lane),
             None => fault,
+        }
+    }
+
+    /// Whether the step at `pc` has kept the rules for copies.
+    fn follow_rules(
+        &self,
+        machine: &mut Machine,
+        block: &BlockState,
+        active: u32,
+        pc: u32,
+    ) -> Result<(), Fault> {
+        let broken = if machine.watch.is_on() { machine.watch.fault(machine.code) } else { None };
+        match broken {
+            Some(fault) => {
+                let lane = &self.lanes[active.trailing_zeros() as usize % self.lanes.len()];
+                Err(machine.locate(fault, pc, block, lane))
+            }
+            None => Ok(()),
         }
     }
 
@@ -519,7 +547,7 @@ impl Warp {
                 specials,
             };
             let address = context.address(row);
-            let memory = context.aligned(row.place, address, matrix::ROW_BYTES, written.is_some());
+            let memory = context.used(row.place, address, matrix::ROW_BYTES, written.is_some());
             match (memory, written) {
                 (Ok(memory), None) => bytes.copy_from_slice(memory),
                 (Ok(memory), Some(written)) => memory.copy_from_slice(&written[lane]),

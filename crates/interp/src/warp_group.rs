@@ -6,6 +6,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::matrix::{GroupProduct, Layout, Piece, ROW_BYTES, Registers, Row};
 use crate::memory::{Place, out_of_bounds};
 use crate::step::{MatrixStep, Source};
+use crate::watch::Watch;
 use oriole_chip::MatrixUnit;
 
 /// Rows of a warp of the group.
@@ -57,10 +58,11 @@ impl Products {
     }
 
     /// Waits until at most so many groups are under way. What the others read must be as it was.
-    pub fn wait(&mut self, left: u64, lanes: &[Lane], shared: &[u8]) -> Result<(), Fault> {
+    pub fn wait(&mut self, left: u64, lanes: &[Lane], shared: &[u8], watch: &mut Watch) -> Result<(), Fault> {
         let last = self.groups.saturating_sub(left);
         let done = |product: &UnderWay| product.group.is_some_and(|group| group <= last);
         for product in self.under_way.iter().filter(|product| done(product)) {
+            watch.product(&product.pieces, true);
             let changed = |what: &str| {
                 Err(Fault::new(
                     FaultKind::Illegal,

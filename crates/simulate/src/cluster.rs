@@ -7,7 +7,7 @@ use crate::warp::{Polls, Wait, bits};
 use oriole_sass::{Effect, Instruction, Mod, Op};
 
 /// Bits of an address in the shared memory of a block; above them is the rank of the block.
-pub(crate) const SHARED_BITS: u32 = 24;
+pub(crate) const SHARED_BITS: u32 = oriole_copies::RANK_BIT;
 
 /// Times that a warp may look at barrier objects in vain, with nothing else happening, before it is taken to wait for ever.
 const MOST_POLLS: u32 = 4096;

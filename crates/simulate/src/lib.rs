@@ -9,7 +9,6 @@
 mod accesses;
 mod barrier_object;
 mod block;
-mod clocks;
 mod cluster;
 mod constants;
 mod descriptors;

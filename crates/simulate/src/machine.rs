@@ -10,7 +10,7 @@ use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
 use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
-use crate::transfers::{Transfers, is_asynchronous};
+use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
 use oriole_chip::texture::Opaque;
 use oriole_cubin::read::Kernel;
@@ -404,7 +404,8 @@ impl<'a> Machine<'a> {
 
     /// Takes over what is wrong about copies.
     fn note_transfers(&mut self, cluster: &mut Cluster, pc: u32) {
-        for (kind, other) in cluster.transfers.found.drain(..) {
+        for (race, other) in cluster.transfers.found.drain(..) {
+            let kind = HazardKind::from(race);
             let other = self.program.shape.address(other);
             if self.seen.insert((pc, other, kind, 0)) {
                 self.hazards.push(Hazard {
@@ -493,7 +494,7 @@ impl<'a> Machine<'a> {
         let before = timing.late.as_ref().map(|late| late.before(warp, step));
         cluster.note(block, at, &step.instruction, active);
         if active != 0 {
-            cluster.transfers.follow(&step.instruction, (block.rank, at));
+            follow(&mut cluster.transfers, &step.instruction, (block.rank, at));
         }
         let mut context = Context {
             instruction: &step.instruction,

@@ -1,114 +1,10 @@
-//! What copies have under way in shared memory: those of the engine of bulk copies, and those of threads. Copies are done at
-//! once here; the rules that a program must keep because a machine takes its time are checked apart from that.
-//!
-//! * What threads wrote, the engine and products of warp groups see behind a fence between the two ways to memory only.
-//! * What a copy reads may be overwritten when its group has been waited for.
-//! * What a copy writes may be touched by whoever has found the phase of its barrier object over or waited for its group, and
-//!   by whoever learned that from such a warp.
-//! * What a copy overwrites nobody may still use: whoever did has told so, and who starts the copy has learned it.
-//!
-//! The check errs on the side of silence: a fence by any thread counts for all, and lanes of a warp know the same.
+//! What the instructions of the machine mean for copies under way in shared memory.
 
-use crate::clocks::{Clocks, Who};
-use crate::cluster::SHARED_BITS;
+pub(crate) use oriole_copies::{Bytes, Transfers, Who, shared_bytes};
+
 use crate::launch::HazardKind;
+use oriole_copies::Race;
 use oriole_sass::{Effect, Instruction, Mod, Op, OperandKind};
-use std::collections::BTreeMap;
-
-/// Bytes of shared memory of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Bytes {
-    pub rank: u32,
-    pub start: u64,
-    pub size: u64,
-}
-
-impl Bytes {
-    fn address(&self) -> u64 {
-        u64::from(self.rank) << SHARED_BITS | self.start
-    }
-
-    fn meets(&self, other: &Bytes) -> bool {
-        let (end, other_end) = (self.start + self.size, other.start + other.size);
-        self.rank == other.rank && self.start < other_end && other.start < end
-    }
-}
-
-/// Bytes at an address of shared memory that names its block.
-pub(crate) fn shared_bytes(address: u64, size: u32) -> Bytes {
-    let (rank, start) = ((address >> SHARED_BITS) as u32, address & ((1 << SHARED_BITS) - 1));
-    Bytes { rank, start, size: size.into() }
-}
-
-/// Bytes of a cell: no copy moves fewer.
-const CELL: u64 = 4;
-
-/// The time of a use that is still going on.
-const GOING_ON: u32 = u32::MAX;
-
-/// A phase of a barrier object: its address, and the parity that is waited for.
-pub(crate) type Phase = (u64, bool);
-
-/// A copy that reads shared memory.
-struct Reading {
-    bytes: Bytes,
-    pc: u32,
-    who: Who,
-    /// The group that it was closed in.
-    group: Option<u32>,
-}
-
-/// A copy that writes shared memory.
-struct Writing {
-    pc: u32,
-    who: Who,
-    /// The group that it was closed in, if it belongs to groups.
-    group: Option<u32>,
-    /// Who has found out that it is there, and when.
-    known: Vec<(usize, u32)>,
-}
-
-/// A copy under way: its place in the list of them all.
-pub(crate) type CopyNumber = usize;
-
-/// The last use of a cell by a warp.
-#[derive(Clone, Copy)]
-struct Use {
-    warp: usize,
-    then: u32,
-    pc: u32,
-}
-
-/// What is known of a few bytes.
-#[derive(Clone, Default)]
-struct Cell {
-    /// The copy that wrote them last.
-    copy: Option<CopyNumber>,
-    uses: Vec<Use>,
-}
-
-/// What is under way in a cluster, and which rules were broken by the instruction at hand.
-#[derive(Default)]
-pub(crate) struct Transfers {
-    /// Whether the kernel has copies or products that read shared memory on their own.
-    watched: bool,
-    clocks: Clocks,
-    /// By block, who wrote each byte since the last fence: place of the instruction and one, or zero.
-    written: BTreeMap<u32, Vec<u32>>,
-    reading: Vec<Reading>,
-    copies: Vec<Writing>,
-    /// Barrier objects of the older format, which are looked at with plain loads.
-    counted: Vec<Bytes>,
-    /// Copies that belong to groups and that nobody has waited for.
-    grouped: Vec<CopyNumber>,
-    /// Copies by the phase that tells of them.
-    by_phase: BTreeMap<Phase, Vec<CopyNumber>>,
-    cells: BTreeMap<u32, Vec<Cell>>,
-    /// Groups that each warp has closed.
-    groups: BTreeMap<Who, u32>,
-    /// What is wrong, and with which other instruction.
-    pub found: Vec<(HazardKind, u32)>,
-}
 
 /// True for instructions that use shared memory behind the back of the warp.
 pub(crate) fn is_asynchronous(op: Op) -> bool {
@@ -116,285 +12,36 @@ pub(crate) fn is_asynchronous(op: Op) -> bool {
     matches!(op, UBLKCP | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | LDGSTS | HGMMA | IGMMA | QGMMA | BGMMA)
 }
 
-impl Transfers {
-    /// Nothing is under way.
-    pub(crate) fn new(watched: bool, blocks: usize, warps_of_block: usize) -> Transfers {
-        Transfers { watched, clocks: Clocks::new(blocks, warps_of_block), ..Transfers::default() }
-    }
-
-    fn cells(&mut self, bytes: Bytes) -> &mut [Cell] {
-        let (first, end) = (bytes.start / CELL, (bytes.start + bytes.size).div_ceil(CELL));
-        let cells = self.cells.entry(bytes.rank).or_default();
-        if cells.len() < end as usize {
-            cells.resize(end as usize, Cell::default());
+/// What instructions that are no accesses mean.
+pub(crate) fn follow(transfers: &mut Transfers, instruction: &Instruction, who: Who) {
+    transfers.go_on(who);
+    let has = |name| instruction.mods.has(name);
+    match instruction.op {
+        Op::FENCE if has(Mod::VIEW) && has(Mod::ASYNC) => transfers.fence(),
+        Op::UCGABAR_ARV => transfers.arrive_at_cluster(who),
+        Op::UCGABAR_WAIT => transfers.wait_for_cluster(who),
+        Op::UTMACMDFLUSH | Op::LDGDEPBAR => transfers.close_group(who),
+        Op::DEPBAR if has(Mod::LE) => {
+            let left = match instruction.operands.get(1).map(|operand| operand.kind) {
+                Some(OperandKind::Imm(left)) => left as u32,
+                _ => 0,
+            };
+            transfers.wait_for_groups(who, left);
         }
-        &mut cells[first as usize..end as usize]
+        // What orders other memory may order this.
+        Op::MEMBAR => transfers.through_memory(who),
+        op if op.info().effect == Effect::Atomic || has(Mod::STRONG) => transfers.through_memory(who),
+        _ => {}
     }
+}
 
-    /// True if a warp knows that a copy is there.
-    fn has_come(&self, copy: CopyNumber, warp: usize) -> bool {
-        let known = &self.copies[copy].known;
-        known.iter().any(|&(other, then)| self.clocks.knows(warp, other, then))
-    }
-
-    /// The first copy to these bytes that a warp does not know to be there.
-    fn early(&mut self, bytes: Bytes, warp: usize) -> Option<CopyNumber> {
-        let mut copies: Vec<CopyNumber> = self.cells(bytes).iter().filter_map(|cell| cell.copy).collect();
-        copies.dedup();
-        copies.into_iter().find(|&copy| !self.has_come(copy, warp))
-    }
-
-    fn note_early(&mut self, bytes: Bytes, who: Who) {
-        let early = self.early(bytes, self.clocks.number(who));
-        self.found.extend(early.map(|copy| (HazardKind::CopyNotArrived, self.copies[copy].pc)));
-    }
-
-    /// A warp uses the bytes until then.
-    fn use_cells(&mut self, bytes: Bytes, pc: u32, who: Who, then: u32) {
-        let warp = self.clocks.number(who);
-        for cell in self.cells(bytes) {
-            match cell.uses.iter_mut().find(|known| known.warp == warp) {
-                Some(known) => *known = Use { warp, then, pc },
-                None => cell.uses.push(Use { warp, then, pc }),
-            }
+impl From<Race> for HazardKind {
+    fn from(race: Race) -> HazardKind {
+        match race {
+            Race::ProxyFenceMissing => HazardKind::ProxyFenceMissing,
+            Race::SourceOverwritten => HazardKind::SourceOverwritten,
+            Race::CopyNotArrived => HazardKind::CopyNotArrived,
+            Race::TargetInUse => HazardKind::TargetInUse,
         }
-    }
-
-    /// A thread reads or writes shared memory.
-    pub(crate) fn touch(&mut self, bytes: Bytes, writes: bool, pc: u32, who: Who) {
-        if !self.watched {
-            return;
-        }
-        for object in self.counted.iter().filter(|object| object.meets(&bytes)) {
-            self.clocks.found_over(object.address(), who);
-        }
-        self.note_early(bytes, who);
-        self.use_cells(bytes, pc, who, self.clocks.now(self.clocks.number(who)));
-        if writes {
-            self.overwrite(bytes);
-            self.mark_written(bytes, pc + 1);
-        }
-    }
-
-    /// A thread arrives at a barrier object of the older format. Whoever loads it learns of that.
-    pub(crate) fn count_arrival(&mut self, object: Bytes, who: Who) {
-        if self.watched {
-            self.clocks.change_object(object.address(), Some(who), true);
-            if !self.counted.contains(&object) {
-                self.counted.push(object);
-            }
-        }
-    }
-
-    fn mark_written(&mut self, bytes: Bytes, mark: u32) {
-        let memory = self.written.entry(bytes.rank).or_default();
-        let end = (bytes.start + bytes.size) as usize;
-        if memory.len() < end {
-            memory.resize(end, 0);
-        }
-        memory[bytes.start as usize..end].fill(mark);
-    }
-
-    /// The bytes change: copies that read them must be through.
-    fn overwrite(&mut self, bytes: Bytes) {
-        let reader = self.reading.iter().find(|one| one.bytes.meets(&bytes));
-        self.found.extend(reader.map(|one| (HazardKind::SourceOverwritten, one.pc)));
-    }
-
-    /// A read that goes another way to memory than those of threads.
-    fn read_apart(&mut self, bytes: Bytes, who: Who) {
-        self.note_early(bytes, who);
-        if let Some(memory) = self.written.get(&bytes.rank) {
-            let written = memory.iter().skip(bytes.start as usize).take(bytes.size as usize);
-            let writer = written.copied().find(|&writer| writer != 0);
-            self.found.extend(writer.map(|writer| (HazardKind::ProxyFenceMissing, writer - 1)));
-        }
-    }
-
-    /// A copy reads shared memory.
-    pub(crate) fn read(&mut self, bytes: Bytes, pc: u32, who: Who, grouped: bool) {
-        if !self.watched {
-            return;
-        }
-        self.read_apart(bytes, who);
-        // Where a barrier object tells that the copy is there, it tells that it was read.
-        if grouped {
-            self.reading.push(Reading { bytes, pc, who, group: None });
-        }
-    }
-
-    /// A product of a warp group reads shared memory, and goes on doing so.
-    pub(crate) fn product_reads(&mut self, bytes: Bytes, pc: u32, who: Who) {
-        if self.watched {
-            self.read_apart(bytes, who);
-            self.use_cells(bytes, pc, who, GOING_ON);
-        }
-    }
-
-    /// A product that read these bytes is through.
-    pub(crate) fn product_ends(&mut self, bytes: Bytes, who: Who) {
-        if self.watched {
-            let warp = self.clocks.number(who);
-            let now = self.clocks.now(warp);
-            let uses = self.cells(bytes).iter_mut().flat_map(|cell| &mut cell.uses);
-            uses.filter(|one| one.warp == warp && one.then == GOING_ON).for_each(|one| one.then = now);
-        }
-    }
-
-    /// A warp starts a copy to shared memory, of which a phase tells, or else the group that it will be closed in.
-    pub(crate) fn start(&mut self, pc: u32, who: Who, phase: Option<Phase>) -> CopyNumber {
-        let id = self.copies.len();
-        if self.watched {
-            self.copies.push(Writing { pc, who, group: None, known: Vec::new() });
-            match phase {
-                Some(phase) => self.tell_by(phase, id),
-                None => self.grouped.push(id),
-            }
-        }
-        id
-    }
-
-    fn tell_by(&mut self, phase: Phase, copy: CopyNumber) {
-        let told = self.by_phase.entry(phase).or_default();
-        // Those of the phase before the last one, which has the same parity, have been found there.
-        told.retain(|&other| self.copies[other].known.is_empty());
-        told.push(copy);
-    }
-
-    /// The copies of a warp that belong to groups will be told of by a phase as well.
-    pub(crate) fn tell_copies_by(&mut self, phase: Phase, who: Who) {
-        let copies = self.grouped.clone();
-        for copy in copies {
-            let one = &self.copies[copy];
-            if one.who != who || !one.known.is_empty() {
-                continue;
-            }
-            let told = self.by_phase.entry(phase).or_default();
-            if !told.contains(&copy) {
-                self.tell_by(phase, copy);
-            }
-        }
-    }
-
-    /// Nothing more is known of the copies of a warp: what tells of them is not followed.
-    pub(crate) fn forget_copies(&mut self, who: Who) {
-        let warp = self.clocks.number(who);
-        for &copy in &self.grouped {
-            let copy = &mut self.copies[copy];
-            if copy.who == who {
-                copy.known.push((warp, 0));
-            }
-        }
-    }
-
-    /// A copy writes shared memory.
-    pub(crate) fn write(&mut self, bytes: Bytes, copy: CopyNumber, who: Who) {
-        if !self.watched {
-            return;
-        }
-        self.overwrite(bytes);
-        let warp = self.clocks.number(who);
-        if let Some(other) = self.early(bytes, warp).filter(|&other| other != copy) {
-            self.found.push((HazardKind::CopyNotArrived, self.copies[other].pc));
-        }
-        let uses: Vec<Use> = self.cells(bytes).iter().flat_map(|cell| cell.uses.iter().copied()).collect();
-        let in_use = uses.into_iter().find(|one| {
-            let own = one.warp == warp && one.then != GOING_ON;
-            !own && !self.clocks.knows(warp, one.warp, one.then)
-        });
-        self.found.extend(in_use.map(|one| (HazardKind::TargetInUse, one.pc)));
-        for cell in self.cells(bytes) {
-            *cell = Cell { copy: Some(copy), uses: Vec::new() };
-        }
-        self.mark_written(bytes, 0);
-    }
-
-    /// A warp arrives at a barrier of its block; with `waits` it goes on when all have met there.
-    pub(crate) fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
-        if self.watched {
-            self.clocks.arrive(who, barrier, waits);
-        }
-    }
-
-    /// All have met at a barrier of a block.
-    pub(crate) fn met(&mut self, rank: u32, barrier: usize) {
-        self.clocks.met(rank, barrier);
-    }
-
-    /// A barrier object changes: by whose arrival, if it was one, and whether its phase is over with that.
-    pub(crate) fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
-        if self.watched {
-            self.clocks.change_object(object, who, over);
-        }
-    }
-
-    /// A warp finds a phase over.
-    pub(crate) fn phase_over(&mut self, phase: Phase, who: Who) {
-        if self.watched {
-            self.clocks.found_over(phase.0, who);
-            let told = self.by_phase.get(&phase).cloned().unwrap_or_default();
-            told.into_iter().for_each(|copy| self.find_out(copy, who));
-        }
-    }
-
-    /// A warp finds out that a copy is there.
-    fn find_out(&mut self, copy: CopyNumber, who: Who) {
-        let warp = self.clocks.number(who);
-        if !self.has_come(copy, warp) {
-            let now = self.clocks.now(warp);
-            self.copies[copy].known.push((warp, now));
-        }
-    }
-
-    /// What other instructions of a warp mean for copies.
-    pub(crate) fn follow(&mut self, instruction: &Instruction, who: Who) {
-        if !self.watched {
-            return;
-        }
-        self.clocks.go_on(who);
-        let has = |name| instruction.mods.has(name);
-        match instruction.op {
-            Op::FENCE if has(Mod::VIEW) && has(Mod::ASYNC) => self.written.clear(),
-            Op::UCGABAR_ARV => self.clocks.arrive_at_cluster(who),
-            Op::UCGABAR_WAIT => self.clocks.wait_for_cluster(who),
-            Op::UTMACMDFLUSH | Op::LDGDEPBAR => self.close_group(who),
-            Op::DEPBAR if has(Mod::LE) => {
-                let left = match instruction.operands.get(1).map(|operand| operand.kind) {
-                    Some(OperandKind::Imm(left)) => left as u32,
-                    _ => 0,
-                };
-                self.wait_for_groups(who, left);
-            }
-            // What orders other memory may order this.
-            Op::MEMBAR => self.clocks.through_memory(who),
-            op if op.info().effect == Effect::Atomic || has(Mod::STRONG) => self.clocks.through_memory(who),
-            _ => {}
-        }
-    }
-
-    fn close_group(&mut self, who: Who) {
-        let count = self.groups.entry(who).or_default();
-        *count += 1;
-        let open = self.reading.iter_mut().filter(|one| one.who == who && one.group.is_none());
-        open.for_each(|one| one.group = Some(*count));
-        for &copy in &self.grouped {
-            let copy = &mut self.copies[copy];
-            if copy.who == who {
-                copy.group.get_or_insert(*count);
-            }
-        }
-    }
-
-    /// A warp has waited for all of its groups but the last so many.
-    fn wait_for_groups(&mut self, who: Who, left: u32) {
-        let through = self.groups.get(&who).copied().unwrap_or(0).saturating_sub(left);
-        let done = |group: Option<u32>| group.is_some_and(|group| group <= through);
-        self.reading.retain(|one| one.who != who || !done(one.group));
-        let (there, rest): (Vec<CopyNumber>, Vec<CopyNumber>) = self.grouped.iter().partition(|&&copy| {
-            let copy = &self.copies[copy];
-            copy.who == who && done(copy.group)
-        });
-        self.grouped = rest;
-        there.into_iter().for_each(|copy| self.find_out(copy, who));
     }
 }

@@ -13,11 +13,12 @@ use crate::step::{
 use crate::value::float::{FloatOperation, Mode};
 
 impl FunctionDecoder<'_> {
-    /// `cp.async.bulk` and `cp.reduce.async.bulk`. They are complete at once, so that waiting for a group is nothing.
+    /// `cp.async.bulk` and `cp.reduce.async.bulk`. They are complete at once, so that waiting for a group orders nothing but
+    /// their use.
     pub(super) fn bulk(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
-        if has(Word::CommitGroup) || has(Word::WaitGroup) {
-            return Ok(Action::Nothing);
+        if let Some(order) = self.order_of_copies(instruction)? {
+            return Ok(Action::Order(order));
         }
         if has(Word::Tensor) {
             return self.tensor_box(instruction);

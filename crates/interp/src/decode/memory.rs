@@ -7,7 +7,7 @@ use smallvec::SmallVec;
 use super::arithmetic::last_type;
 use super::operand::{format, kind};
 use super::{Decode, FunctionDecoder};
-use crate::step::{Action, AtomicOperation, Destination, Source};
+use crate::step::{Action, AtomicOperation, Destination, Order, Source};
 use crate::value::float::{FloatOperation, Mode};
 
 impl FunctionDecoder<'_> {
@@ -127,7 +127,20 @@ impl FunctionDecoder<'_> {
         self.told(instruction, atomic, ty.bytes())
     }
 
-    /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it is nothing.
+    /// What closes a group of copies, or waits for groups.
+    pub(super) fn order_of_copies(&self, instruction: &Instruction) -> Decode<Option<Order>> {
+        let has = |word| instruction.modifiers.has(word);
+        if has(Word::WaitGroup) {
+            let Source::Immediate(left) = self.source_at(instruction, 0, Type::B32)? else {
+                return Err("its number of groups is no constant".into());
+            };
+            return Ok(Some(Order::WaitForGroups(left as u32)));
+        }
+        let found = [(Word::CommitGroup, Order::CloseGroup), (Word::WaitAll, Order::WaitForAll)];
+        Ok(found.into_iter().find(|(word, _)| has(*word)).map(|(_, order)| order))
+    }
+
+    /// `cp.async` of 4, 8 or 16 bytes: the copy is complete at once, so that waiting for it orders nothing but its use.
     pub(super) fn copy(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
         if has(Word::Mbarrier) {
@@ -136,8 +149,8 @@ impl FunctionDecoder<'_> {
         if !has(Word::Async) {
             return Err("it is not supported".into());
         }
-        if has(Word::CommitGroup) || has(Word::WaitGroup) || has(Word::WaitAll) {
-            return Ok(Action::Nothing);
+        if let Some(order) = self.order_of_copies(instruction)? {
+            return Ok(Action::Order(order));
         }
         let Source::Immediate(bytes @ (4 | 8 | 16)) = self.source_at(instruction, 2, Type::B32)? else {
             return Err("its size is no constant of 4, 8 or 16".into());

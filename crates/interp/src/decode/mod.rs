@@ -24,7 +24,7 @@ use crate::lane::LOCAL_LIMIT;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::Memory;
 use crate::program::Program;
-use crate::step::{Action, Code, Formal, FunctionCode, Source, Step};
+use crate::step::{Action, Code, Formal, FunctionCode, Order, Source, Step};
 
 use layout::{Frame, Layout};
 pub use layout::{Kept, SHARED_START, arguments};
@@ -41,6 +41,8 @@ pub struct Decoded {
     pub dynamic_shared: u32,
     /// Index of the kernel in `code.functions`.
     pub entry: u32,
+    /// Whether something uses shared memory beside the threads.
+    pub has_copies: bool,
 }
 
 /// Decodes a kernel.
@@ -68,7 +70,9 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
         code.functions.push(decoder.summary(name.clone()).map_err(bad)?);
         decoder.decode(&mut spellings, &mut code.steps);
     }
-    Ok(Decoded { code, memory, shared_bytes: layout.shared_end, dynamic_shared, entry: 0 })
+    let has_copies = code.steps.iter().any(|step| step.action.is_asynchronous());
+    let shared_bytes = layout.shared_end;
+    Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies })
 }
 
 /// The instructions that a kernel reaches and that have no meaning here: function, ordinal, what is missing.
@@ -205,11 +209,12 @@ impl<'a> FunctionDecoder<'a> {
                 Action::NotSupported(format!("{}: {reason}", spelling(instruction)))
             });
             let touched = if watched { self.touched(instruction) } else { Box::default() };
-            steps.push(Step { ordinal, function: self.function as u32, guard, action, touched });
+            let tells = tells(instruction);
+            steps.push(Step { ordinal, function: self.function as u32, guard, action, touched, tells });
             ordinal += 1;
         }
         let (function, touched) = (self.function as u32, Box::default());
-        steps.push(Step { ordinal, function, guard: None, action: Action::Return, touched });
+        steps.push(Step { ordinal, function, guard: None, action: Action::Return, touched, tells: false });
     }
 
     /// The registers that an instruction names.
@@ -246,10 +251,33 @@ impl<'a> FunctionDecoder<'a> {
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
             Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
             Tex | Tld4 | Txq | Suq | Istypep | Suld | Sust | Sured => self.texture(instruction),
-            Fence | Membar | Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard
-            | Griddepcontrol | Setmaxnreg | Brkpt => Ok(Action::Nothing),
+            Fence | Membar => Ok(Action::Order(fence(instruction))),
+            Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard | Griddepcontrol
+            | Setmaxnreg | Brkpt => Ok(Action::Nothing),
             _ => self.arithmetic(instruction),
         }
+    }
+}
+
+/// What a fence orders.
+fn fence(instruction: &Instruction) -> Order {
+    let has = |word| instruction.modifiers.has(word);
+    let between = has(Word::Async) || has(Word::AsyncGeneric);
+    if has(Word::Proxy) && between { Order::BetweenProxies } else { Order::ThroughMemory }
+}
+
+/// Whether others may learn from an access what the thread has done, or the thread from others: it is atomic, or it is said to
+/// be seen by others.
+fn tells(instruction: &Instruction) -> bool {
+    let has = |word| instruction.modifiers.has(word);
+    match instruction.opcode {
+        _ if has(Word::Async) => false,
+        Opcode::Atom | Opcode::Red | Opcode::Multimem => true,
+        Opcode::Ld | Opcode::St => {
+            use Word::*;
+            [Relaxed, Acquire, Release, AcqRel, Volatile, Mmio].into_iter().any(has)
+        }
+        _ => false,
     }
 }
 

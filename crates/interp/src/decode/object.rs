@@ -79,8 +79,7 @@ impl FunctionDecoder<'_> {
     /// `cp.async.mbarrier.arrive`: copies are done when they are met, so that the object is told at once.
     pub(super) fn copies_arrive(&self, instruction: &Instruction) -> Decode<Action> {
         let counted = instruction.modifiers.has(Word::Noinc);
-        let operation =
-            if counted { ObjectOperation::Arrive { drop: false } } else { ObjectOperation::Copied };
+        let operation = ObjectOperation::Copied { counted };
         Ok(Action::Object {
             operation,
             location: self.location(instruction, 0, instruction.space)?,

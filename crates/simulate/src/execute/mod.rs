@@ -22,12 +22,12 @@ mod warp_group;
 mod warp_wide;
 
 use crate::block::Block;
-use crate::clocks::Who;
 use crate::cluster::Cluster;
 use crate::constants::Banks;
 use crate::launch::Fault;
 use crate::memory::{Global, load_words};
 use crate::program::name;
+use crate::transfers::Who;
 use crate::warp::{Lanes, Warp, WideLanes, bits};
 use oriole_chip::{MatrixUnit, WordShape};
 use oriole_sass::register::{RZ, URZ};

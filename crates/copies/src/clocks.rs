@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A warp: the rank of its block, and its number there.
-pub(crate) type Who = (u32, usize);
+pub type Who = (u32, usize);
 
 /// How far each warp has come, as far as is known. Warps that are missing at the end are at zero.
 #[derive(Clone, Default)]
@@ -50,7 +50,7 @@ struct Object {
 
 /// The clocks of a cluster.
 #[derive(Default)]
-pub(crate) struct Clocks {
+pub struct Clocks {
     warps_of_block: usize,
     clocks: Vec<Clock>,
     meetings: BTreeMap<(u32, usize), Meeting>,
@@ -64,29 +64,29 @@ pub(crate) struct Clocks {
 
 impl Clocks {
     /// At the start nobody has told anything, and everybody is one ahead of what others know.
-    pub(crate) fn new(blocks: usize, warps_of_block: usize) -> Clocks {
+    pub fn new(blocks: usize, warps_of_block: usize) -> Clocks {
         let mut clocks = vec![Clock::default(); blocks * warps_of_block];
         clocks.iter_mut().enumerate().for_each(|(warp, clock)| clock.advance(warp));
         Clocks { warps_of_block, clocks, ..Clocks::default() }
     }
 
     /// The number of a warp in the cluster.
-    pub(crate) fn number(&self, (rank, warp): Who) -> usize {
+    pub fn number(&self, (rank, warp): Who) -> usize {
         rank as usize * self.warps_of_block + warp
     }
 
     /// How far a warp has come.
-    pub(crate) fn now(&self, warp: usize) -> u32 {
+    pub fn now(&self, warp: usize) -> u32 {
         self.clocks[warp].at(warp)
     }
 
     /// True if a warp knows of what another one did then.
-    pub(crate) fn knows(&self, warp: usize, other: usize, then: u32) -> bool {
+    pub fn knows(&self, warp: usize, other: usize, then: u32) -> bool {
         self.clocks[warp].at(other) >= then
     }
 
     /// A warp arrives at a barrier of its block.
-    pub(crate) fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
+    pub fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
         let warp = self.number(who);
         let meeting = self.meetings.entry((who.0, barrier)).or_default();
         meeting.clock.join(&self.clocks[warp]);
@@ -97,7 +97,7 @@ impl Clocks {
     }
 
     /// All have arrived there.
-    pub(crate) fn met(&mut self, rank: u32, barrier: usize) {
+    pub fn met(&mut self, rank: u32, barrier: usize) {
         let Some(meeting) = self.meetings.remove(&(rank, barrier)) else { return };
         for warp in meeting.waiting {
             self.clocks[warp].join(&meeting.clock);
@@ -105,19 +105,19 @@ impl Clocks {
     }
 
     /// A warp arrives at the barrier of the cluster.
-    pub(crate) fn arrive_at_cluster(&mut self, who: Who) {
+    pub fn arrive_at_cluster(&mut self, who: Who) {
         let warp = self.number(who);
         self.cluster.join(&self.clocks[warp]);
         self.clocks[warp].advance(warp);
     }
 
     /// A warp waits for the cluster: behind its next instruction it has met the others.
-    pub(crate) fn wait_for_cluster(&mut self, who: Who) {
+    pub fn wait_for_cluster(&mut self, who: Who) {
         self.at_cluster.insert(self.number(who));
     }
 
     /// A warp executes something.
-    pub(crate) fn go_on(&mut self, who: Who) {
+    pub fn go_on(&mut self, who: Who) {
         let warp = self.number(who);
         if self.at_cluster.remove(&warp) {
             self.clocks[warp].join(&self.cluster);
@@ -125,7 +125,7 @@ impl Clocks {
     }
 
     /// A barrier object changes: by whose arrival, if it was one, and whether its phase is over with that.
-    pub(crate) fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
+    pub fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
         let warp = who.map(|who| self.number(who));
         let entry = self.objects.entry(object).or_default();
         if let Some(warp) = warp {
@@ -138,7 +138,7 @@ impl Clocks {
     }
 
     /// A warp has found a phase of an object over.
-    pub(crate) fn found_over(&mut self, object: u64, who: Who) {
+    pub fn found_over(&mut self, object: u64, who: Who) {
         let warp = self.number(who);
         if let Some(object) = self.objects.get(&object) {
             self.clocks[warp].join(&object.over);
@@ -146,7 +146,7 @@ impl Clocks {
     }
 
     /// A warp does what others may learn from through memory, or learns itself.
-    pub(crate) fn through_memory(&mut self, who: Who) {
+    pub fn through_memory(&mut self, who: Who) {
         let warp = self.number(who);
         self.memory.join(&self.clocks[warp]);
         self.clocks[warp].join(&self.memory);

@@ -1,0 +1,427 @@
+//! What copies have under way in shared memory: those of the engine of bulk copies, and those of threads. Copies are done at
+//! once here; the rules that a program must keep because a machine takes its time are checked apart from that.
+//!
+//! * What threads wrote, the engine and products of warp groups see behind a fence between the two ways to memory only.
+//! * What a copy reads may be overwritten when its group has been waited for.
+//! * What a copy writes may be touched by whoever has found the phase of its barrier object over or waited for its group, and
+//!   by whoever learned that from such a warp.
+//! * What a copy overwrites nobody may still use: whoever did has told so, and who starts the copy has learned it.
+//!
+//! The check errs on the side of silence: a fence by any thread counts for all, and lanes of a warp know the same.
+
+use crate::clocks::{Clocks, Who};
+use std::collections::BTreeMap;
+
+/// A rule that is broken.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Race {
+    /// A copy or a product reads what threads wrote, with no fence between the two ways to memory.
+    ProxyFenceMissing,
+    /// Shared memory is overwritten whose copy nobody has waited for.
+    SourceOverwritten,
+    /// Shared memory is used before the barrier object of the copy to it, or the wait for it, told that it is there.
+    CopyNotArrived,
+    /// A copy overwrites shared memory that others may still use: nothing orders them.
+    TargetInUse,
+}
+
+/// The lowest bit of a block's rank in an address of the shared memory of its cluster.
+pub const RANK_BIT: u32 = 24;
+
+/// Bytes of shared memory of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Bytes {
+    /// The rank of the block.
+    pub rank: u32,
+    /// Where they begin.
+    pub start: u64,
+    /// How many there are.
+    pub size: u64,
+}
+
+impl Bytes {
+    /// The address that names the block too.
+    pub fn address(&self) -> u64 {
+        u64::from(self.rank) << RANK_BIT | self.start
+    }
+
+    fn meets(&self, other: &Bytes) -> bool {
+        let (end, other_end) = (self.start + self.size, other.start + other.size);
+        self.rank == other.rank && self.start < other_end && other.start < end
+    }
+}
+
+/// Bytes at an address of shared memory that names its block.
+pub fn shared_bytes(address: u64, size: u32) -> Bytes {
+    let (rank, start) = ((address >> RANK_BIT) as u32, address & ((1 << RANK_BIT) - 1));
+    Bytes { rank, start, size: size.into() }
+}
+
+/// Bytes of a cell: no copy moves fewer.
+const CELL: u64 = 4;
+
+/// The time of a use that is still going on.
+const GOING_ON: u32 = u32::MAX;
+
+/// A phase of a barrier object: its address, and the parity that is waited for.
+pub type Phase = (u64, bool);
+
+/// A copy that reads shared memory.
+struct Reading {
+    bytes: Bytes,
+    pc: u32,
+    who: Who,
+    /// The group that it was closed in.
+    group: Option<u32>,
+}
+
+/// A copy that writes shared memory.
+struct Writing {
+    pc: u32,
+    who: Who,
+    /// The group that it was closed in, if it belongs to groups.
+    group: Option<u32>,
+    /// Who has found out that it is there, and when.
+    known: Vec<(usize, u32)>,
+}
+
+/// A copy under way: its place in the list of them all.
+pub type CopyNumber = usize;
+
+/// The last use of a cell by a warp.
+#[derive(Clone, Copy)]
+struct Use {
+    warp: usize,
+    then: u32,
+    pc: u32,
+}
+
+/// What is known of a few bytes.
+#[derive(Clone, Default)]
+struct Cell {
+    /// The copy that wrote them last.
+    copy: Option<CopyNumber>,
+    uses: Vec<Use>,
+}
+
+/// What is under way in a cluster, and which rules were broken by the instruction at hand.
+#[derive(Default)]
+pub struct Transfers {
+    /// Whether the kernel has copies or products that read shared memory on their own.
+    watched: bool,
+    clocks: Clocks,
+    /// By block, who wrote each byte since the last fence: place of the instruction and one, or zero.
+    written: BTreeMap<u32, Vec<u32>>,
+    reading: Vec<Reading>,
+    copies: Vec<Writing>,
+    /// Barrier objects of the older format, which are looked at with plain loads.
+    counted: Vec<Bytes>,
+    /// Copies that belong to groups and that nobody has waited for.
+    grouped: Vec<CopyNumber>,
+    /// Copies by the phase that tells of them.
+    by_phase: BTreeMap<Phase, Vec<CopyNumber>>,
+    cells: BTreeMap<u32, Vec<Cell>>,
+    /// Groups that each warp has closed.
+    groups: BTreeMap<Who, u32>,
+    /// What is wrong, and with which other instruction.
+    pub found: Vec<(Race, u32)>,
+}
+
+impl Transfers {
+    /// Whether the rules are followed.
+    pub fn is_watched(&self) -> bool {
+        self.watched
+    }
+
+    /// Nothing is under way.
+    pub fn new(watched: bool, blocks: usize, warps_of_block: usize) -> Transfers {
+        Transfers { watched, clocks: Clocks::new(blocks, warps_of_block), ..Transfers::default() }
+    }
+
+    fn cells(&mut self, bytes: Bytes) -> &mut [Cell] {
+        let (first, end) = (bytes.start / CELL, (bytes.start + bytes.size).div_ceil(CELL));
+        let cells = self.cells.entry(bytes.rank).or_default();
+        if cells.len() < end as usize {
+            cells.resize(end as usize, Cell::default());
+        }
+        &mut cells[first as usize..end as usize]
+    }
+
+    /// True if a warp knows that a copy is there.
+    fn has_come(&self, copy: CopyNumber, warp: usize) -> bool {
+        let known = &self.copies[copy].known;
+        known.iter().any(|&(other, then)| self.clocks.knows(warp, other, then))
+    }
+
+    /// The first copy to these bytes that a warp does not know to be there.
+    fn early(&mut self, bytes: Bytes, warp: usize) -> Option<CopyNumber> {
+        let mut copies: Vec<CopyNumber> = self.cells(bytes).iter().filter_map(|cell| cell.copy).collect();
+        copies.dedup();
+        copies.into_iter().find(|&copy| !self.has_come(copy, warp))
+    }
+
+    fn note_early(&mut self, bytes: Bytes, who: Who) {
+        let early = self.early(bytes, self.clocks.number(who));
+        self.found.extend(early.map(|copy| (Race::CopyNotArrived, self.copies[copy].pc)));
+    }
+
+    /// A warp uses the bytes until then.
+    fn use_cells(&mut self, bytes: Bytes, pc: u32, who: Who, then: u32) {
+        let warp = self.clocks.number(who);
+        for cell in self.cells(bytes) {
+            match cell.uses.iter_mut().find(|known| known.warp == warp) {
+                Some(known) => *known = Use { warp, then, pc },
+                None => cell.uses.push(Use { warp, then, pc }),
+            }
+        }
+    }
+
+    /// A thread reads or writes shared memory.
+    pub fn touch(&mut self, bytes: Bytes, writes: bool, pc: u32, who: Who) {
+        if !self.watched {
+            return;
+        }
+        for object in self.counted.iter().filter(|object| object.meets(&bytes)) {
+            self.clocks.found_over(object.address(), who);
+        }
+        self.note_early(bytes, who);
+        self.use_cells(bytes, pc, who, self.clocks.now(self.clocks.number(who)));
+        if writes {
+            self.overwrite(bytes);
+            self.mark_written(bytes, pc + 1);
+        }
+    }
+
+    /// A thread arrives at a barrier object of the older format. Whoever loads it learns of that.
+    pub fn count_arrival(&mut self, object: Bytes, who: Who) {
+        if self.watched {
+            self.clocks.change_object(object.address(), Some(who), true);
+            if !self.counted.contains(&object) {
+                self.counted.push(object);
+            }
+        }
+    }
+
+    fn mark_written(&mut self, bytes: Bytes, mark: u32) {
+        let memory = self.written.entry(bytes.rank).or_default();
+        let end = (bytes.start + bytes.size) as usize;
+        if memory.len() < end {
+            memory.resize(end, 0);
+        }
+        memory[bytes.start as usize..end].fill(mark);
+    }
+
+    /// The bytes change: copies that read them must be through.
+    fn overwrite(&mut self, bytes: Bytes) {
+        let reader = self.reading.iter().find(|one| one.bytes.meets(&bytes));
+        self.found.extend(reader.map(|one| (Race::SourceOverwritten, one.pc)));
+    }
+
+    /// A read that goes another way to memory than those of threads.
+    fn read_apart(&mut self, bytes: Bytes, who: Who) {
+        self.note_early(bytes, who);
+        if let Some(memory) = self.written.get(&bytes.rank) {
+            let written = memory.iter().skip(bytes.start as usize).take(bytes.size as usize);
+            let writer = written.copied().find(|&writer| writer != 0);
+            self.found.extend(writer.map(|writer| (Race::ProxyFenceMissing, writer - 1)));
+        }
+    }
+
+    /// A copy reads shared memory.
+    pub fn read(&mut self, bytes: Bytes, pc: u32, who: Who, grouped: bool) {
+        if !self.watched {
+            return;
+        }
+        self.read_apart(bytes, who);
+        // Where a barrier object tells that the copy is there, it tells that it was read.
+        if grouped {
+            self.reading.push(Reading { bytes, pc, who, group: None });
+        }
+    }
+
+    /// A product of a warp group reads shared memory, and goes on doing so.
+    pub fn product_reads(&mut self, bytes: Bytes, pc: u32, who: Who) {
+        if self.watched {
+            self.read_apart(bytes, who);
+            self.use_cells(bytes, pc, who, GOING_ON);
+        }
+    }
+
+    /// A product that read these bytes is through.
+    pub fn product_ends(&mut self, bytes: Bytes, who: Who) {
+        if self.watched {
+            let warp = self.clocks.number(who);
+            let now = self.clocks.now(warp);
+            let uses = self.cells(bytes).iter_mut().flat_map(|cell| &mut cell.uses);
+            uses.filter(|one| one.warp == warp && one.then == GOING_ON).for_each(|one| one.then = now);
+        }
+    }
+
+    /// A warp starts a copy to shared memory, of which a phase tells, or else the group that it will be closed in.
+    pub fn start(&mut self, pc: u32, who: Who, phase: Option<Phase>) -> CopyNumber {
+        let id = self.copies.len();
+        if self.watched {
+            self.copies.push(Writing { pc, who, group: None, known: Vec::new() });
+            match phase {
+                Some(phase) => self.tell_by(phase, id),
+                None => self.grouped.push(id),
+            }
+        }
+        id
+    }
+
+    fn tell_by(&mut self, phase: Phase, copy: CopyNumber) {
+        let told = self.by_phase.entry(phase).or_default();
+        // Those of the phase before the last one, which has the same parity, have been found there.
+        told.retain(|&other| self.copies[other].known.is_empty());
+        told.push(copy);
+    }
+
+    /// The copies of a warp that belong to groups will be told of by a phase as well.
+    pub fn tell_copies_by(&mut self, phase: Phase, who: Who) {
+        let copies = self.grouped.clone();
+        for copy in copies {
+            let one = &self.copies[copy];
+            if one.who != who || !one.known.is_empty() {
+                continue;
+            }
+            let told = self.by_phase.entry(phase).or_default();
+            if !told.contains(&copy) {
+                self.tell_by(phase, copy);
+            }
+        }
+    }
+
+    /// Nothing more is known of the copies of a warp: what tells of them is not followed.
+    pub fn forget_copies(&mut self, who: Who) {
+        let warp = self.clocks.number(who);
+        for &copy in &self.grouped {
+            let copy = &mut self.copies[copy];
+            if copy.who == who {
+                copy.known.push((warp, 0));
+            }
+        }
+    }
+
+    /// A copy writes shared memory.
+    pub fn write(&mut self, bytes: Bytes, copy: CopyNumber, who: Who) {
+        if !self.watched {
+            return;
+        }
+        self.overwrite(bytes);
+        let warp = self.clocks.number(who);
+        if let Some(other) = self.early(bytes, warp).filter(|&other| other != copy) {
+            self.found.push((Race::CopyNotArrived, self.copies[other].pc));
+        }
+        let uses: Vec<Use> = self.cells(bytes).iter().flat_map(|cell| cell.uses.iter().copied()).collect();
+        let in_use = uses.into_iter().find(|one| {
+            let own = one.warp == warp && one.then != GOING_ON;
+            !own && !self.clocks.knows(warp, one.warp, one.then)
+        });
+        self.found.extend(in_use.map(|one| (Race::TargetInUse, one.pc)));
+        for cell in self.cells(bytes) {
+            *cell = Cell { copy: Some(copy), uses: Vec::new() };
+        }
+        self.mark_written(bytes, 0);
+    }
+
+    /// A warp arrives at a barrier of its block; with `waits` it goes on when all have met there.
+    pub fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
+        if self.watched {
+            self.clocks.arrive(who, barrier, waits);
+        }
+    }
+
+    /// All have met at a barrier of a block.
+    pub fn met(&mut self, rank: u32, barrier: usize) {
+        self.clocks.met(rank, barrier);
+    }
+
+    /// A barrier object changes: by whose arrival, if it was one, and whether its phase is over with that.
+    pub fn change_object(&mut self, object: u64, who: Option<Who>, over: bool) {
+        if self.watched {
+            self.clocks.change_object(object, who, over);
+        }
+    }
+
+    /// A warp finds a phase over.
+    pub fn phase_over(&mut self, phase: Phase, who: Who) {
+        if self.watched {
+            self.clocks.found_over(phase.0, who);
+            let told = self.by_phase.get(&phase).cloned().unwrap_or_default();
+            told.into_iter().for_each(|copy| self.find_out(copy, who));
+        }
+    }
+
+    /// A warp finds out that a copy is there.
+    fn find_out(&mut self, copy: CopyNumber, who: Who) {
+        let warp = self.clocks.number(who);
+        if !self.has_come(copy, warp) {
+            let now = self.clocks.now(warp);
+            self.copies[copy].known.push((warp, now));
+        }
+    }
+
+    /// A warp executes something.
+    pub fn go_on(&mut self, who: Who) {
+        if self.watched {
+            self.clocks.go_on(who);
+        }
+    }
+
+    /// A fence between the ways of threads and of copies to memory.
+    pub fn fence(&mut self) {
+        self.written.clear();
+    }
+
+    /// A warp arrives at the barrier of its cluster.
+    pub fn arrive_at_cluster(&mut self, who: Who) {
+        if self.watched {
+            self.clocks.arrive_at_cluster(who);
+        }
+    }
+
+    /// A warp waits for the barrier of its cluster.
+    pub fn wait_for_cluster(&mut self, who: Who) {
+        if self.watched {
+            self.clocks.wait_for_cluster(who);
+        }
+    }
+
+    /// A warp does what others may learn from through memory, or learns itself.
+    pub fn through_memory(&mut self, who: Who) {
+        if self.watched {
+            self.clocks.through_memory(who);
+        }
+    }
+
+    /// Closes the group of the copies that a warp has started.
+    pub fn close_group(&mut self, who: Who) {
+        if !self.watched {
+            return;
+        }
+        let count = self.groups.entry(who).or_default();
+        *count += 1;
+        let open = self.reading.iter_mut().filter(|one| one.who == who && one.group.is_none());
+        open.for_each(|one| one.group = Some(*count));
+        for &copy in &self.grouped {
+            let copy = &mut self.copies[copy];
+            if copy.who == who {
+                copy.group.get_or_insert(*count);
+            }
+        }
+    }
+
+    /// A warp has waited for all of its groups but the last so many.
+    pub fn wait_for_groups(&mut self, who: Who, left: u32) {
+        let through = self.groups.get(&who).copied().unwrap_or(0).saturating_sub(left);
+        let done = |group: Option<u32>| group.is_some_and(|group| group <= through);
+        self.reading.retain(|one| one.who != who || !done(one.group));
+        let (there, rest): (Vec<CopyNumber>, Vec<CopyNumber>) = self.grouped.iter().partition(|&&copy| {
+            let copy = &self.copies[copy];
+            copy.who == who && done(copy.group)
+        });
+        self.grouped = rest;
+        there.into_iter().for_each(|copy| self.find_out(copy, who));
+    }
+}

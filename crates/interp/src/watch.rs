@@ -1,0 +1,163 @@
+//! The rules for copies and products beside the threads, as the steps of a program keep or break them.
+//!
+//! Copies are done at once here, so that a program that does not wait for them leaves the right bytes; on a GPU it may not.
+
+use crate::launch::{Fault, FaultKind};
+use crate::matrix::{Piece, ROW_BYTES};
+use crate::object::Object;
+use crate::step::{Code, Order};
+use oriole_copies::{Bytes, CopyNumber, Race, Transfers, Who};
+
+/// What is under way in a cluster, and the step that is executed.
+#[derive(Default)]
+pub struct Watch {
+    transfers: Transfers,
+    who: Who,
+    pc: u32,
+    /// The copy that the lanes of this step make together.
+    copy: Option<CopyNumber>,
+    /// What the step orders has been ordered: its lanes do it together.
+    ordered: bool,
+}
+
+impl Watch {
+    /// Nothing is under way.
+    pub fn new(watched: bool, blocks: usize, warps_of_block: usize) -> Watch {
+        Watch { transfers: Transfers::new(watched, blocks, warps_of_block), ..Watch::default() }
+    }
+
+    /// Whether there is anything to be followed.
+    #[inline]
+    pub fn is_on(&self) -> bool {
+        self.transfers.is_watched()
+    }
+
+    /// A warp begins to execute a step; with `tells` others may learn from it through memory, or it from them.
+    pub fn begin(&mut self, who: Who, pc: u32, tells: bool) {
+        (self.who, self.pc, self.copy, self.ordered) = (who, pc, None, false);
+        self.transfers.go_on(who);
+        if tells {
+            self.transfers.through_memory(who);
+        }
+    }
+
+    /// The first rule that was broken since it was asked last.
+    pub fn fault(&mut self, code: &Code) -> Option<Fault> {
+        let (race, other) = self.transfers.found.drain(..).next()?;
+        let step = &code.steps[other as usize];
+        let other =
+            format!("instruction {} of `{}`", step.ordinal, code.functions[step.function as usize].name);
+        let message = match race {
+            Race::ProxyFenceMissing => {
+                format!("reads past the threads what {other} wrote, without a fence for that,")
+            }
+            Race::SourceOverwritten => {
+                format!("overwrites shared memory that the copy of {other} may not have read")
+            }
+            Race::CopyNotArrived => {
+                format!("uses shared memory that the copy of {other} may not have written")
+            }
+            Race::TargetInUse => format!("copies over shared memory that {other} may still use"),
+        };
+        Some(Fault::new(FaultKind::Illegal, message))
+    }
+
+    /// A thread reads or writes shared memory.
+    pub fn touch(&mut self, bytes: Bytes, writes: bool) {
+        self.transfers.touch(bytes, writes, self.pc, self.who);
+    }
+
+    /// A thread starts a copy of its own to shared memory.
+    pub fn thread_copies(&mut self, bytes: Bytes) {
+        let copy = match self.copy {
+            Some(copy) => copy,
+            None => self.transfers.start(self.pc, self.who, None),
+        };
+        self.copy = Some(copy);
+        self.transfers.write(bytes, copy, self.who);
+    }
+
+    /// A bulk copy reads shared memory; `grouped` says that a group tells when it has.
+    pub fn bulk_reads(&mut self, bytes: Bytes, grouped: bool) {
+        self.transfers.read(bytes, self.pc, self.who, grouped);
+    }
+
+    /// A bulk copy writes shared memory and tells an object.
+    pub fn bulk_writes(&mut self, bytes: Bytes, address: u64, object: Object) {
+        let copy = self.transfers.start(self.pc, self.who, Some((address, object.phase)));
+        self.transfers.write(bytes, copy, self.who);
+    }
+
+    /// The copies of this thread will be told of by the phase that an object is in.
+    pub fn copies_arrive(&mut self, address: u64, object: Object) {
+        if self.is_on() {
+            self.transfers.tell_copies_by((address, object.phase), self.who);
+        }
+    }
+
+    /// An object changes, by an arrival or otherwise.
+    pub fn change_object(&mut self, address: u64, arrives: bool, over: bool) {
+        self.transfers.change_object(address, arrives.then_some(self.who), over);
+    }
+
+    /// The phase of this parity was found over.
+    pub fn phase_over(&mut self, address: u64, parity: bool) {
+        self.transfers.phase_over((address, parity), self.who);
+    }
+
+    /// A product begins to read pieces of the shared memory of its block, or is through with them.
+    pub fn product(&mut self, pieces: &[Piece], ends: bool) {
+        let (rank, _) = self.who;
+        let mut pieces: Vec<u64> = match self.is_on() {
+            true => pieces.iter().map(|(address, _)| u64::from(*address)).collect(),
+            false => return,
+        };
+        // Neighbouring elements lie in one piece.
+        pieces.sort_unstable();
+        pieces.dedup();
+        for start in pieces {
+            let bytes = Bytes { rank, start, size: ROW_BYTES as u64 };
+            match ends {
+                true => self.transfers.product_ends(bytes, self.who),
+                false => self.transfers.product_reads(bytes, self.pc, self.who),
+            }
+        }
+    }
+
+    /// A thread arrives at a barrier of its block.
+    pub fn arrive(&mut self, barrier: u64, waits: bool) {
+        self.transfers.arrive(self.who, barrier as usize, waits);
+    }
+
+    /// All have met at a barrier of a block.
+    pub fn met(&mut self, rank: u32, barrier: usize) {
+        self.transfers.met(rank, barrier);
+    }
+
+    /// A thread arrives at the barrier of its cluster.
+    pub fn arrive_at_cluster(&mut self) {
+        self.transfers.arrive_at_cluster(self.who);
+    }
+
+    /// A warp waits for the barrier of its cluster.
+    pub fn wait_for_cluster(&mut self) {
+        self.transfers.wait_for_cluster(self.who);
+    }
+
+    /// What orders copies and accesses.
+    pub fn order(&mut self, order: Order) {
+        if !self.is_on() || std::mem::replace(&mut self.ordered, true) {
+            return;
+        }
+        match order {
+            Order::ThroughMemory => self.transfers.through_memory(self.who),
+            Order::BetweenProxies => self.transfers.fence(),
+            Order::CloseGroup => self.transfers.close_group(self.who),
+            Order::WaitForGroups(left) => self.transfers.wait_for_groups(self.who, left),
+            Order::WaitForAll => {
+                self.transfers.close_group(self.who);
+                self.transfers.wait_for_groups(self.who, 0);
+            }
+        }
+    }
+}
