@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, rows, selection, slow_ways, stack, tensors, textures, video, warp_group, words
+    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensors, textures, video, warp_group, words
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
@@ -38,6 +38,7 @@ def main(arguments):
     matrix.write_ptx()
     fragments.write_ptx()
     odd_forms.write_ptx()
+    pipelines.write_ptx()
     selection.write_ptx()
     slow_ways.write_ptx()
     stack.write_ptx()

@@ -6,13 +6,17 @@ use serde_json::Value;
 
 /// Runs a kernel of the repository with changed text on both machines, and tells how it went in the simulator: what is wrong
 /// with the run, and else that it is right. Where one machine finds a rule broken the other one does too; they run warps in
-/// orders of their own, so that it may be the other side of the race, or that a thread runs so far ahead that it misses a
-/// phase and threads wait for ever.
+/// orders of their own, so that it may be the other side of the race, or that a thread runs so far ahead that a phase is
+/// missed.
 fn run(name: &str, change: impl Fn(String) -> String) -> String {
     let [simulated, interpreted] = ["sim", "interp"].map(|machine| run_on(machine, name, &change));
     let breaks = |told: &str| RULES.iter().any(|rule| told.contains(rule));
-    let found = breaks(&interpreted) || interpreted.contains("that has not ended waits");
-    assert_eq!(breaks(&simulated), found, "{simulated}\n{interpreted}");
+    let missed = |told: &str| MISSED.iter().any(|what| told.contains(what));
+    assert!(
+        !breaks(&simulated) || breaks(&interpreted) || missed(&interpreted),
+        "{simulated}\n{interpreted}"
+    );
+    assert!(!breaks(&interpreted) || breaks(&simulated) || missed(&simulated), "{simulated}\n{interpreted}");
     assert_eq!(
         simulated.ends_with(": right"),
         interpreted.ends_with(": right"),
@@ -24,6 +28,10 @@ fn run(name: &str, change: impl Fn(String) -> String) -> String {
 /// The words for each rule.
 const RULES: [&str; 4] =
     ["without a fence for that", "may not have written", "may not have read", "may still use"];
+
+/// What is told of a run in which threads were so far ahead that an object missed a phase.
+const MISSED: [&str; 3] =
+    ["that has not ended waits", "arrivals at a barrier object that waits for", "changed while a product"];
 
 fn run_on(machine: &str, name: &str, change: &impl Fn(String) -> String) -> String {
     let kernels = data("kernels").canonicalize().expect("the kernels are there");
@@ -129,4 +137,22 @@ fn products_see_what_was_fenced() {
     let unfenced =
         run("wgmma_gemm", |ptx| without(&ptx, "entry wgmma_gemm", "fence.proxy.async", "bar.sync"));
     assert!(unfenced.contains("without a fence for that"), "{unfenced}");
+}
+
+#[test]
+fn stages_are_filled_when_they_are_free_and_read_when_they_are_full() {
+    for kernel in ["gemm_stages", "gemm_cluster"] {
+        let right = run(kernel, |ptx| ptx);
+        assert!(right.ends_with(": right"), "{right}");
+        let entry = format!("entry {kernel}(");
+        let hasty = run(kernel, |ptx| without(&ptx, &entry, "taken:\n", "mov.u32 full"));
+        assert!(hasty.contains("may still use") || hasty.contains("may not have written"), "{hasty}");
+        let early = run(kernel, |ptx| without(&ptx, &entry, "filled:\n", "mov.u32 tile"));
+        assert!(early.contains("may not have written") || early.contains("changed while"), "{early}");
+        // A stage is given back while the product before it may still read it.
+        let loose = run(kernel, |ptx| {
+            without(&ptx, &entry, "wgmma.wait_group.sync.aligned 1;", "setp.eq.u32 p, i, 0;")
+        });
+        assert!(loose.contains("may still use") || loose.contains("changed while"), "{loose}");
+    }
 }

@@ -28,6 +28,8 @@ pub(crate) fn follow(transfers: &mut Transfers, instruction: &Instruction, who: 
             };
             transfers.wait_for_groups(who, left);
         }
+        // What barrier objects tell is followed by object.
+        Op::SYNCS | Op::ARRIVES => {}
         // What orders other memory may order this.
         Op::MEMBAR => transfers.through_memory(who),
         op if op.info().effect == Effect::Atomic || has(Mod::STRONG) => transfers.through_memory(who),
