@@ -1,7 +1,7 @@
 //! The chips: one row each, which is its family and what the chip says otherwise. Nothing but this table, the names of
 //! targets, and the tables of forms, latencies and containers speaks of a chip by its number.
 
-use crate::layout::{AMPERE, ConstantBank, HOPPER, TURING};
+use crate::layout::{AMPERE, BLACKWELL, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
 use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, WHOLE_STEPS};
 use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
@@ -83,7 +83,7 @@ const HOPPER_FAMILY: Row = Row {
 
 /// Blackwell.
 const BLACKWELL_FAMILY: Row =
-    Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: None, ..HOPPER_FAMILY };
+    Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: Some(&BLACKWELL), ..HOPPER_FAMILY };
 
 /// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
 pub(crate) const CHIPS: [Row; 12] = [
@@ -95,7 +95,7 @@ pub(crate) const CHIPS: [Row; 12] = [
     supported(88, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    row(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     row(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     row(110, BLACKWELL_FAMILY, None),
     row(120, BLACKWELL_FAMILY, None),

@@ -52,8 +52,10 @@ pub struct ConstantBank {
     pub parameter_window: ParameterWindow,
     /// Generic address of the user's constants (pair).
     pub constant_window: u32,
-    /// `%envreg0`; the others follow, where the bank has them at a fixed place.
+    /// `%envreg0`; the others of the first sixteen follow.
     pub environment: Option<u32>,
+    /// `%envreg16`; the others of the last sixteen follow.
+    pub late_environment: Option<u32>,
     /// Count of SMs, `%nsmid`.
     pub sm_count: u32,
     /// What is added to the special register to give `%total_smem_size`.
@@ -80,6 +82,10 @@ pub struct ConstantBank {
     pub aggregate_shared: Option<u32>,
     /// Blocks of a cluster, all dimensions multiplied.
     pub cluster_size: Option<u32>,
+    /// Some words are there more than once: the special register of the size of the cluster says how many times these
+    /// bytes are to be taken off their place. Those of a cluster, the first part of the environment, the end of the
+    /// reserved shared memory, and the sizes of dynamic and of aggregate shared memory.
+    pub cluster_stride: Option<u32>,
 }
 
 /// sm_75.
@@ -100,6 +106,7 @@ pub(crate) static AMPERE: ConstantBank = ConstantBank {
     parameter_window: ParameterWindow::Bank { start: 0x40, end: 0x12c },
     constant_window: 0x50,
     environment: Some(0x88),
+    late_environment: Some(0xc8),
     sm_count: 0x10c,
     total_shared_adjust: 0x114,
     global_descriptor: Some(0x118),
@@ -113,6 +120,7 @@ pub(crate) static AMPERE: ConstantBank = ConstantBank {
     descriptors: [0x70, 0x78, 0x80],
     aggregate_shared: None,
     cluster_size: None,
+    cluster_stride: None,
 };
 
 /// sm_90.
@@ -130,6 +138,7 @@ pub(crate) static HOPPER: ConstantBank = ConstantBank {
     parameter_window: ParameterWindow::Bounds(0x198),
     constant_window: 0xd0,
     environment: Some(0x40),
+    late_environment: Some(0x80),
     sm_count: 0x10c,
     total_shared_adjust: 0x114,
     global_descriptor: Some(0x208),
@@ -143,6 +152,39 @@ pub(crate) static HOPPER: ConstantBank = ConstantBank {
     descriptors: [0xf0, 0xf8, 0x100],
     aggregate_shared: Some(0x13c),
     cluster_size: Some(0x188),
+    cluster_stride: None,
+};
+
+/// sm_100 and later.
+pub(crate) static BLACKWELL: ConstantBank = ConstantBank {
+    parameters: 0x380,
+    large_parameters: 0x380,
+    parameter_limit: 0x7ffc,
+    block_threads: 0x360,
+    grid_blocks: 0x370,
+    shared_window: None,
+    local_window: 0x2f8,
+    stack_pointer: 0x37c,
+    dynamic_shared_size: Some(0x2ac),
+    grid_id: 0x140,
+    parameter_window: ParameterWindow::Bounds(0x348),
+    constant_window: 0x120,
+    environment: Some(0x250),
+    late_environment: Some(0xd0),
+    sm_count: 0x2d0,
+    total_shared_adjust: 0x16c,
+    global_descriptor: Some(0x358),
+    reserved_shared_end: Some(0x278),
+    graph_exec: 0x2e8,
+    explicit_cluster: Some(0x36c),
+    cluster_blocks: Some(0x2a0),
+    cluster_reciprocals: Some(0x2b0),
+    grid_clusters: Some(0x2c0),
+    within_device: (0x2d8, 1),
+    descriptors: [0x150, 0x158, 0x160],
+    aggregate_shared: Some(0x2bc),
+    cluster_size: Some(0x2cc),
+    cluster_stride: Some(0xa0),
 };
 
 impl ConstantBank {

@@ -43,8 +43,8 @@ pub(crate) fn toolkit_note(tool: &Tool) -> Vec<u8> {
     note(NOTE_TOOLKIT, &description.0)
 }
 
-/// `.nv.compat` of Hopper.
-pub(crate) fn compat(accelerated: bool) -> Vec<u8> {
+/// `.nv.compat` of Hopper and later, with the mask that the first chip of a family has.
+pub(crate) fn compat(accelerated: bool, mask: u32) -> Vec<u8> {
     let mut rows = Attributes::default();
     rows.byte(0x09, u8::from(accelerated));
     rows.byte(0x02, 1);
@@ -52,7 +52,7 @@ pub(crate) fn compat(accelerated: bool) -> Vec<u8> {
     rows.half(0x07, 0x0101);
     rows.byte(0x03, 0);
     rows.byte(0x06, 1);
-    rows.words(0x0b, [0; 2]);
+    rows.words(0x0b, [mask, 0]);
     // The payloads are a few bytes long, so that no length can overflow its field.
     rows.finish().unwrap_or_default()
 }

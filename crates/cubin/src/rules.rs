@@ -26,6 +26,7 @@ pub struct Rules {
     pub(crate) family: &'static Family,
     pub(crate) sw_war: Option<u32>,
     pub(crate) sw_2861232_war: bool,
+    pub(crate) compat_mask: u32,
 }
 
 /// How the files of a family of chips are built.
@@ -55,6 +56,10 @@ pub(crate) struct Family {
     pub isa_version: u16,
     /// `SPARSE_MMA_MASK` is there.
     pub sparse_mask: bool,
+    /// `VRC_CTA_INIT_COUNT` is there.
+    pub init_count: bool,
+    /// Bytes of shared memory that belong to the system beyond those before the first variable.
+    pub reserved_bytes: u32,
 }
 
 static AMPERE: Family = Family {
@@ -70,6 +75,8 @@ static AMPERE: Family = Family {
     parameters_first: true,
     isa_version: 0,
     sparse_mask: false,
+    init_count: false,
+    reserved_bytes: 0,
 };
 
 static HOPPER: Family = Family {
@@ -85,7 +92,12 @@ static HOPPER: Family = Family {
     parameters_first: false,
     isa_version: 0x0101,
     sparse_mask: true,
+    init_count: false,
+    reserved_bytes: 0,
 };
+
+/// What Hopper has, and attributes of its own. The code in the form that drivers translate for other chips is not written.
+static BLACKWELL: Family = Family { init_count: true, reserved_bytes: 0x40, ..HOPPER };
 
 /// What the files of one chip say otherwise.
 struct Row {
@@ -95,15 +107,17 @@ struct Row {
     sw_war: Option<u32>,
     /// `SW2861232_WAR` is there.
     sw_2861232_war: bool,
+    /// The mask of what the file is compatible with.
+    compat_mask: u32,
     /// Words at the entry of a kernel.
     entry: &'static [InstructionWord],
 }
 
 const fn row(number: u8, family: &'static Family) -> Row {
-    Row { number, family, sw_war: None, sw_2861232_war: false, entry: &[] }
+    Row { number, family, sw_war: None, sw_2861232_war: false, compat_mask: 0, entry: &[] }
 }
 
-const CHIPS: [Row; 7] = [
+const CHIPS: [Row; 8] = [
     Row { sw_war: Some(1), ..row(75, &AMPERE) },
     Row { sw_2861232_war: true, ..row(80, &AMPERE) },
     Row { sw_2861232_war: true, ..row(86, &AMPERE) },
@@ -111,6 +125,7 @@ const CHIPS: [Row; 7] = [
     Row { sw_2861232_war: true, ..row(88, &AMPERE) },
     row(89, &AMPERE),
     Row { sw_war: Some(8), ..row(90, &HOPPER) },
+    Row { sw_war: Some(8), compat_mask: 9, ..row(100, &BLACKWELL) },
 ];
 
 /// The entry of kernels on sm_87: the first time that a warp comes here, as `UR2` tells, it writes each of its
@@ -140,7 +155,7 @@ const BARRIERS_ONCE: [InstructionWord; 20] = [
 
 /// The rules of an SM number, `None` for a chip whose files this crate cannot write.
 pub fn rules(sm: u16) -> Option<Rules> {
-    let &Row { number, family, sw_war, sw_2861232_war, entry } =
+    let &Row { number, family, sw_war, sw_2861232_war, compat_mask, entry } =
         CHIPS.iter().find(|row| u16::from(row.number) == sm)?;
     let chip = Chip::of_number(number)?;
     let word = |op: Op, operands: &[Operand]| {
@@ -160,6 +175,7 @@ pub fn rules(sm: u16) -> Option<Rules> {
         family,
         sw_war,
         sw_2861232_war,
+        compat_mask,
     })
 }
 
@@ -176,7 +192,7 @@ mod tests {
             assert_eq!(words(sm), words(80));
         }
         assert_eq!(words(90), Some((0x000fc0000383fffffffffffc00fc7947, padding)));
-        assert!(rules(100).is_none());
+        assert!(rules(70).is_none());
     }
 
     #[test]

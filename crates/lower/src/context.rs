@@ -377,7 +377,7 @@ impl<'a> Lower<'a> {
             return self.descriptor;
         }
         let pair = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
-        let mut load = Instruction::new(Op::ULDC, self.b.origin());
+        let mut load = Instruction::new(oriole_sass::on_chip(self.chip, Op::ULDC), self.b.origin());
         load.mods.insert(Mod::_64);
         load.destinations.push(oriole_ori::Destination::new(File::UR, pair));
         load.sources.push(Source::plain(SourceKind::Const {

@@ -43,7 +43,7 @@ pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
             by_all.then(|| function.new_value(File::UR, None))
         });
         if let Some(register) = register {
-            make_uniform(&mut function.block_mut(block).instructions[index], register);
+            make_uniform(chip, &mut function.block_mut(block).instructions[index], register);
         }
     }
     // From the last one on, so that the places of the others stay what they are.
@@ -52,7 +52,7 @@ pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
     }
     for (value, register) in made {
         if let Some(register) = register {
-            make(function, value, register);
+            make(function, chip, value, register);
         }
     }
     oriole_ori::canonical::canonicalize(function);
@@ -101,7 +101,7 @@ fn is_loaded_by_all(function: &Function, divergence: &Divergence, value: Value) 
 }
 
 /// Makes the uniform copy of a handle where the handle is made.
-fn make(function: &mut Function, value: Value, register: Value) {
+fn make(function: &mut Function, chip: Chip, value: Value, register: Value) {
     let Some(at) = definition(function, value) else { return };
     let source = &function.block(at.block).instructions[at.index];
     let mut copy = Instruction::new(Pseudo::Copy, source.origin);
@@ -110,7 +110,7 @@ fn make(function: &mut Function, value: Value, register: Value) {
     if let (Opcode::Sass(Op::LDC), [only]) = (source.opcode, source.sources.as_slice())
         && let &SourceKind::Const { bank, base, offset } = &only.kind
     {
-        copy = Instruction::new(Op::ULDC, source.origin);
+        copy = Instruction::new(oriole_sass::on_chip(chip, Op::ULDC), source.origin);
         let offset = offset + 4 * at.component as i32;
         from = Source::plain(SourceKind::Const { bank, base, offset });
     }

@@ -88,6 +88,15 @@ impl Lower<'_> {
         self.is_legal(op, &Mods::of(&[modifier]), &operands)
     }
 
+    /// What a sum of halves with the precision of singles is called where copies are read and added up.
+    pub fn exact_sum(&self) -> Mod {
+        let place = OperandKind::Memory { descriptor: None, base: Some(0), uniform: Some(0), offset: 0 };
+        let mut operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(place)];
+        operands[1].suffixes = Mods::of(&[Mod::_64]);
+        let mods = [Mod::E, Mod::HPADD, Mod::F16x2, Mod::RN, Mod::STRONG, Mod::SYS];
+        if self.is_legal(Op::LDGMC, &Mods::of(&mods), &operands) { Mod::HPADD } else { Mod::F32ADD }
+    }
+
     /// True if `WARPSYNC` has a modifier for all lanes.
     pub fn names_all_lanes(&self) -> bool {
         self.takes(Op::WARPSYNC, &[Mod::ALL], 0)

@@ -252,6 +252,13 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let mods: SmallVec<[Mod; 2]> = [Some(shape), rounding].into_iter().flatten().collect();
+        if !self.takes(Op::DMMA, &mods, 4) {
+            return match (p.shape.rows, p.shape.depth) {
+                (_, 8..) => self.product_in_halves(i, p),
+                (16, _) => self.product_of_few_rows(i, p),
+                _ => Err(self.unsupported_form(i)),
+            };
+        }
         let operands = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
         self.emit_product(Op::DMMA, &mods, &p.d, operands, None);
         Ok(())
@@ -266,9 +273,24 @@ impl Lower<'_> {
         if p.metadata.is_none() && p.shape.rows > 8 && !self.multiplies_bytes(&mods) {
             return self.product_of_few_rows(i, p);
         }
+        if p.metadata.is_none() && p.shape.rows == 8 && !self.multiplies_bytes(&mods) {
+            let p = self.with_more_rows(p);
+            return self.byte_product(i, p, saturates);
+        }
         let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
         self.emit_product(Op::IMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
+    }
+
+    /// The product with as many rows again, which are zero.
+    fn with_more_rows(&mut self, p: Product) -> Product {
+        let shape = MatrixShape { rows: 2 * p.shape.rows, ..p.shape };
+        let zeros = |words: &Fragment| -> Fragment {
+            words.iter().cloned().chain(words.iter().map(|_| Source::rz())).collect()
+        };
+        let (a, c) = (zeros(&p.a), zeros(&p.c));
+        let d = p.d.iter().copied().chain(p.d.iter().map(|_| self.b.r())).collect();
+        Product { shape, a, c, d, ..p }
     }
 
     /// A product for the upper half of the rows, and one for the lower half.
@@ -300,6 +322,10 @@ impl Lower<'_> {
         // Half of the depth in each product; the registers of a fragment are those of the same half.
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
         let mods = byte_mods(shape, sparse, signs, false).ok_or_else(|| self.unsupported_form(i))?;
+        if !sparse && shape.rows == 8 && !self.multiplies_bytes(&mods) {
+            let p = self.with_more_rows(p);
+            return self.nibble_product(i, p, saturates);
+        }
         let mut c = if saturates { Source::rz() } else { self.tuple(p.c.clone()) };
         let mut sum = Words::new();
         for odd in [false, true] {
@@ -376,6 +402,9 @@ impl Lower<'_> {
         };
         let direct = [shape, if differ { Mod::XOR } else { Mod::AND }, Mod::POPC];
         let mods = [shape, Mod::AND, Mod::POPC];
+        if !self.takes(Op::BMMA, &mods, 4) {
+            return self.bit_product_of_bytes(i, p, differ);
+        }
         let c = self.tuple(p.c);
         if !differ || self.takes(Op::BMMA, &direct, 4) {
             let operands = factors(self.tuple(p.a), self.tuple(p.b), c);
@@ -391,15 +420,71 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Bits where no instruction multiplies them: each is a byte of products of bytes. Two of the eight bits of a byte are
+    /// the two halves of a product's depth.
+    fn bit_product_of_bytes(&mut self, i: &Instruction, p: Product, differ: bool) -> Lowered {
+        if p.shape.rows == 8 {
+            let p = self.with_more_rows(p);
+            return self.bit_product(i, p, differ);
+        }
+        if p.shape.depth > 128 {
+            return self.product_in_halves(i, p);
+        }
+        let shape = MatrixShape { depth: 32, ..p.shape };
+        let mods = byte_mods(shape, false, [false; 2], false).ok_or_else(|| self.unsupported_form(i))?;
+        let mut factors_of = vec![(p.a.clone(), p.b.clone())];
+        if differ {
+            let not_a = self.inverted(&p.a);
+            let not_b = self.inverted(&p.b);
+            factors_of = vec![(p.a, not_b), (not_a, p.b)];
+        }
+        let count = factors_of.len() * 4;
+        let mut c = self.tuple(p.c);
+        for (number, (left, right)) in
+            factors_of.into_iter().flat_map(|pair| std::iter::repeat_n(pair, 4)).enumerate()
+        {
+            let bit = 2 * (number as u32 % 4);
+            let mut both = |words: &Fragment| -> Fragment {
+                let places = [bit, bit + 1].into_iter();
+                places
+                    .flat_map(|at| words.iter().map(move |word| (word.clone(), at)))
+                    .map(|(w, at)| self.bit_of_bytes(w, at))
+                    .collect()
+            };
+            let (a, b) = (both(&left), both(&right));
+            let d: Words =
+                if number + 1 == count { p.d.clone() } else { p.d.iter().map(|_| self.b.r()).collect() };
+            let operands = factors(self.tuple(a), self.tuple(b), c);
+            self.emit_product(Op::IMMA, &mods, &d, operands, None);
+            c = Source::values(d);
+        }
+        Ok(())
+    }
+
+    /// One bit of each byte of a word, as a number.
+    fn bit_of_bytes(&mut self, word: Source, bit: u32) -> Source {
+        let mut word = self.in_register(word);
+        if bit > 0 {
+            let d = self.b.r();
+            self.b.shr(d, word, bit);
+            word = d.into();
+        }
+        let d = self.b.r();
+        self.b.and(d, word, 0x0101_0101u32);
+        d.into()
+    }
+
+    fn inverted(&mut self, words: &Fragment) -> Fragment {
+        let invert = |word: &Source| {
+            let d = self.b.r();
+            self.b.not(d, word.clone());
+            d.into()
+        };
+        words.iter().map(invert).collect()
+    }
+
     fn complements(&mut self, words: &Fragment) -> Source {
-        let inverted: Fragment = words
-            .iter()
-            .map(|word| {
-                let d = self.b.r();
-                self.b.not(d, word.clone());
-                d.into()
-            })
-            .collect();
+        let inverted = self.inverted(words);
         self.tuple(inverted)
     }
 

@@ -48,7 +48,7 @@ impl Lower<'_> {
         vector: u32,
     ) -> Result<SmallVec<[Mod; 6]>, LowerError> {
         let operation = match i.modifiers.at() {
-            Some(Operation::Add) if i.modifiers.has(Word::AccF32) => Mod::F32ADD,
+            Some(Operation::Add) if i.modifiers.has(Word::AccF32) => self.exact_sum(),
             Some(Operation::Add) => Mod::ADD,
             Some(Operation::Min) => Mod::MIN,
             Some(Operation::Max) => Mod::MAX,

@@ -2,7 +2,7 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Words};
-use oriole_ori::{ConstBase, Source, SourceKind, Value};
+use oriole_ori::{ConstBase, IndexedConst, Source, SourceKind, Value};
 use oriole_ptx::SpecialRegister;
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::smallvec;
@@ -17,6 +17,8 @@ enum Home {
     Constant(u32),
     /// Two words of constant bank 0.
     ConstantPair(u32),
+    /// A word of constant bank 0 that hangs on the size of the cluster.
+    ClusterConstant(u32),
     /// Bits `shift` to `shift + width` of a special register of the machine.
     Field(Symbol, u32, u32),
     /// A number.
@@ -36,6 +38,10 @@ impl Lower<'_> {
                     self.chip
                 ))
             })
+        };
+        let copied = |place: Option<u32>, extra: u32| match known(place, extra)? {
+            Home::Constant(place) if bank.cluster_stride.is_some() => Ok(Home::ClusterConstant(place)),
+            home => Ok(home),
         };
         const PM: [Symbol; 8] = [
             Symbol::SR_PM0,
@@ -71,15 +77,16 @@ impl Lower<'_> {
             Nsmid => Home::Constant(bank.sm_count),
             Gridid => Home::ConstantPair(bank.grid_id),
             CurrentGraphExec => Home::ConstantPair(bank.graph_exec),
-            DynamicSmemSize => known(bank.dynamic_shared_size, 0)?,
-            EnvReg(n) => known(bank.environment, 4 * u32::from(n))?,
-            NclusterIdX => known(bank.grid_clusters, 0)?,
-            NclusterIdY => known(bank.grid_clusters, 4)?,
-            NclusterIdZ => known(bank.grid_clusters, 8)?,
-            ClusterNctaidX => known(bank.cluster_blocks, 0)?,
-            ClusterNctaidY => known(bank.cluster_blocks, 4)?,
-            ClusterNctaidZ => known(bank.cluster_blocks, 8)?,
-            ClusterNctarank => known(bank.cluster_size, 0)?,
+            DynamicSmemSize => copied(bank.dynamic_shared_size, 0)?,
+            EnvReg(n @ 16..) => known(bank.late_environment, 4 * u32::from(n - 16))?,
+            EnvReg(n) => copied(bank.environment, 4 * u32::from(n))?,
+            NclusterIdX => copied(bank.grid_clusters, 0)?,
+            NclusterIdY => copied(bank.grid_clusters, 4)?,
+            NclusterIdZ => copied(bank.grid_clusters, 8)?,
+            ClusterNctaidX => copied(bank.cluster_blocks, 0)?,
+            ClusterNctaidY => copied(bank.cluster_blocks, 4)?,
+            ClusterNctaidZ => copied(bank.cluster_blocks, 8)?,
+            ClusterNctarank => copied(bank.cluster_size, 0)?,
             Warpid => Home::Field(Symbol::SR_VIRTID, 8, 7),
             Nwarpid => Home::Field(Symbol::SR_VIRTCFG, 8, 8),
             Clock => Home::Clock(Symbol::SR_CLOCKLO, false),
@@ -92,8 +99,8 @@ impl Lower<'_> {
             Fourth(_) => Home::Number(0),
             Pm64(_) => return Err(self.unsupported(format!("{register:?} cannot be read yet"))),
             Pm(n) => Home::Clock(PM[usize::from(n) % PM.len()], false),
-            ReservedSmemOffset(1) => known(bank.reserved_shared_end, 0)?,
-            ReservedSmemOffset(4) => known(bank.reserved_shared_end, 4)?,
+            ReservedSmemOffset(1) => copied(bank.reserved_shared_end, 0)?,
+            ReservedSmemOffset(4) => copied(bank.reserved_shared_end, 4)?,
             ReservedSmemOffset(2) => Home::Number(0x400),
             ReservedSmemOffset(_) => Home::Number(0),
             TotalSmemSize | AggrSmemSize | IsExplicitCluster | ClusterIdX | ClusterIdY | ClusterIdZ
@@ -116,6 +123,7 @@ impl Lower<'_> {
                 d
             }
             Home::Constant(offset) => smallvec![self.bank_word(offset)],
+            Home::ClusterConstant(offset) => smallvec![self.cluster_word(offset)],
             Home::ConstantPair(offset) => {
                 let d = self.b.pair();
                 self.b.ldc(d, bank_0(offset));
@@ -144,6 +152,18 @@ impl Lower<'_> {
         d
     }
 
+    /// A word of constant bank 0 that is there once for each way to launch clusters, where the bank has such ones.
+    fn cluster_word(&mut self, offset: u32) -> Value {
+        let Some(stride) = self.bank.cluster_stride else { return self.bank_word(offset) };
+        let [size, index, d] = [self.b.r(), self.b.r(), self.b.r()];
+        let source = Source::plain(SourceKind::Symbol(Symbol::SR_CgaSize));
+        self.b.op(Op::CS2R).m_if(true, Mod::_32).to_tuple([size]).from(source).emit();
+        self.b.imad(index, size, crate::operand::imm(stride.wrapping_neg()), Source::rz());
+        let place = IndexedConst { bank: 0, base: ConstBase::Bank, index, offset: offset as i32 };
+        self.b.ldc([d], SourceKind::ConstIndexed(Box::new(place)));
+        d
+    }
+
     fn computed(&mut self, register: SpecialRegister) -> Result<Value, LowerError> {
         use SpecialRegister::*;
         let d = self.b.r();
@@ -159,7 +179,7 @@ impl Lower<'_> {
                     self.bank.aggregate_shared.ok_or_else(|| self.unsupported("`%aggr_smem_size`"))?;
                 let size = self.b.r();
                 self.b.s2r(size, Symbol::SR_SMEMSZ);
-                let other = self.bank_word(place);
+                let other = self.cluster_word(place);
                 self.min_max(&[Mod::U32], d, size.into(), other.into(), Source::pt());
             }
             IsExplicitCluster => {
@@ -196,12 +216,12 @@ impl Lower<'_> {
         let [number, float, product] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.s2r(number, block);
         self.integer_to_single(float, false, number.into());
-        let factor = self.bank_word(factors + 4 * dimension);
+        let factor = self.cluster_word(factors + 4 * dimension);
         self.op(Op::FMUL, &[], product, [float.into(), factor.into()]);
         let quotient = if cluster { d } else { self.b.r() };
         self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], quotient, [product.into()]);
         if !cluster {
-            let extent = self.bank_word(extents + 4 * dimension);
+            let extent = self.cluster_word(extents + 4 * dimension);
             let negative = self.b.r();
             self.b.iadd3(negative, Source::value(quotient).negated(), Source::rz(), Source::rz());
             self.b.imad(d, extent, negative, number);

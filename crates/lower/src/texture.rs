@@ -402,7 +402,10 @@ impl Lower<'_> {
             .from(coordinates)
             .from(extras);
         if let Some(pair) = uniform {
-            draft = draft.from(Source::values(pair)).from(Source::literal(0));
+            draft = draft.from(Source::values(pair));
+            if oriole_ori::handle::names_header(self.chip, op) {
+                draft = draft.from(Source::literal(0));
+            }
         }
         draft = draft.from(Source::plain(oriole_ori::SourceKind::Symbol(shape)));
         // All four are not said.

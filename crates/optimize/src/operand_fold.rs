@@ -89,6 +89,10 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
                     if i.destinations[0].file == File::R =>
                 {
                     candidate.opcode = Op::MOV.into();
+                    // Where no move reads a bank, the load stays what it is.
+                    if !is_legal(view.chip, view.function, &candidate) {
+                        return false;
+                    }
                 }
                 SourceKind::Zero(_) | SourceKind::True(_) => {}
                 _ => return false,

@@ -38,7 +38,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     if !function.is_entry || function.blocks.is_empty() {
         return;
     }
-    let found = find(function);
+    let found = find(function, chip);
     let mut candidates = found.clone();
     drop_unfit(function, chip, &mut candidates);
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
@@ -66,7 +66,7 @@ static UNIFORM: Contest = Contest {
 /// For each value the UR value that would take its place.
 type Candidates = TiVec<Value, Option<Value>>;
 
-fn find(function: &mut Function) -> Candidates {
+fn find(function: &mut Function, chip: Chip) -> Candidates {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let count = function.values.len();
@@ -92,7 +92,7 @@ fn find(function: &mut Function) -> Candidates {
             if results.is_empty() || !single || instruction.guard.is_some() || found >= LIMIT {
                 continue;
             }
-            if uniform_form(instruction, &candidates).is_some() {
+            if uniform_form(chip, instruction, &candidates).is_some() {
                 found += results.len();
                 for value in results {
                     let source = function.values[value].source;
@@ -107,7 +107,7 @@ fn find(function: &mut Function) -> Candidates {
 }
 
 /// The instruction on the uniform datapath, if all it reads is uniform there; results still named as in R.
-fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
+fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let fixed =
         instruction.destinations[0].fixed.is_some() || instruction.sources.iter().any(|s| s.fixed.is_some());
@@ -115,7 +115,7 @@ fn uniform_form(instruction: &Instruction, candidates: &Candidates) -> Option<In
         return None;
     }
     let mut uniform = instruction.clone();
-    uniform.opcode = op.info().uniform?.into();
+    uniform.opcode = oriole_sass::on_chip(chip, op.info().uniform?).into();
     match op {
         Op::LDC => {
             let plain = instruction.mods.iter().all(|m| m == Mod::_64);
@@ -180,8 +180,8 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
                 let defines = definition_candidate(instruction, candidates);
                 if defines {
                     // A definition that moves must still have its form: what it reads may have been given up.
-                    let form =
-                        uniform_form(instruction, candidates).map(|form| moved(&form, candidates, true));
+                    let form = uniform_form(chip, instruction, candidates)
+                        .map(|form| moved(&form, candidates, true));
                     let whole = instruction.destinations[0].values.iter().all(|v| candidates[*v].is_some());
                     if form.is_some_and(|form| whole && is_legal(chip, function, &form)) {
                         continue;
@@ -332,7 +332,7 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for instruction in &mut instructions {
             if definition_candidate(instruction, candidates) {
-                if let Some(form) = uniform_form(instruction, candidates) {
+                if let Some(form) = uniform_form(chip, instruction, candidates) {
                     *instruction = moved(&form, candidates, true);
                 }
                 continue;

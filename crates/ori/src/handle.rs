@@ -5,6 +5,8 @@
 //! knows that the whole warp has the same one.
 
 use crate::{File, Function, Instruction, Opcode, Source, SourceKind, Value, Values};
+use oriole_chip::Chip;
+use oriole_sass::form::{self, SlotKind};
 use oriole_sass::{Mod, Op};
 
 /// The source that a handle in a general register is part of.
@@ -60,7 +62,7 @@ pub fn replace_handle(instruction: &mut Instruction, by: Value) {
 }
 
 /// Puts a uniform register in place of the handle.
-pub fn make_uniform(instruction: &mut Instruction, register: Value) {
+pub fn make_uniform(chip: Chip, instruction: &mut Instruction, register: Value) {
     let Some(at) = place(instruction) else { return };
     let behind = if is_surface(instruction) {
         instruction.sources.remove(at);
@@ -76,5 +78,16 @@ pub fn make_uniform(instruction: &mut Instruction, register: Value) {
         2
     };
     instruction.sources.insert(behind, Source::value(register));
-    instruction.sources.insert(behind + 1, Source::literal(0));
+    if matches!(instruction.opcode, Opcode::Sass(op) if names_header(chip, op)) {
+        instruction.sources.insert(behind + 1, Source::literal(0));
+    }
+}
+
+/// True if the opcode has a number behind a handle in a uniform register.
+pub fn names_header(chip: Chip, op: Op) -> bool {
+    let numbered = |form: &form::Form| {
+        let mut pairs = form.slots.windows(2).map(|pair| (pair[0].kind, pair[1].kind));
+        pairs.any(|pair| pair == (SlotKind::UReg, SlotKind::Imm))
+    };
+    form::table(chip).is_some_and(|table| table.forms_of(op).iter().any(numbered))
 }

@@ -8,14 +8,21 @@ use crate::support::{data, files, oriole, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 6] = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89"];
+const CHIPS: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100"];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 6] = [119, 91, 91, 91, 91, 89];
+const KERNELS_REFUSED: [usize; 7] = [119, 91, 91, 91, 91, 89, 8];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 6] = [12, 2, 2, 2, 2, 2];
+const PROGRAMS_REFUSED: [usize; 7] = [12, 2, 2, 2, 2, 2, 0];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 6] =
-    [("sm_75", 266), ("sm_80", 215), ("sm_86", 192), ("sm_87", 192), ("sm_88", 192), ("sm_89", 182)];
+const VECTORS_REFUSED: [(&str, usize); 7] = [
+    ("sm_75", 266),
+    ("sm_80", 215),
+    ("sm_86", 192),
+    ("sm_87", 192),
+    ("sm_88", 192),
+    ("sm_89", 182),
+    ("sm_100", 0),
+];
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 
 /// The text for another chip.
@@ -24,7 +31,12 @@ fn retargeted(ptx: &str, chip: &str) -> String {
     let ptx = ["sm_80", "sm_90", "sm_90a"]
         .iter()
         .fold(ptx.to_owned(), |ptx, named| ptx.replace(&format!(".target {named}\n"), &own));
-    ptx.replace(".target sm_90,", &format!(".target {chip},"))
+    let ptx = ptx.replace(".target sm_90,", &format!(".target {chip},"));
+    let versions = ptx.split_inclusive('\n').map(|line| match line.strip_prefix(".version ") {
+        Some(_) if chip.starts_with("sm_1") => ".version 9.0\n",
+        _ => line,
+    });
+    versions.collect()
 }
 
 /// Runs launch records on the simulator; the wrong lines, and how many were refused as the language wants it.
@@ -287,7 +299,8 @@ fn tiles_of_matrices_on_every_chip() {
     let [factors, added, sums] = tiles();
     for chip in CHIPS {
         let ptx = format!(".version 7.8\n.target {chip}\n.address_size 64\n{TILES}");
-        let ptx = if chip == "sm_88" { ptx.replace("7.8", "9.0") } else { ptx };
+        let later = chip == "sm_88" || chip.starts_with("sm_1");
+        let ptx = if later { ptx.replace("7.8", "9.0") } else { ptx };
         let arguments = [json!({"buffer": {"bytes_hex": factors}}), json!({"buffer": {"bytes_hex": added}})];
         let record = json!({"name": chip, "ptx_text": ptx, "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1],
             "args": arguments, "expect": {"1": {"bytes_hex": sums}}});

@@ -247,7 +247,7 @@ fn rematerialization_text(function: &Function, instruction: &Instruction) -> Opt
         Opcode::Sass(Op::MOV | Op::UMOV) | Opcode::Pseudo(Pseudo::Copy) if instruction.mods.is_empty() => {
             Some(format!("{file:?} {:?}", instruction.sources))
         }
-        Opcode::Sass(Op::MOV | Op::UMOV | Op::ULDC) => Some(format!(
+        Opcode::Sass(Op::MOV | Op::UMOV | Op::ULDC | Op::LDCU) => Some(format!(
             "{file:?} {:?} {:?} {:?}",
             instruction.opcode, instruction.mods, instruction.sources
         )),

@@ -36,7 +36,7 @@ pub fn prepare(mut function: Function, chip: Chip) -> Result<Prepared, AllocateE
         }
     }
     if chip.uniform_handles() {
-        handles::complete(&mut function);
+        handles::complete(chip, &mut function);
     }
     let stack_pointer = function.new_value(File::R, None);
     let frame = frame::layout(&function)?;

@@ -5,12 +5,13 @@
 //!
 //! A texture without a sampler of its own has zero in the register behind its handle.
 
+use oriole_chip::Chip;
 use oriole_ori::handle::{handle, lone_handle, make_uniform};
 use oriole_ori::{Destination, File, Function, Instruction, Origin, Pseudo, Source, SourceKind, Value};
 use std::collections::BTreeMap;
 
 /// Gives all handles their uniform registers.
-pub fn complete(function: &mut Function) {
+pub fn complete(chip: Chip, function: &mut Function) {
     let mut samplers: BTreeMap<Value, Value> = BTreeMap::new();
     for block in function.block_ids() {
         let instructions = std::mem::take(&mut function.block_mut(block).instructions);
@@ -19,7 +20,7 @@ pub fn complete(function: &mut Function) {
             if let Some(value) = handle(function, &instruction) {
                 let register = function.new_value(File::UR, None);
                 done.push(copy(register, Source::value(value), instruction.origin));
-                make_uniform(&mut instruction, register);
+                make_uniform(chip, &mut instruction, register);
             }
             if let Some(texture) = lone_handle(function, &mut instruction).map(|values| values[0]) {
                 let sampler = *samplers.entry(texture).or_insert_with(|| function.new_value(File::UR, None));

@@ -202,7 +202,8 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
         | (S::Symbol, O::Symbol(_))
         | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
         // An index that the text may leave out.
-        (S::ConstIndexed, O::Const { .. }) | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
+        (S::ConstIndexed | S::ConstUniformIndexed, O::Const { .. })
+        | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
         (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
         (
             S::Memory { descriptor, base, uniform, offset },

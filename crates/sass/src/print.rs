@@ -5,7 +5,7 @@
 use crate::choose::{Resolved, choose};
 use crate::error::EncodeError;
 use crate::fill::operand_bits;
-use crate::form::{self, Form, Place, SELF, Slot, SlotKind, Table, Token, can_be_left_out};
+use crate::form::{self, Elided, Form, Place, SELF, Slot, SlotKind, Table, Token, can_be_left_out};
 use crate::register::{PT, RZ, URZ};
 use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};
 use oriole_chip::Chip;
@@ -134,7 +134,8 @@ impl Printer<'_> {
             return false;
         }
         let Some(bits) = operand_bits(slot, operand) else { return false };
-        slot.fields.iter().zip(bits).all(|(field, bits)| field.elided_bits() == Some(bits))
+        let mut fields = slot.fields.iter().zip(bits);
+        fields.all(|(field, bits)| field.elided != Elided::Written && field.elided_bits() == Some(bits))
     }
 
     fn operand(&self, out: &mut String, operand: &Operand, slot: &Slot, at: u8) {
@@ -149,9 +150,10 @@ impl Printer<'_> {
             out.push('|');
         }
         self.core(out, operand, slot, at);
-        // The suffix for the half of a general register is written behind the bars, any other within.
+        // The suffix for the half of a general register, or of the operand as a whole, is written behind the bars, any other within.
         let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
-        let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(half);
+        let behind = |suffix: Mod| half(suffix) || self.place(at, suffix) == Place::End;
+        let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(behind);
         if operand.absolute && bars_first {
             out.push('|');
         }
@@ -310,7 +312,8 @@ fn constant(kind: OperandKind) -> String {
             format!("c[{bank:#x}][{}]", sum(&[index], offset))
         }
         OperandKind::ConstUniformIndexed { bank, index, offset } => {
-            format!("c[{bank:#x}][{}]", sum(&[Some(register("UR", index))], offset))
+            let index = (index != URZ || offset == 0).then(|| register("UR", index));
+            format!("c[{bank:#x}][{}]", sum(&[index], offset))
         }
         OperandKind::ConstBindless { handle, offset } => {
             format!("cx[{}][{}]", register("UR", handle), hex(offset as i64))

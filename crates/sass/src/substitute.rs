@@ -5,8 +5,8 @@ use crate::Op;
 use crate::form;
 use oriole_chip::Chip;
 
-/// The opcode of newer chips, and that of older ones.
-const SAME: [(Op, Op); 2] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED)];
+/// The opcode that code for all chips names, and that of chips without it.
+const SAME: [(Op, Op); 3] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED), (Op::ULDC, Op::LDCU)];
 
 /// True if the chip has the opcode.
 pub fn has(chip: Chip, op: Op) -> bool {
@@ -26,10 +26,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn older_chips_have_other_names_for_it() {
-        let older: Chip = "sm_80".parse().unwrap();
-        for (new, old) in SAME {
-            assert_eq!((on_chip(Chip::SM_90, new), on_chip(older, new)), (new, old));
+    fn other_chips_have_other_names_for_it() {
+        let (older, newer): (Chip, Chip) = ("sm_80".parse().unwrap(), "sm_100".parse().unwrap());
+        for (here, there) in SAME {
+            let other = if there == Op::LDCU { newer } else { older };
+            assert_eq!((on_chip(Chip::SM_90, here), on_chip(other, here)), (here, there));
         }
         assert_eq!(on_chip(older, Op::ELECT), Op::ELECT);
         assert!(!has(older, Op::ELECT) && has(Chip::SM_90, Op::ELECT));

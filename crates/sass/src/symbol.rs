@@ -392,6 +392,7 @@ pub enum Symbol {
     SR_CTAID_Z,
     SR_CTARegPoolSz,
     SR_CgaCtaId,
+    SR_CgaSize,
     SR_CirQueueIncrMinusOne,
     SR_DIRECTCBEWRITEADDRESSHIGH,
     SR_DIRECTCBEWRITEADDRESSLOW,
@@ -470,6 +471,7 @@ pub enum Symbol {
     SR_TID_X,
     SR_TID_Y,
     SR_TID_Z,
+    SR_TMemSz,
     SR_VARIABLE_RATE,
     SR_VIRTCFG,
     SR_VIRTID,
@@ -561,7 +563,7 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 554] = [
+const NAMES: [&str; 556] = [
     "1D",
     "2D",
     "3D",
@@ -949,6 +951,7 @@ const NAMES: [&str; 554] = [
     "SR_CTAID.Z",
     "SR_CTARegPoolSz",
     "SR_CgaCtaId",
+    "SR_CgaSize",
     "SR_CirQueueIncrMinusOne",
     "SR_DIRECTCBEWRITEADDRESSHIGH",
     "SR_DIRECTCBEWRITEADDRESSLOW",
@@ -1027,6 +1030,7 @@ const NAMES: [&str; 554] = [
     "SR_TID.X",
     "SR_TID.Y",
     "SR_TID.Z",
+    "SR_TMemSz",
     "SR_VARIABLE_RATE",
     "SR_VIRTCFG",
     "SR_VIRTID",
@@ -1118,7 +1122,7 @@ const NAMES: [&str; 554] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 554] = [
+const ALL: [Symbol; 556] = [
     Symbol::_1D,
     Symbol::_2D,
     Symbol::_3D,
@@ -1506,6 +1510,7 @@ const ALL: [Symbol; 554] = [
     Symbol::SR_CTAID_Z,
     Symbol::SR_CTARegPoolSz,
     Symbol::SR_CgaCtaId,
+    Symbol::SR_CgaSize,
     Symbol::SR_CirQueueIncrMinusOne,
     Symbol::SR_DIRECTCBEWRITEADDRESSHIGH,
     Symbol::SR_DIRECTCBEWRITEADDRESSLOW,
@@ -1584,6 +1589,7 @@ const ALL: [Symbol; 554] = [
     Symbol::SR_TID_X,
     Symbol::SR_TID_Y,
     Symbol::SR_TID_Z,
+    Symbol::SR_TMemSz,
     Symbol::SR_VARIABLE_RATE,
     Symbol::SR_VIRTCFG,
     Symbol::SR_VIRTID,

@@ -32,6 +32,9 @@ pub(crate) fn role(
         SlotKind::Reg if texture::is_texture(row.width) => {
             role.components = texture::components(form.op, row.width, mods, all)?;
         }
+        SlotKind::Reg | SlotKind::UReg if row.width == Width::Packed => {
+            role.components = if operand.has(Mod::F32) { 1 } else { 2 };
+        }
         SlotKind::Reg | SlotKind::UReg => role.components = components(form.op, row.width, mods)?,
         SlotKind::Pred | SlotKind::UPred => role.components = 1,
         SlotKind::Barrier => {
@@ -101,7 +104,9 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Width::GroupD => group(op, mods),
         Width::SurfaceData => Some(texture::surface_data(op, mods)),
         Width::Coordinates | Width::Extras | Width::TexelsLow | Width::TexelsHigh | Width::Level => None,
-        Width::Address | Width::Bulk | Width::Tensor | Width::Surface | Width::Unknown => None,
+        Width::Address | Width::Bulk | Width::Tensor | Width::Surface | Width::Packed | Width::Unknown => {
+            None
+        }
     }
 }
 

@@ -140,7 +140,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
             _ => 1,
         },
         SYNCS if mods.has(Mod::TRANS64) => 2,
-        LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
+        LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | LDCU | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
             data_width(mods)
         }
         UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => 2,

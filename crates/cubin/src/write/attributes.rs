@@ -88,6 +88,9 @@ impl Writer<'_> {
         if kernel.reconfigures_registers {
             rows.none(code::REG_RECONFIG);
         }
+        if family.init_count {
+            rows.byte(code::VRC_CTA_INIT_COUNT, 0);
+        }
         if !kernel.syscalls.is_empty() {
             rows.words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied());
         }

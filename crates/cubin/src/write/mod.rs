@@ -622,7 +622,14 @@ impl<'a> Writer<'a> {
         let info = self.info_bytes(self.module_info(), "the module")?;
         self.add(Key::Info, ".nv.info", SHT_CUDA_INFO, 0, 4, info).link = Link::Section(Key::Symbols);
         if family.compat {
-            self.add(Key::Compat, ".nv.compat", SHT_CUDA_COMPAT, 0, 4, notes::compat(module.accelerated));
+            self.add(
+                Key::Compat,
+                ".nv.compat",
+                SHT_CUDA_COMPAT,
+                0,
+                4,
+                notes::compat(module.accelerated, self.rules.compat_mask),
+            );
         }
         for kernel in self.order.clone() {
             let name = &module.kernels[kernel].name;
@@ -869,7 +876,8 @@ impl<'a> Writer<'a> {
                 SHF_WRITE | SHF_ALLOC,
                 1,
                 Vec::new(),
-            );
+            )
+            .memory_size = u64::from(self.rules.family.reserved_bytes);
         }
         if !self.zeroed.members.is_empty() {
             let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);

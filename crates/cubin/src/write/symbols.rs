@@ -66,13 +66,14 @@ impl<'a> Writer<'a> {
 
     /// What the system keeps of shared memory.
     fn reserved_shared(&mut self) {
+        let end = u64::from(self.rules.family.reserved_bytes);
         self.symbol(SymbolDraft {
             name: ".nv.reservedSmem.offset0".into(),
             kind: STT_OBJECT,
             binding: STB_WEAK,
             other: 0,
             section: None,
-            value: 0,
+            value: end,
             size: 4,
         });
         self.symbol(SymbolDraft {
@@ -81,7 +82,7 @@ impl<'a> Writer<'a> {
             binding: STB_WEAK,
             other: STO_RESERVED_SHARED,
             section: Some(Key::ReservedShared),
-            value: 0,
+            value: end,
             size: 0,
         });
     }

@@ -1,5 +1,6 @@
 //! The latency tables, one file a chip, and which chip has which. Each number carries its origin.
 
+mod sm_100;
 mod sm_75;
 mod sm_80;
 mod sm_87;
@@ -9,4 +10,5 @@ mod sm_90;
 use crate::table::Tables;
 
 /// Every table.
-pub const ALL: &[&Tables] = &[&sm_75::TABLES, &sm_80::TABLES, &sm_87::TABLES, &sm_89::TABLES, &sm_90::TABLES];
+pub const ALL: &[&Tables] =
+    &[&sm_75::TABLES, &sm_80::TABLES, &sm_87::TABLES, &sm_89::TABLES, &sm_90::TABLES, &sm_100::TABLES];

@@ -1077,7 +1077,8 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
     (C::Guard, observed(1)),
 ];
 
-const TIMING: Timing = Timing {
+/// Shared with the chips that are deltas of this one.
+pub const TIMING: Timing = Timing {
     like: None,
     variable: &[
         Class::Special,

@@ -373,7 +373,7 @@ impl Machine<'_> {
                     self.lanes[lane].stores.push((address.wrapping_add(4 * part as u64), word));
                 }
             }
-            Opcode::Sass(Op::LDC | Op::ULDC) => {
+            Opcode::Sass(Op::LDC | Op::ULDC | Op::LDCU) => {
                 let width = instruction.destinations[0].values.len();
                 for part in 0..width {
                     let word = self.read(lane, source(0), part);

@@ -38,8 +38,8 @@ fn rematerializations(function: &Function, evicted: &FxHashSet<Value>) -> FxHash
     let mut rematerializations: FxHashMap<Value, Instruction> = FxHashMap::default();
     let mut definitions: FxHashMap<Value, u32> = FxHashMap::default();
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
-        let made =
-            matches!(instruction.opcode, Opcode::Sass(Op::ULDC | Op::UMOV)) && instruction.guard.is_none();
+        let made = matches!(instruction.opcode, Opcode::Sass(Op::ULDC | Op::LDCU | Op::UMOV))
+            && instruction.guard.is_none();
         let constant = instruction
             .sources
             .iter()

@@ -44,6 +44,8 @@ pub enum Elided {
     Never,
     /// Left out when it names `RZ`, `PT` and the like.
     Neutral,
+    /// Always written; an instruction without the operand means `PT` here.
+    Written,
     /// Left out when it is zero.
     Zero,
     /// Left out when all its bits are set.
@@ -177,6 +179,8 @@ pub enum Width {
     Surface,
     /// Data of a surface.
     SurfaceData,
+    /// Two singles side by side, or one for both with `.F32`.
+    Packed,
     Unknown,
 }
 
@@ -516,7 +520,7 @@ impl Field {
             Elided::Ones => Some(ones(self.width())),
             Elided::Byte => Some(0xff),
             Elided::Hidden(register) => Some(register as u64),
-            Elided::Neutral => Some(if self.complement { 0 } else { ones(self.width()) }),
+            Elided::Neutral | Elided::Written => Some(if self.complement { 0 } else { ones(self.width()) }),
         }
     }
 }

@@ -150,8 +150,7 @@ const fn slot_kind(slot: &Slot) -> u8 {
         SlotKind::Scoreboard => 6,
         SlotKind::Imm => 7,
         SlotKind::Float(_) => 8,
-        SlotKind::Const | SlotKind::ConstIndexed => CONSTANT,
-        SlotKind::ConstUniformIndexed => 10,
+        SlotKind::Const | SlotKind::ConstIndexed | SlotKind::ConstUniformIndexed => CONSTANT,
         SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed => BINDLESS,
         SlotKind::Memory { .. } => MEMORY,
         SlotKind::MatrixDescriptor => 14,
@@ -173,8 +172,9 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::Scoreboard(_) => 6,
         OperandKind::Imm(_) => 7,
         OperandKind::Float(_) => 8,
-        OperandKind::Const { .. } | OperandKind::ConstIndexed { .. } => CONSTANT,
-        OperandKind::ConstUniformIndexed { .. } => 10,
+        OperandKind::Const { .. }
+        | OperandKind::ConstIndexed { .. }
+        | OperandKind::ConstUniformIndexed { .. } => CONSTANT,
         OperandKind::ConstBindless { .. } | OperandKind::ConstBindlessIndexed { .. } => BINDLESS,
         OperandKind::Memory { .. } => MEMORY,
         OperandKind::MatrixDescriptor(_) => 14,

@@ -188,7 +188,7 @@ pub(super) fn load(
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
     match op {
-        Op::LDC | Op::ULDC => load_constant(context),
+        Op::LDC | Op::ULDC | Op::LDCU => load_constant(context),
         Op::LDSM => load_matrix(context),
         Op::STSM => store_matrix(context),
         Op::LDGSTS => copy(context),
@@ -255,7 +255,9 @@ fn load_constant(context: &mut Context) -> Result<(), Fault> {
     let warp = context.warp();
     let (bank, offset, index) = match context.kind(1)? {
         // Without a register the offset is not a signed one (see `direct_constant`).
-        OperandKind::Const { bank, offset } | OperandKind::ConstIndexed { bank, index: 255, offset } => {
+        OperandKind::Const { bank, offset }
+        | OperandKind::ConstIndexed { bank, index: 255, offset }
+        | OperandKind::ConstUniformIndexed { bank, index: 255, offset } => {
             (bank, i32::from(offset as u16), [0; 32])
         }
         OperandKind::ConstIndexed { bank, index, offset } => (bank, offset, warp.read(index)),

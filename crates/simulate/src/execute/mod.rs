@@ -353,7 +353,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         HADD2 | HMUL2 | HFMA2 | HMNMX2 | VHMNMX | HSET2 | HSETP2 => half::execute(context),
         F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND => convert::execute(context),
         MUFU => transcendental::execute(context),
-        LD | LDG | LDS | LDL | LDC | ULDC | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
+        LD | LDG | LDS | LDL | LDC | ULDC | LDCU | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
             load_store::execute(context)
         }
         ATOM | ATOMG | ATOMS | REDG | RED | REDAS => atomic::execute(context),

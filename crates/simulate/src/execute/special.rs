@@ -83,6 +83,8 @@ fn register(context: &Context) -> Result<Lanes, Fault> {
             "SR_SWINHI" => [(SHARED_WINDOW >> 32) as u32; 32],
             // The lowest address that a stack may grow down to.
             "SR_LMEMHIOFF" => [0; 32],
+            // The words of the bank that hang on it are where they are without offset.
+            "SR_CgaSize" => [0; 32],
             "SR_CgaCtaId" => [context.block.rank; 32],
             "SR_SMEMSZ" => [context.cluster.shared[context.block.rank as usize].len() as u32; 32],
             // Warp slots of the multiprocessor, in the second byte.

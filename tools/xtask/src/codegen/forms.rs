@@ -409,6 +409,7 @@ fn parse_field(word: &str, kind: &str) -> Result<(FieldRow, Option<String>), Str
         Some((rest, "0")) => (rest, if matches!(kind, "R" | "P") { "Neutral" } else { "Zero" }),
         Some((rest, "1")) => (rest, "Ones"),
         Some((rest, "8")) => (rest, "Byte"),
+        Some((rest, "!")) => (rest, "Written"),
         Some((rest, hidden)) => match hidden.strip_prefix('=').map(number) {
             Some(Ok(value)) => (rest, &*format!("Hidden({value})")),
             _ => return Err(bad()),

@@ -293,6 +293,7 @@ impl Pool {
             "level" => "Level",
             "surface" => "Surface",
             "surface_data" => "SurfaceData",
+            "packed" => "Packed",
             "unknown" => "Unknown",
             other => return Err(format!("width `{other}`")),
         };

@@ -32,11 +32,16 @@ pub fn merge(
         (form.write_barrier, form.read_barrier) = (new.write_barrier, new.read_barrier);
     }
     for (index, (operand, before)) in new.operands.iter().zip(&old.operands).enumerate() {
-        // How a text leaves a field out is settled in the known form.
-        if !same_bits(operand, before)
-            && let Some(slot) = form.slots.get_mut(index)
-        {
-            let fields: Vec<FieldRow> = operand.fields.iter().map(field).collect();
+        let Some(slot) = form.slots.get_mut(index) else { continue };
+        if same_bits(operand, before) {
+            // How a text leaves a field out is settled in the known form, but for results that a chip always names.
+            for ((row, new), old) in slot.fields.iter_mut().zip(&operand.fields).zip(&before.fields) {
+                if new.left_out.is_empty() && old.left_out == "?" && slot.access == "Def" {
+                    row.elided = "Written".to_owned();
+                }
+            }
+        } else {
+            let fields = moved(operand, before, slot);
             if operand.fields.iter().any(|field| field.pieces.is_empty()) || fields.len() != slot.fields.len()
             {
                 notes.push(format!("operand {index} is another one"));
@@ -46,13 +51,31 @@ pub fn merge(
         }
     }
     choices(new, old, &mut form, tables, added, notes);
-    // Bits that a modifier field has taken over no longer identify the form.
-    let taken = form.sets.iter().flat_map(|set| &set.bits).fold(0, |bits, bit| bits | 1u128 << bit);
+    // Bits that a modifier field or a wider register field has taken over no longer identify the form.
+    let run = |(low, width): (u8, u8)| ((1u128 << width) - 1) << low;
+    let fields = form.slots.iter().flat_map(|slot| &slot.fields);
+    let taken = fields.fold(0, |bits, field| bits | run(field.low) | run(field.high));
+    let taken = form.sets.iter().flat_map(|set| &set.bits).fold(taken, |bits, bit| bits | 1u128 << bit);
     form.mask &= !(taken & !new.mask);
     form.value &= form.mask;
     form.unused &= !used(&form);
     notes.extend(new.odd.iter().filter(|odd| !old.odd.contains(odd)).cloned());
     form
+}
+
+/// The fields of an operand whose bits differ. What a person settled of each (when the text leaves it out, what is added
+/// to it) stays where the facts of both chips agree about it.
+fn moved(new: &OperandFact, old: &OperandFact, known: &Slot) -> Vec<FieldRow> {
+    let mut fields: Vec<FieldRow> = new.fields.iter().map(field).collect();
+    if (new.fields.len(), fields.len()) == (old.fields.len(), known.fields.len()) {
+        for (at, row) in fields.iter_mut().enumerate() {
+            if new.fields[at].left_out == old.fields[at].left_out {
+                row.elided = known.fields[at].elided.clone();
+            }
+            row.bias = known.fields[at].bias;
+        }
+    }
+    fields
 }
 
 fn same_bits(new: &OperandFact, old: &OperandFact) -> bool {

@@ -128,6 +128,7 @@ fn field(field: &FieldRow, kind: &str, float: Option<&str>) -> String {
         "Zero" => "?0".to_owned(),
         "Ones" => "?1".to_owned(),
         "Byte" => "?8".to_owned(),
+        "Written" => "?!".to_owned(),
         hidden => match hidden.strip_prefix("Hidden(") {
             Some(value) => format!("?={}", value.trim_end_matches(')')),
             None => String::new(),
