@@ -139,8 +139,8 @@ fn what_is_written_is_read_back() {
 #[test]
 fn bad_modules_are_errors() {
     let mut module = sample();
-    module.sm = 100;
-    assert_eq!(write(&module), Err(WriteError::UnsupportedChip(100)));
+    module.sm = 70;
+    assert_eq!(write(&module), Err(WriteError::UnsupportedChip(70)));
     let mut module = sample();
     module.slots[0].target = SymbolRef::Kernel(9);
     assert!(matches!(write(&module), Err(WriteError::BadReference { .. })));

@@ -4,26 +4,63 @@ use crate::rows::{PLAIN, choices, copies, shifts, sums};
 use crate::template::Template;
 use oriole_chip::Chip;
 use oriole_ori::pattern::{Patterns, Tie, Tree};
-use oriole_sass::{Op, form};
+use oriole_sass::Op;
+use oriole_sass::form::{self, SlotKind};
 use std::sync::LazyLock;
 
-/// The rows of the chips that have the packed integer unit.
-static HOPPER: Patterns<Template> =
+/// The rows of Blackwell: as Hopper's, but no arithmetic reads a constant bank.
+static BLACKWELL: Patterns<Template> =
     Patterns(&[PLAIN, copies::ROWS, sums::ROWS, sums::VECTOR, shifts::ROWS, choices::ROWS]);
+/// As Blackwell's, without the packed integer unit.
+static THOR: Patterns<Template> = Patterns(&[PLAIN, copies::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
+/// The rows of the chips that have the packed integer unit.
+static HOPPER: Patterns<Template> = Patterns(&[
+    PLAIN,
+    copies::ROWS,
+    copies::CONSTANTS,
+    sums::ROWS,
+    sums::VECTOR,
+    shifts::ROWS,
+    choices::ROWS,
+]);
 /// The rows of those before.
-static AMPERE: Patterns<Template> = Patterns(&[PLAIN, copies::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
+static AMPERE: Patterns<Template> =
+    Patterns(&[PLAIN, copies::ROWS, copies::CONSTANTS, sums::ROWS, shifts::ROWS, choices::ROWS]);
 
+static BLACKWELL_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&BLACKWELL));
+static THOR_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&THOR));
 static HOPPER_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&HOPPER));
 static AMPERE_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&AMPERE));
 
-/// True if the chip's rows are those of Hopper.
-fn has_packed_integers(chip: Chip) -> bool {
-    form::table(chip).is_some_and(|table| !table.forms_of(Op::VIADD).is_empty())
+/// The backends.
+enum Backend {
+    Ampere,
+    Hopper,
+    Blackwell,
+    Thor,
+}
+
+/// Which rows a chip has, by what its table of forms has.
+fn backend(chip: Chip) -> Backend {
+    let forms = |op: Op| form::table(chip).map_or(&[][..], |table| table.forms_of(op));
+    let constant = |kind| matches!(kind, SlotKind::Const | SlotKind::ConstIndexed);
+    let reads_banks = |form: &form::Form| form.slots.iter().any(|slot| constant(slot.kind));
+    match (forms(Op::VIADD).is_empty(), forms(Op::MOV).iter().any(reads_banks)) {
+        (true, true) => Backend::Ampere,
+        (true, false) => Backend::Thor,
+        (false, true) => Backend::Hopper,
+        (false, false) => Backend::Blackwell,
+    }
 }
 
 /// The pattern table of a chip.
 pub fn patterns(chip: Chip) -> &'static Patterns<Template> {
-    if has_packed_integers(chip) { &HOPPER } else { &AMPERE }
+    match backend(chip) {
+        Backend::Ampere => &AMPERE,
+        Backend::Hopper => &HOPPER,
+        Backend::Blackwell => &BLACKWELL,
+        Backend::Thor => &THOR,
+    }
 }
 
 /// The decision tree of a chip.
@@ -31,6 +68,11 @@ pub fn patterns(chip: Chip) -> &'static Patterns<Template> {
 /// # Errors
 /// The table is undecided.
 pub fn tree(chip: Chip) -> Result<&'static Tree<Template>, Tie> {
-    let tree = if has_packed_integers(chip) { &HOPPER_TREE } else { &AMPERE_TREE };
+    let tree = match backend(chip) {
+        Backend::Ampere => &AMPERE_TREE,
+        Backend::Hopper => &HOPPER_TREE,
+        Backend::Blackwell => &BLACKWELL_TREE,
+        Backend::Thor => &THOR_TREE,
+    };
     tree.as_ref().map_err(Clone::clone)
 }

@@ -310,15 +310,15 @@ fn explanation_names_every_candidate() {
             r0 = Copy 0x5 ; 0
             147 move zero to a pair: CS2R: source 0 is not RZ
             129 move immediate: IMAD.MOV: the Fma pipe has less time for it
-            129 move constant: IMAD.MOV: source 0 is not constant
             129 move uniform register: IMAD.U32: source 0 is not uniform register
+            129 move constant: IMAD.MOV: source 0 is not constant
             127 move to uniform register: R2UR: destination 0 is not uniform register of 32 bits
             127 move between uniform registers: UMOV: destination 0 is not uniform register of 32 bits
             127 move predicate: PLOP3: destination 0 is not predicate of 32 bits
             126 move register: IMAD.MOV: source 0 is not register or RZ
             124 move immediate: MOV: matches
-            124 move constant: MOV: source 0 is not constant
             124 move uniform register: MOV: source 0 is not uniform register
+            124 move constant: MOV: source 0 is not constant
             121 move register: MOV: source 0 is not register or RZ
         "#]],
     );

@@ -7,7 +7,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ori::{Source, Value};
+use oriole_ori::{Source, SourceKind, Value};
 use oriole_ptx::word::{MatrixCount, Rounding};
 use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand as MachineOperand, OperandKind};
@@ -402,7 +402,7 @@ impl Lower<'_> {
         };
         let direct = [shape, if differ { Mod::XOR } else { Mod::AND }, Mod::POPC];
         let mods = [shape, Mod::AND, Mod::POPC];
-        if !self.takes(Op::BMMA, &mods, 4) {
+        if !self.has(Op::BMMA) {
             return self.bit_product_of_bytes(i, p, differ);
         }
         let c = self.tuple(p.c);
@@ -463,6 +463,9 @@ impl Lower<'_> {
 
     /// One bit of each byte of a word, as a number.
     fn bit_of_bytes(&mut self, word: Source, bit: u32) -> Source {
+        if matches!(word.kind, SourceKind::Zero(_)) {
+            return word;
+        }
         let mut word = self.in_register(word);
         if bit > 0 {
             let d = self.b.r();

@@ -57,16 +57,6 @@ pub const ROWS: &[Row] = &[
         template: build(Op::IMAD, &[Mod::U32], ADDED),
     },
     Pattern {
-        name: "move constant: MOV",
-        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN],
-        template: build(Op::MOV, &[], SOURCE),
-    },
-    Pattern {
-        name: "move constant: IMAD.MOV",
-        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN, ON_FMA],
-        template: build(Op::IMAD, &[Mod::U32], ADDED),
-    },
-    Pattern {
         name: "move uniform register: MOV",
         tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::UNIFORM), PLAIN],
         template: build(Op::MOV, &[], SOURCE),
@@ -111,5 +101,19 @@ pub const ROWS: &[Row] = &[
             sources: &[Operand::Source(0), Operand::True(P), Operand::True(P), ALL, NEVER],
             covers_next: false,
         }),
+    },
+];
+
+/// Words of constant banks, on chips whose moves read them.
+pub const CONSTANTS: &[Row] = &[
+    Pattern {
+        name: "move constant: MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN],
+        template: build(Op::MOV, &[], SOURCE),
+    },
+    Pattern {
+        name: "move constant: IMAD.MOV",
+        tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::CONSTANT), PLAIN, ON_FMA],
+        template: build(Op::IMAD, &[Mod::U32], ADDED),
     },
 ];
