@@ -96,8 +96,9 @@ pub(crate) const CHIPS: [Row; 12] = [
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    row(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    row(110, BLACKWELL_FAMILY, None),
+    supported(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
+    row(110, BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     row(120, BLACKWELL_FAMILY, None),
     row(121, BLACKWELL_FAMILY, None),
 ];

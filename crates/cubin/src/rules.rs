@@ -60,6 +60,8 @@ pub(crate) struct Family {
     pub init_count: bool,
     /// Bytes of shared memory that belong to the system beyond those before the first variable.
     pub reserved_bytes: u32,
+    /// The name and the bytes of a variable behind those, which every kernel says to use.
+    pub reserved_variable: Option<(&'static str, u32)>,
 }
 
 static AMPERE: Family = Family {
@@ -77,6 +79,7 @@ static AMPERE: Family = Family {
     sparse_mask: false,
     init_count: false,
     reserved_bytes: 0,
+    reserved_variable: None,
 };
 
 static HOPPER: Family = Family {
@@ -94,10 +97,15 @@ static HOPPER: Family = Family {
     sparse_mask: true,
     init_count: false,
     reserved_bytes: 0,
+    reserved_variable: None,
 };
 
 /// What Hopper has, and attributes of its own. The code in the form that drivers translate for other chips is not written.
 static BLACKWELL: Family = Family { init_count: true, reserved_bytes: 0x40, ..HOPPER };
+
+/// As Blackwell, with a variable of the system in the reserved shared memory of every kernel.
+static THOR: Family =
+    Family { reserved_variable: Some(("__nv_reservedSMEM_gb10b_war_var", 0x80)), ..BLACKWELL };
 
 /// What the files of one chip say otherwise.
 struct Row {
@@ -117,7 +125,7 @@ const fn row(number: u8, family: &'static Family) -> Row {
     Row { number, family, sw_war: None, sw_2861232_war: false, compat_mask: 0, entry: &[] }
 }
 
-const CHIPS: [Row; 8] = [
+const CHIPS: [Row; 10] = [
     Row { sw_war: Some(1), ..row(75, &AMPERE) },
     Row { sw_2861232_war: true, ..row(80, &AMPERE) },
     Row { sw_2861232_war: true, ..row(86, &AMPERE) },
@@ -126,6 +134,8 @@ const CHIPS: [Row; 8] = [
     row(89, &AMPERE),
     Row { sw_war: Some(8), ..row(90, &HOPPER) },
     Row { sw_war: Some(8), compat_mask: 9, ..row(100, &BLACKWELL) },
+    Row { sw_war: Some(8), ..row(103, &BLACKWELL) },
+    Row { sw_war: Some(8), ..row(110, &THOR) },
 ];
 
 /// The entry of kernels on sm_87: the first time that a warp comes here, as `UR2` tells, it writes each of its

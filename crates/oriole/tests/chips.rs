@@ -8,13 +8,14 @@ use crate::support::{data, files, oriole, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 7] = ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100"];
+const CHIPS: [&str; 8] =
+    ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100", "sm_103"];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 7] = [119, 91, 91, 91, 91, 89, 8];
+const KERNELS_REFUSED: [usize; 8] = [119, 91, 91, 91, 91, 89, 10, 10];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 7] = [12, 2, 2, 2, 2, 2, 0];
+const PROGRAMS_REFUSED: [usize; 8] = [12, 2, 2, 2, 2, 2, 0, 0];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 7] = [
+const VECTORS_REFUSED: [(&str, usize); 8] = [
     ("sm_75", 266),
     ("sm_80", 215),
     ("sm_86", 192),
@@ -22,6 +23,7 @@ const VECTORS_REFUSED: [(&str, usize); 7] = [
     ("sm_88", 192),
     ("sm_89", 182),
     ("sm_100", 0),
+    ("sm_103", 0),
 ];
 const LEVELS: [&str; 2] = ["-O0", "-O3"];
 

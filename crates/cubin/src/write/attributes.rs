@@ -70,6 +70,9 @@ impl Writer<'_> {
         if kernel.explicit_cluster {
             rows.none(code::EXPLICIT_CLUSTER);
         }
+        if family.reserved_variable.is_some() {
+            rows.none(code::RESERVED_SMEM_USED);
+        }
         if family.sparse_mask {
             rows.half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask);
         }

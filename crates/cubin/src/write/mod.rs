@@ -868,16 +868,18 @@ impl<'a> Writer<'a> {
         for kernel in first {
             add_shared(self, kernel);
         }
-        if self.rules.family.reserves_shared {
+        let family = self.rules.family;
+        let variable = family.reserved_variable;
+        if family.reserves_shared {
             self.add(
                 Key::ReservedShared,
                 ".nv.shared.reserved.0",
                 SHT_NOBITS,
                 SHF_WRITE | SHF_ALLOC,
-                1,
+                variable.map_or(1, |_| 16),
                 Vec::new(),
             )
-            .memory_size = u64::from(self.rules.family.reserved_bytes);
+            .memory_size = u64::from(family.reserved_bytes + variable.map_or(0, |(_, bytes)| bytes));
         }
         if !self.zeroed.members.is_empty() {
             let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);

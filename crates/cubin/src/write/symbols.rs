@@ -66,7 +66,8 @@ impl<'a> Writer<'a> {
 
     /// What the system keeps of shared memory.
     fn reserved_shared(&mut self) {
-        let end = u64::from(self.rules.family.reserved_bytes);
+        let family = self.rules.family;
+        let end = u64::from(family.reserved_bytes);
         self.symbol(SymbolDraft {
             name: ".nv.reservedSmem.offset0".into(),
             kind: STT_OBJECT,
@@ -76,6 +77,17 @@ impl<'a> Writer<'a> {
             value: end,
             size: 4,
         });
+        if family.reserved_variable.is_some() {
+            self.symbol(SymbolDraft {
+                name: ".nv.shared.reserved.0".into(),
+                kind: STT_SECTION,
+                binding: STB_LOCAL,
+                other: 0,
+                section: Some(Key::ReservedShared),
+                value: 0,
+                size: 0,
+            });
+        }
         self.symbol(SymbolDraft {
             name: "__nv_reservedSMEM_offset_0_alias".into(),
             kind: STT_NOTYPE,
@@ -85,6 +97,17 @@ impl<'a> Writer<'a> {
             value: end,
             size: 0,
         });
+        if let Some((name, bytes)) = family.reserved_variable {
+            self.symbol(SymbolDraft {
+                name: name.into(),
+                kind: STT_OBJECT,
+                binding: STB_WEAK,
+                other: 0,
+                section: Some(Key::ReservedShared),
+                value: end,
+                size: u64::from(bytes),
+            });
+        }
     }
 
     /// The sizes of descriptors that the code asks for.

@@ -1,6 +1,8 @@
 //! The latency tables, one file a chip, and which chip has which. Each number carries its origin.
 
 mod sm_100;
+mod sm_103;
+mod sm_110;
 mod sm_75;
 mod sm_80;
 mod sm_87;
@@ -10,5 +12,13 @@ mod sm_90;
 use crate::table::Tables;
 
 /// Every table.
-pub const ALL: &[&Tables] =
-    &[&sm_75::TABLES, &sm_80::TABLES, &sm_87::TABLES, &sm_89::TABLES, &sm_90::TABLES, &sm_100::TABLES];
+pub const ALL: &[&Tables] = &[
+    &sm_75::TABLES,
+    &sm_80::TABLES,
+    &sm_87::TABLES,
+    &sm_89::TABLES,
+    &sm_90::TABLES,
+    &sm_100::TABLES,
+    &sm_103::TABLES,
+    &sm_110::TABLES,
+];

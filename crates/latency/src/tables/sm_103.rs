@@ -1,0 +1,26 @@
+//! Latencies of sm_103: those of sm_100, with arithmetic of doubles and products of bytes by scoreboard.
+
+use super::sm_100;
+use crate::Class;
+use crate::table::{Tables, Timing};
+use oriole_sass::Op;
+
+const TIMING: Timing = Timing {
+    like: Some(&DOUBLES),
+    classes: &[(Op::IMMA, &[], Class::MatrixDouble)],
+    intervals_of: &[(Op::IMMA, Class::MatrixDouble, 64), (Op::MUFU, Class::Special, 4)],
+    ..Timing::NONE
+};
+
+/// Shared with sm_110: few units for doubles.
+pub const DOUBLES: Timing = Timing {
+    like: Some(&sm_100::TIMING),
+    variable: &[Class::Double],
+    intervals_of: &[(Op::DMUL, Class::Double, 64)],
+    estimates: &[(Op::DADD, 48), (Op::DMUL, 48), (Op::DFMA, 48), (Op::DSETP, 48)],
+    ..Timing::NONE
+};
+
+/// The table of sm_103.
+pub const TABLES: Tables =
+    Tables { chips: &[103], like: Some(&sm_100::TABLES), timing: &TIMING, ..sm_100::TABLES };
