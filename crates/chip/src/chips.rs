@@ -3,8 +3,8 @@
 
 use crate::layout::{AMPERE, BLACKWELL, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
-use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, WHOLE_STEPS};
-use crate::registers::{EIGHT_BIT_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
+use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, QUARTER_STEPS, WHOLE_STEPS};
+use crate::registers::{EIGHT_BIT_UNIFORM, NO_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
 /// What is known of one chip.
@@ -31,6 +31,11 @@ pub(crate) struct Row {
     pub loads_before_copies: u8,
     /// The same before each signal that the copies of a thread are done.
     pub loads_before_signals: u8,
+    /// Kernels and functions begin with a shuffle that no lane executes, and whose place the container tells the driver, in
+    /// the code of other compilers.
+    pub marks_entries: bool,
+    /// A barrier of the block has an instruction without effect in front of it in the code of other compilers.
+    pub pauses_before_barriers: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
     /// The layout of constant bank 0, where it is known.
@@ -59,9 +64,20 @@ const TURING_FAMILY: Row = Row {
     matrix: HALF_STEPS,
     loads_before_copies: 0,
     loads_before_signals: 0,
+    marks_entries: false,
+    pauses_before_barriers: false,
     uniform_handles: false,
     bank: Some(&TURING),
     limits: None,
+};
+
+/// Volta.
+const VOLTA_FAMILY: Row = Row {
+    registers: &NO_UNIFORM,
+    matrix: QUARTER_STEPS,
+    marks_entries: true,
+    pauses_before_barriers: true,
+    ..TURING_FAMILY
 };
 
 /// Ampere.
@@ -86,7 +102,9 @@ const BLACKWELL_FAMILY: Row =
     Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: Some(&BLACKWELL), ..HOPPER_FAMILY };
 
 /// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
-pub(crate) const CHIPS: [Row; 12] = [
+pub(crate) const CHIPS: [Row; 14] = [
+    supported(70, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 96))),
+    supported(72, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 48))),
     supported(75, TURING_FAMILY, Some(Limits::turing(32, 16, 64, 64))),
     supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
     supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),

@@ -53,6 +53,21 @@ impl Chip {
         self.row().loads_before_signals
     }
 
+    /// True if kernels and functions begin with a shuffle that no lane executes, of which the driver is told.
+    pub const fn marks_entries(self) -> bool {
+        self.row().marks_entries
+    }
+
+    /// True if the code of other compilers has an instruction without effect in front of each barrier of the block.
+    pub const fn pauses_before_barriers(self) -> bool {
+        self.row().pauses_before_barriers
+    }
+
+    /// True if the chip has a datapath that computes once for a whole warp, with registers of its own.
+    pub const fn has_uniform_datapath(self) -> bool {
+        self.row().registers.uniform.count != 0
+    }
+
     /// True if handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub const fn uniform_handles(self) -> bool {
         self.row().uniform_handles
@@ -87,8 +102,10 @@ mod tests {
             let all = [files.general, files.uniform, files.predicate, files.uniform_predicate, files.barrier];
             for file in all {
                 assert!(u32::from(file.count) + u32::from(file.neutral) <= 1 << file.field_bits, "{chip}");
-                assert!(file.first_usable < file.end_usable && file.end_usable <= file.count, "{chip}");
+                assert!(file.first_usable < file.end_usable || file.count == 0, "{chip}");
+                assert!(file.end_usable <= file.count, "{chip}");
             }
+            assert_eq!(files.uniform.count == 0, files.uniform_predicate.count == 0, "{chip}");
         }
     }
 }

@@ -88,7 +88,7 @@ pub struct ConstantBank {
     pub cluster_stride: Option<u32>,
 }
 
-/// sm_75.
+/// sm_70, sm_72, sm_75.
 pub(crate) static TURING: ConstantBank = ConstantBank { global_descriptor: None, ..AMPERE };
 
 /// sm_80, sm_86, sm_87, sm_88, sm_89.

@@ -27,6 +27,9 @@ impl MatrixUnit {
     }
 }
 
+/// Volta.
+pub(crate) const QUARTER_STEPS: MatrixUnit = MatrixUnit { fraction_bits: 23, step_bits: 64, ..HALF_STEPS };
+
 /// Turing and Ampere.
 pub(crate) const HALF_STEPS: MatrixUnit = MatrixUnit {
     fraction_bits: 24,

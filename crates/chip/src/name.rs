@@ -62,7 +62,7 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 /// Numbers that only a PTX `.target` may carry: their code runs on a later chip.
-const OLD_NUMBERS: [u8; 18] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72];
+const OLD_NUMBERS: [u8; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
 
 fn split(name: &str) -> Result<(u8, Variant), NameError> {
     let shape = || NameError::Shape(name.to_string());
@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn every_chip_prints_and_parses() {
         let all = Chip::all();
-        assert_eq!(all.len(), 23);
+        assert_eq!(all.len(), 25);
         for chip in all {
             assert_eq!(chip.to_string().parse(), Ok(chip));
             assert_eq!(chip.to_string().parse::<PtxTarget>().unwrap().as_chip(), Some(chip));
@@ -258,7 +258,7 @@ mod tests {
         for name in ["sm_", "90", "sm_90b", "sm_a", "sm_+90", ""] {
             assert_eq!(name.parse::<Chip>(), Err(NameError::Shape(name.to_string())));
         }
-        for name in ["sm_91", "sm_90f", "sm_75a", "sm_999", "sm_70"] {
+        for name in ["sm_91", "sm_90f", "sm_75a", "sm_70a", "sm_999", "sm_62"] {
             assert_eq!(name.parse::<Chip>(), Err(NameError::Unknown(name.to_string())));
         }
     }

@@ -43,6 +43,10 @@ const fn with_neutral(count: u8, first_usable: u8, field_bits: u8) -> RegisterFi
     RegisterFile { count, first_usable, end_usable: count, field_bits, neutral: true }
 }
 
+/// A file that the chip lacks.
+const ABSENT: RegisterFile =
+    RegisterFile { count: 0, first_usable: 0, end_usable: 0, field_bits: 0, neutral: false };
+
 /// Turing to Hopper.
 pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
     general: with_neutral(255, 0, 8),
@@ -51,6 +55,10 @@ pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
     uniform_predicate: with_neutral(7, 0, 3),
     barrier: RegisterFile { count: 16, first_usable: 0, end_usable: 16, field_bits: 4, neutral: false },
 };
+
+/// Volta: the general datapath only.
+pub(crate) static NO_UNIFORM: RegisterFiles =
+    RegisterFiles { uniform: ABSENT, uniform_predicate: ABSENT, ..SIX_BIT_UNIFORM };
 
 /// Blackwell: wider fields of uniform registers. How many of them the hardware has is not published; no more than 80 are
 /// used by other compilers.

@@ -2,7 +2,16 @@
 //! sections are written with. Nothing about kernels enters here.
 
 pub(crate) const EI_OSABI_CUDA: u8 = 0x41;
+/// That of files up to format version 7.
+pub(crate) const EI_OSABI_CUDA_V7: u8 = 0x33;
+/// The flag of addresses of 64 bits in files of format version 7.
+pub(crate) const EF_CUDA_V7_64_BIT: u32 = 0x500;
+/// Where their flags have the virtual architecture.
+pub(crate) const EF_CUDA_V7_VIRTUAL_SHIFT: u32 = 16;
+/// Where the flags of a section of code have the count of barriers in such files, seven bits of it.
+pub(crate) const SHF_CUDA_V7_BARRIERS_SHIFT: u32 = 20;
 pub(crate) const ABI_VERSION: u8 = 8;
+pub(crate) const ABI_VERSION_7: u8 = 7;
 pub(crate) const EM_CUDA: u16 = 190;
 pub(crate) const ET_EXEC: u16 = 2;
 

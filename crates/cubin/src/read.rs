@@ -178,7 +178,8 @@ pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
     let mut cubin = Cubin {
         sm,
         accelerated: flags & 0x800 != 0 && ident.os_abi.0 != EI_OSABI_CUDA,
-        virtual_sm: None,
+        virtual_sm: (ident.os_abi.0 != EI_OSABI_CUDA)
+            .then_some((flags >> EF_CUDA_V7_VIRTUAL_SHIFT) as u16 & 0xff),
         sections,
         symbols,
         info: Vec::new(),
@@ -376,7 +377,8 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
         frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
         stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol),
-        barriers: 0,
+        // Of an older file; today there is an attribute.
+        barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
         shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
         parameters: Vec::new(),
         parameter_base: 0,

@@ -29,9 +29,21 @@ pub struct Rules {
     pub(crate) compat_mask: u32,
 }
 
+/// The version of the container's format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Abi {
+    /// Written up to the toolkit of this number, the last that knows these chips: no notes, and the barriers of a kernel
+    /// are in the flags of its section.
+    V7 { toolkit: u16 },
+    /// Written today.
+    V8,
+}
+
 /// How the files of a family of chips are built.
 #[derive(Debug)]
 pub(crate) struct Family {
+    /// The format.
+    pub abi: Abi,
     /// The low byte of the flags of the file: 4 for machine code only.
     pub flags: u8,
     /// There is a section that says what the file is compatible with.
@@ -64,7 +76,15 @@ pub(crate) struct Family {
     pub reserved_variable: Option<(&'static str, u32)>,
 }
 
-static AMPERE: Family = Family {
+/// The release 12.4 in the toolkit's own numbering.
+const LAST_WITH_VOLTA: u16 = 0x7c;
+
+static VOLTA: Family = Family { abi: Abi::V7 { toolkit: LAST_WITH_VOLTA }, ..AMPERE_FAMILY };
+
+static AMPERE: Family = AMPERE_FAMILY;
+
+const AMPERE_FAMILY: Family = Family {
+    abi: Abi::V8,
     flags: 4,
     compat: false,
     plain_relocations: true,
@@ -83,6 +103,7 @@ static AMPERE: Family = Family {
 };
 
 static HOPPER: Family = Family {
+    abi: Abi::V8,
     flags: 4,
     compat: true,
     plain_relocations: false,
@@ -125,7 +146,9 @@ const fn row(number: u8, family: &'static Family) -> Row {
     Row { number, family, sw_war: None, sw_2861232_war: false, compat_mask: 0, entry: &[] }
 }
 
-const CHIPS: [Row; 10] = [
+const CHIPS: [Row; 12] = [
+    Row { sw_war: Some(1), ..row(70, &VOLTA) },
+    Row { sw_war: Some(1), ..row(72, &VOLTA) },
     Row { sw_war: Some(1), ..row(75, &AMPERE) },
     Row { sw_2861232_war: true, ..row(80, &AMPERE) },
     Row { sw_2861232_war: true, ..row(86, &AMPERE) },
@@ -198,11 +221,11 @@ mod tests {
         let words = |sm| rules(sm).map(|rules| (rules.self_branch, rules.padding));
         let padding = 0x000fc000000000000000000000007918;
         assert_eq!(words(80), Some((0x000fc0000383fffffffffff000007947, padding)));
-        for sm in [75, 86, 87, 88, 89] {
+        for sm in [70, 72, 75, 86, 87, 88, 89] {
             assert_eq!(words(sm), words(80));
         }
         assert_eq!(words(90), Some((0x000fc0000383fffffffffffc00fc7947, padding)));
-        assert!(rules(70).is_none());
+        assert!(rules(60).is_none());
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use oriole_chip::Chip;
 use oriole_ori::{BlockId, Fixup, MachineFunction, Origin};
-use oriole_sass::{EncodeError, FormId, Instruction, InstructionWord, Op, Operand, OperandKind};
+use oriole_sass::register::PT;
+use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
 
 /// The words of a function, with what is still symbolic and what the container must say of them. Positions are
@@ -22,6 +23,8 @@ pub struct EncodedFunction {
     /// Indices of instructions that act on a whole warp with a member mask (`VOTE`, `MATCH`, `REDUX`, `WARPSYNC`),
     /// each with the register that holds the mask, `None` for a full or immediate one.
     pub warp_wide: Vec<(u32, Option<u8>)>,
+    /// Indices of the shuffles that mark an entry.
+    pub entry_marks: Vec<u32>,
     /// Indices of indexed branches (`BRX`).
     pub indexed_branches: Vec<u32>,
     /// Indices of calls of what the driver provides (`CALL.ABS`).
@@ -33,6 +36,9 @@ pub struct EncodedFunction {
     /// Own frame in bytes.
     pub frame_bytes: u32,
 }
+
+/// The guard of what no lane executes.
+const NEVER: Guard = Guard { uniform: false, register: PT, negated: true };
 
 /// A word that layout must complete.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
@@ -231,6 +237,7 @@ fn note_facts(encoded: &mut EncodedFunction, at: u32, instruction: &Instruction)
             }
         }
         Op::BSSY => encoded.needs_call_stack = true,
+        Op::SHFL if instruction.guard == NEVER => encoded.entry_marks.push(at),
         op if op.info().warp_wide => {
             let mask = match instruction.op {
                 Op::WARPSYNC => instruction.operands.iter().find_map(|operand| match operand.kind {

@@ -73,6 +73,11 @@ fn facts_of_timing_are_the_chips() {
     assert_eq!((ampere.minimum_stall(Op::WARPSYNC), hopper.minimum_stall(Op::WARPSYNC)), (1, 5));
     let product = Mods::of(&[Mod::_1688, Mod::F32]);
     assert!(of("sm_75").needs_write_barrier(Op::HMMA, &product) && !ampere.is_variable(Op::HMMA, &product));
+    let step = Mods::of(&[Mod::_884, Mod::F32, Mod::F32_2, Mod::STEP0]);
+    assert!(["sm_70", "sm_75"].iter().all(|name| of(name).needs_write_barrier(Op::HMMA, &step)));
+    let again =
+        |name: &str| of(name).waw(Class::Alu, ResultPart::Predicate, Class::Fma, ResultPart::Predicate);
+    assert_ne!(again("sm_70"), again("sm_75"));
     let guard = |model: &Model| model.raw(Class::Alu, ResultPart::Predicate, Class::Alu, Slot::Guard);
     assert_eq!([of("sm_75"), ampere].map(|model| guard(model).map(|d| d.cycles)), [Some(12), Some(13)]);
     let small = Mods::of(&[Mod::_16832, Mod::S4]);
@@ -94,7 +99,7 @@ fn facts_of_timing_are_the_chips() {
 
 #[test]
 fn pairs_are_listed_with_their_origin_on_every_chip() {
-    for name in ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
+    for name in ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
         let listed = Model::of(name.parse().unwrap()).unwrap().listed();
         assert!(listed.iter().all(|pair| pair.distance.cycles > 0), "{name}");
         let count = |origin: Origin| listed.iter().filter(|pair| pair.distance.origin == origin).count();

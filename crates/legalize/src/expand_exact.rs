@@ -5,6 +5,7 @@
 //! integer operations that the sequences use are split at phase 78.
 
 use crate::emit::{Emit, Pair};
+use crate::expand_missing;
 use crate::expand_wide::expand;
 use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
 use crate::routine::{Routine, Routines};
@@ -21,7 +22,8 @@ pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     asks: &[Optimization::Routines],
     ..Pass::new(|function, context| {
-        Outcome::changed_if(run(function, context.chip, context.wants(Optimization::Routines)))
+        let expanded = run(function, context.chip, context.wants(Optimization::Routines));
+        Outcome::changed_if(expand_missing::run(function, context.chip) | expanded)
     })
 };
 

@@ -11,6 +11,7 @@
 
 mod emit;
 pub mod expand_exact;
+mod expand_missing;
 pub mod expand_wide;
 mod float_divide;
 mod integer_divide;

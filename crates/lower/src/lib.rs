@@ -46,6 +46,7 @@ mod leaders;
 mod limits;
 mod machine;
 mod matrix;
+mod matrix_steps;
 mod memory;
 mod moves;
 mod multimem;

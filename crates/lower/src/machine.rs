@@ -1,6 +1,7 @@
 //! Operations that chips write in different ways. Each asks which opcodes and forms the chip has, never which chip it is.
 
 use crate::context::Lower;
+use crate::sparse::LOWER_HALVES;
 use oriole_ori::{Opcode, Source, Value};
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, legal, on_chip};
 
@@ -49,6 +50,23 @@ impl Lower<'_> {
         }
         // There the type of the sources is not said, and that of the result only where it is no IEEE half.
         [(half != Mod::F16).then_some(half), Some(Mod::PACK_AB)].into_iter().flatten().collect()
+    }
+
+    /// Two singles as halves in one word.
+    pub fn halves_of(&mut self, high: Source, low: Source) -> Value {
+        let d = self.b.r();
+        if self.has(Op::F2FP) {
+            let mods = self.packing(Mod::F16);
+            self.op(Op::F2FP, &mods, d, [high, low]);
+            return d;
+        }
+        let [low, high] = [low, high].map(|single| {
+            let half = self.b.r();
+            self.op(Op::F2F, &[Mod::F16, Mod::F32_2], half, [single]);
+            half
+        });
+        self.b.prmt(d, low, LOWER_HALVES, high);
+        d
     }
 
     /// True if `LEPC` gives the address of a place in the code, which calls of functions outside of the module need.

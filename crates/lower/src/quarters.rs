@@ -1,6 +1,6 @@
 //! `mma.m8n8k4` of halves: four products, one in each quarter of a warp.
 //!
-//! No chip that code is made for has an instruction for it. Lanes fetch the rows and columns of their elements from the
+//! Chips up to sm_75 have an instruction for it, in steps (`matrix_steps.rs`). On others lanes fetch the rows and columns of their elements from the
 //! other lanes of their quarter and multiply them as singles, in the order in which other compilers' code does it, since
 //! the order is in the result.
 
@@ -24,6 +24,11 @@ impl Lower<'_> {
         let [of_a, of_b] = layouts[..] else { return Err(self.unsupported_form(i)) };
         let [mut a, mut b] = [self.fragment(i, 1, Type::B32)?, self.fragment(i, 2, Type::B32)?];
         let c = self.fragment(i, 3, Type::B32)?;
+        if self.multiplies_in_steps() {
+            let factors = [self.tuple(a), self.tuple(b)];
+            let d = self.product_in_steps([to, from], [of_a, of_b], factors, &c);
+            return self.write_words(i, &d);
+        }
         if of_a == MatrixLayout::Col {
             a = self.transpose_fours(a);
         }
@@ -45,13 +50,18 @@ impl Lower<'_> {
             (Type::F32, Type::F32) => self.spread_products(&a, &b, c),
             _ => return Err(self.unsupported_form(i)),
         };
+        self.write_words(i, &d)
+    }
+
+    /// Writes the words of the result.
+    pub fn write_words(&mut self, i: &Instruction, d: &Words) -> Lowered {
         let elements = self.elements(self.operand(i, 0)?);
         let parts = d.iter().map(|&v| [Source::value(v)].into_iter().collect()).collect();
         self.write_all(&elements, Type::B32, parts)
     }
 
     /// A condition: some of these bits are set in the lane's number.
-    fn lane_has(&mut self, lane: Value, bits: u32) -> Value {
+    pub fn lane_has(&mut self, lane: Value, bits: u32) -> Value {
         let (masked, p) = (self.b.r(), self.b.p());
         self.b.and(masked, lane, bits);
         self.b.isetp(p, Mod::NE, true, masked, Source::rz());
@@ -89,7 +99,7 @@ impl Lower<'_> {
     }
 
     /// The lane's number with only these bits, and this one beyond it.
-    fn lane_of(&mut self, lane: Value, kept: u32, more: u32) -> Value {
+    pub fn lane_of(&mut self, lane: Value, kept: u32, more: u32) -> Value {
         let [masked, d] = [self.b.r(), self.b.r()];
         self.b.and(masked, lane, kept);
         self.b.iadd3(d, masked, more, Source::rz());

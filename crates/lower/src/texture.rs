@@ -351,12 +351,10 @@ impl Lower<'_> {
             let parts = results.iter().map(|&v| std::iter::once(Source::value(v)).collect()).collect();
             return self.write_all(&kept, Type::B32, parts);
         }
-        let packing = self.packing(Mod::F16);
         let kept = elements.iter().filter(|e| **e != Operand::Sink);
         for (element, words) in kept.zip(results.chunks(each)) {
-            let d = self.b.r();
             let high = words.get(1).map_or_else(Source::rz, |&v| v.into());
-            self.op(Op::F2FP, &packing, d, [high, words[0].into()]);
+            let d = self.halves_of(high, words[0].into());
             self.write(element, ty, &[d.into()])?;
         }
         Ok(())

@@ -19,7 +19,7 @@ use smallvec::SmallVec;
 
 /// Which operand of the machine's product a fragment is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Role {
+pub(crate) enum Role {
     /// Lines are rows of the left factor.
     Left,
     /// Lines are columns of the right factor.
@@ -36,13 +36,13 @@ struct Cell {
 }
 
 /// A fragment and how its matrix lies in memory.
-struct Layout {
-    role: Role,
-    bits: u32,
+pub(crate) struct Layout {
+    pub role: Role,
+    pub bits: u32,
     /// Of each register; of each element of a sum.
     cells: Vec<Cell>,
     /// The elements of a line are neighbours in memory.
-    along: bool,
+    pub along: bool,
     /// Elements from one line, or one place, to the next if nothing is written.
     stride: u32,
 }
@@ -82,7 +82,7 @@ fn cells(role: Role, [rows, columns, depth]: [u32; 3], bits: u32) -> Vec<Cell> {
 
 impl Layout {
     /// That of a `wmma.load` or `wmma.store`.
-    fn of(i: &Instruction) -> Option<Layout> {
+    pub fn of(i: &Instruction) -> Option<Layout> {
         let MatrixShape { rows, columns, depth } = i.modifiers.matrix_shape()?;
         let by_rows = i.modifiers.at::<MatrixLayout>()? == MatrixLayout::Row;
         let bits = if i.types.first()? == &Type::TF32 { 32 } else { i.types.first()?.bits() };
@@ -119,7 +119,7 @@ struct Access {
 }
 
 /// The matrix in memory as a lane sees it.
-struct Matrix {
+pub(crate) struct Matrix {
     place: Place,
     /// Bytes of an element; of a smaller one, eighths of a byte do not matter, since lines are whole bytes.
     bytes: u32,
@@ -145,6 +145,7 @@ impl Lower<'_> {
     /// `wmma`.
     pub fn fragments(&mut self, i: &Instruction) -> Lowered {
         match () {
+            () if self.is_in_quarters(i) => self.quarter_fragments(i),
             () if i.modifiers.has(Word::Load) => self.load_fragment(i),
             () if i.modifiers.has(Word::Store) => self.store_fragment(i),
             () => self.multiply_fragments(i),
@@ -216,7 +217,7 @@ impl Lower<'_> {
     }
 
     /// The address and the stride of a fragment's matrix.
-    fn matrix(&mut self, i: &Instruction, index: usize, layout: &Layout) -> Result<Matrix, LowerError> {
+    pub fn matrix(&mut self, i: &Instruction, index: usize, layout: &Layout) -> Result<Matrix, LowerError> {
         let operand: &Operand = self.operand(i, index)?;
         let place = self.place(operand, i.space.unwrap_or(Space::Generic))?;
         let mut place = self.cluster_to_generic(place);
@@ -276,8 +277,11 @@ impl Lower<'_> {
     }
 
     /// Moves the start of a matrix to where a lane's part begins: `lines` strides and `bytes` bytes further.
-    fn enter(&mut self, matrix: &mut Matrix, lines: Value, bytes: Value) {
-        let base = self.ahead(&matrix.place.base, bytes.into(), imm(1));
+    pub fn enter(&mut self, matrix: &mut Matrix, lines: Value, bytes: Option<Value>) {
+        let base = match bytes {
+            Some(bytes) => self.ahead(&matrix.place.base, bytes.into(), imm(1)),
+            None => matrix.place.base.clone(),
+        };
         matrix.place.base = match matrix.stride.clone() {
             Stride::Known(0) => base,
             Stride::Known(stride) => self.ahead(&base, lines.into(), imm(stride)),
@@ -291,7 +295,7 @@ impl Lower<'_> {
     }
 
     /// The place so many strides and bytes behind the start.
-    fn behind(&mut self, matrix: &mut Matrix, lines: u32, bytes: u32) -> Place {
+    pub fn behind(&mut self, matrix: &mut Matrix, lines: u32, bytes: u32) -> Place {
         let Place { space, symbol, offset, .. } = matrix.place;
         let mut place =
             Place { space, base: matrix.place.base.clone(), symbol, offset: offset + bytes as i32 };
@@ -339,7 +343,7 @@ impl Lower<'_> {
             self.b.imad(bytes, group, imm(matrix.bytes), Source::rz());
             (lines, bytes)
         };
-        self.enter(matrix, lines, bytes);
+        self.enter(matrix, lines, Some(bytes));
         let element = layout.bits / 8;
         let words = (layout.bits as usize / 32).max(1);
         let mut found = Vec::new();
@@ -443,7 +447,7 @@ impl Lower<'_> {
             lines = more(self, lines, steps[block][0]);
             bytes = more(self, bytes, steps[block][1] * element);
         }
-        self.enter(&mut matrix, lines, bytes);
+        self.enter(&mut matrix, lines, Some(bytes));
         let places: Vec<Place> = steps
             .iter()
             .step_by(at_once)
@@ -542,20 +546,15 @@ impl Lower<'_> {
 
     /// Singles as halves, two in a word.
     pub fn packed_halves(&mut self, words: &Words) -> Words {
-        let mods = self.packing(Mod::F16);
-        let pack = |pair: &[Value]| {
-            let d = self.b.r();
-            self.op(Op::F2FP, &mods, d, [pair[1].into(), pair[0].into()]);
-            d
-        };
-        words.chunks(2).map(pack).collect()
+        words.chunks(2).map(|pair| self.halves_of(pair[1].into(), pair[0].into())).collect()
     }
 }
 
 /// Modifiers of an access of so many bytes.
-fn size(bytes: u32) -> &'static [Mod] {
+pub(crate) fn size(bytes: u32) -> &'static [Mod] {
     match bytes {
         1 => &[Mod::U8],
+        2 => &[Mod::U16],
         8 => &[Mod::_64],
         16 => &[Mod::_128],
         _ => &[],

@@ -206,7 +206,9 @@ fn disturbs_memory(instruction: &Instruction) -> bool {
         return true;
     }
     // What is neither pure arithmetic nor removable may be a barrier, a fence or worse.
-    !effects::is_pure(instruction) && !effects::is_removable(instruction)
+    !effects::is_pure(instruction)
+        && !effects::is_removable(instruction)
+        && !effects::is_product_step(instruction)
 }
 
 /// The number of an instruction: results and provenance do not count, the order of exchangeable operands neither.

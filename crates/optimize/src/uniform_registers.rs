@@ -35,7 +35,7 @@ pub static PASS: Pass = Pass {
 
 /// Moves what can be moved. Outside SSA.
 pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
-    if !function.is_entry || function.blocks.is_empty() {
+    if !function.is_entry || function.blocks.is_empty() || !chip.has_uniform_datapath() {
         return;
     }
     let found = find(function, chip);

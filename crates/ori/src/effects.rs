@@ -5,10 +5,13 @@
 //! answers. What an opcode does is a column of the table of opcodes; an effect that is not named here counts as harmful.
 
 use crate::{Instruction, Opcode, Pseudo, Source, SourceKind};
-use oriole_sass::{Effect, Mod, Op, Symbol};
+use oriole_sass::{Effect, Mod, Mods, Op, Symbol};
 
 /// True if nothing but its results would tell that the instruction ran: it is dead when they are not read.
 pub fn is_removable(instruction: &Instruction) -> bool {
+    if is_product_step(instruction) {
+        return false;
+    }
     if let Some(memory) = instruction.memory
         && (memory.writes || memory.ordered)
     {
@@ -94,10 +97,21 @@ pub fn register_grant(instruction: &Instruction) -> Option<u16> {
     }
 }
 
+/// True if it is one of the steps of a product of matrices that the machine makes in several: nothing is known of what
+/// happens if one of them is missing, or if those of two products mix.
+pub fn is_product_step(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(op) if is_product_step_of(op, &instruction.mods))
+}
+
+/// The same of an opcode and its modifiers.
+pub fn is_product_step_of(op: Op, mods: &Mods) -> bool {
+    op == Op::HMMA && mods.has(Mod::_884)
+}
+
 /// True if all lanes of a warp that has converged run it at once: within a block it need not keep its place among
 /// operations that lanes run together.
 pub fn is_aligned(instruction: &Instruction) -> bool {
-    matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned)
+    matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned) && !is_product_step(instruction)
 }
 
 /// True if it waits for all live lanes of the warp.

@@ -4,18 +4,20 @@
 
 use crate::conformance::answers;
 use crate::judge::vectors;
-use crate::support::{data, files, oriole, say, scratch, text};
+use crate::support::{data, files, oriole, read_cubin, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 8] =
-    ["sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100", "sm_103"];
+const CHIPS: [&str; 10] =
+    ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100", "sm_103"];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 8] = [119, 91, 91, 91, 91, 89, 10, 10];
+const KERNELS_REFUSED: [usize; 10] = [121, 121, 121, 93, 93, 93, 93, 91, 10, 10];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 8] = [12, 2, 2, 2, 2, 2, 0, 0];
+const PROGRAMS_REFUSED: [usize; 10] = [12, 12, 12, 2, 2, 2, 2, 2, 0, 0];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 8] = [
+const VECTORS_REFUSED: [(&str, usize); 10] = [
+    ("sm_70", 273),
+    ("sm_72", 271),
     ("sm_75", 266),
     ("sm_80", 215),
     ("sm_86", 192),
@@ -271,15 +273,21 @@ const TILES: &str = "
 }
 ";
 
+/// A small whole number as a half.
+fn half(value: i32) -> [u8; 2] {
+    let bits = (value as f32).to_bits();
+    let exponent = if value == 0 { 0 } else { ((bits >> 23 & 0xff) - 112) << 10 };
+    ((bits >> 16 & 0x8000 | exponent | bits >> 13 & 0x3ff) as u16).to_le_bytes()
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// The bytes of the factors, of what is added, and of the sums: halves and bytes that hold small whole numbers.
 fn tiles() -> [String; 3] {
     let (a, b) =
         (|row: i32, k: i32| (row * 7 + k * 3) % 23 - 11, |column: i32, k: i32| (column * 5 + k) % 17 - 8);
-    let half = |value: i32| {
-        let bits = (value as f32).to_bits();
-        let exponent = if value == 0 { 0 } else { ((bits >> 23 & 0xff) - 112) << 10 };
-        ((bits >> 16 & 0x8000 | exponent | bits >> 13 & 0x3ff) as u16).to_le_bytes()
-    };
     let places = || (0..256).map(|at| (at / 16, at % 16));
     let mut factors: Vec<u8> = places().flat_map(|(row, k)| half(a(row, k))).collect();
     factors.extend(places().flat_map(|(column, k)| half(b(column, k))));
@@ -291,8 +299,11 @@ fn tiles() -> [String; 3] {
         let floats = values().flat_map(|value| (value as f32).to_le_bytes());
         floats.chain(values().flat_map(|value| value.to_le_bytes())).collect()
     };
-    [factors, words(0), words(1)].map(|bytes| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    [factors, words(0), words(1)].map(|bytes| hexadecimal(&bytes))
 }
+
+/// Hexadecimal digits of 256 singles.
+const WORDS_OF_SINGLES: usize = 256 * 4 * 2;
 
 #[test]
 fn tiles_of_matrices_on_every_chip() {
@@ -300,7 +311,17 @@ fn tiles_of_matrices_on_every_chip() {
     let launches = folder.path().join("launches.jsonl");
     let [factors, added, sums] = tiles();
     for chip in CHIPS {
-        let ptx = format!(".version 7.8\n.target {chip}\n.address_size 64\n{TILES}");
+        let (start, end) =
+            (TILES.find("  wmma.load.a.sync.aligned.row.m16n16k16.global.s8"), TILES.find("  ret;"));
+        let without_bytes =
+            start.zip(end).map(|(start, end)| TILES[..start].to_owned() + &TILES[end..]).expect("both parts");
+        // The first of them multiplies halves only.
+        let [tiles, sums] = if chip == "sm_70" {
+            [without_bytes, sums[..WORDS_OF_SINGLES].to_owned() + &added[WORDS_OF_SINGLES..]]
+        } else {
+            [TILES.to_owned(), sums.clone()]
+        };
+        let ptx = format!(".version 7.8\n.target {chip}\n.address_size 64\n{tiles}");
         let later = chip == "sm_88" || chip.starts_with("sm_1");
         let ptx = if later { ptx.replace("7.8", "9.0") } else { ptx };
         let arguments = [json!({"buffer": {"bytes_hex": factors}}), json!({"buffer": {"bytes_hex": added}})];
@@ -309,6 +330,154 @@ fn tiles_of_matrices_on_every_chip() {
         std::fs::write(&launches, format!("{record}\n")).expect("a temporary file");
         for level in LEVELS {
             assert_eq!(run(&launches, chip, level, 1), (Vec::new(), 0), "{chip} {level}");
+        }
+    }
+}
+
+/// One product of a tile of halves: rows and columns of the sum; the orders of both factors, of what is added and of the
+/// sum; the types of the last two.
+struct Tile<'a> {
+    rows: usize,
+    columns: usize,
+    orders: [&'a str; 4],
+    types: [&'a str; 2],
+}
+
+impl Tile<'_> {
+    fn ptx(&self, chip: &str) -> String {
+        let Tile { rows, columns, orders: [a, b, c, d], types: [from, to] } = self;
+        let shape = format!("m{rows}n{columns}k16");
+        let registers = |ty: &str, name: &str| -> String {
+            let count = if ty == "f16" { 4 } else { 8 };
+            (0..count).map(|n| format!("%{name}{}{n}", &ty[1..])).collect::<Vec<_>>().join(",")
+        };
+        let factor = |name: &str| (0..8).map(|n| format!("%{name}{n}")).collect::<Vec<_>>().join(",");
+        let (fa, fb, rc, rd) = (factor("a"), factor("b"), registers(from, "c"), registers(to, "d"));
+        format!(
+            ".version 7.8\n.target {chip}\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u64 q, .param .u64 r, \
+             .param .u64 s)\n{{\n.reg .b64 %p<4>;\n.reg .b32 %a<8>, %b<8>, %c16<4>, %d16<4>;\n.reg .f32 %c32<8>, %d32<8>;\n\
+             ld.param.u64 %p0, [p];\nld.param.u64 %p1, [q];\nld.param.u64 %p2, [r];\nld.param.u64 %p3, [s];\n\
+             wmma.load.a.sync.aligned.{a}.{shape}.global.f16 {{{fa}}}, [%p0];\n\
+             wmma.load.b.sync.aligned.{b}.{shape}.global.f16 {{{fb}}}, [%p1];\n\
+             wmma.load.c.sync.aligned.{c}.{shape}.global.{from} {{{rc}}}, [%p2];\n\
+             wmma.mma.sync.aligned.{a}.{b}.{shape}.{to}.{from} {{{rd}}}, {{{fa}}}, {{{fb}}}, {{{rc}}};\n\
+             wmma.store.d.sync.aligned.{d}.{shape}.global.{to} [%p3], {{{rd}}};\nret;\n}}\n"
+        )
+    }
+
+    fn record(&self, chip: &str) -> Value {
+        let (rows, columns) = (self.rows, self.columns);
+        let a = |row: usize, k: usize| ((row * 3 + k * 5 + row * k) % 7) as i32 - 3;
+        let b = |k: usize, column: usize| ((k * 2 + column * 11 + k * column) % 5) as i32 - 2;
+        let c = |row: usize, column: usize| (row as i32 - column as i32) * 3;
+        let d = |row, column| c(row, column) + (0..16).map(|k| a(row, k) * b(k, column)).sum::<i32>();
+        let matrix =
+            |[rows, columns]: [usize; 2], order: &str, ty: &str, of: &dyn Fn(usize, usize) -> i32| {
+                let by_rows = order == "row";
+                let (lines, length) = if by_rows { (rows, columns) } else { (columns, rows) };
+                let all = (0..lines).flat_map(|line| (0..length).map(move |at| (line, at)));
+                let values = all.map(|(line, at)| if by_rows { of(line, at) } else { of(at, line) });
+                let bytes: Vec<u8> = match ty {
+                    "f16" => values.flat_map(half).collect(),
+                    _ => values.flat_map(|value| (value as f32).to_le_bytes()).collect(),
+                };
+                hexadecimal(&bytes)
+            };
+        let [of_a, of_b, of_c, of_d] = self.orders;
+        let [from, to] = self.types;
+        let expected = matrix([rows, columns], of_d, to, &d);
+        let buffers = [
+            matrix([rows, 16], of_a, "f16", &a),
+            matrix([16, columns], of_b, "f16", &b),
+            matrix([rows, columns], of_c, from, &c),
+        ];
+        let mut arguments: Vec<Value> =
+            buffers.iter().map(|bytes| json!({"buffer": {"bytes_hex": bytes}})).collect();
+        arguments.push(json!({"buffer": {"len": expected.len() / 2}}));
+        json!({"name": format!("{rows}x{columns} {:?} {:?}", self.orders, self.types), "ptx_text": self.ptx(chip),
+            "entry": "k", "grid": [1, 1, 1], "block": [32, 1, 1], "args": arguments,
+            "expect": {"3": {"bytes_hex": expected}}})
+    }
+}
+
+/// Where the chip multiplies in steps, tiles are laid out otherwise, and each order of a matrix is loaded in its own way.
+#[test]
+fn tiles_of_halves_in_all_orders() {
+    const ORDERS: [&str; 2] = ["row", "col"];
+    let mut tiles = Vec::new();
+    for [rows, columns] in [[16, 16], [32, 8], [8, 32]] {
+        for bits in 0..8 {
+            let [a, b, c] = [bits & 1, bits >> 1 & 1, bits >> 2 & 1].map(|bit| ORDERS[bit]);
+            let d = ORDERS[(bits ^ bits >> 1) & 1];
+            for types in [["f32", "f32"], ["f16", "f16"], ["f16", "f32"], ["f32", "f16"]] {
+                tiles.push(Tile { rows, columns, orders: [a, b, c, d], types });
+            }
+        }
+    }
+    let folder = scratch();
+    let launches = folder.path().join("launches.jsonl");
+    for chip in ["sm_70", "sm_80"] {
+        let lines: String = tiles.iter().map(|tile| format!("{}\n", tile.record(chip))).collect();
+        std::fs::write(&launches, lines).expect("a temporary file");
+        for level in LEVELS {
+            assert_eq!(run(&launches, chip, level, tiles.len()), (Vec::new(), 0), "{chip} {level}");
+        }
+    }
+}
+
+/// A kernel with a barrier of the block that calls a function.
+const MARKED: &str = ".version 7.0
+.target sm_70
+.address_size 64
+.func (.reg .u32 r) f(.reg .u32 a) { mul.hi.u32 r, a, a; ret; }
+.visible .entry k(.param .u64 p)
+{
+  .reg .b64 %d<2>;
+  .reg .b32 %r<4>;
+  ld.param.u64 %d1, [p];
+  ld.global.u32 %r1, [%d1];
+  call (%r2), f, (%r1);
+  bar.sync 0;
+  max.s32 %r3, %r1, %r2;
+  st.global.u32 [%d1], %r3;
+  ret;
+}
+";
+
+/// What the code of other compilers has on the oldest chips for no known reason: a shuffle at each entry, which the
+/// container names, and an instruction without effect in front of each barrier. Nothing is on a uniform datapath, and
+/// what these chips lack is made of other operations.
+#[test]
+fn entries_are_marked_and_barriers_wait_on_the_oldest_chips() {
+    let folder = scratch();
+    let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    std::fs::write(&source, MARKED).expect("a temporary file");
+    for (chip, lacks) in [("sm_70", true), ("sm_72", false)] {
+        for level in LEVELS {
+            let run = oriole(&["compile", &text(&source), "--arch", chip, level, "-o", &text(&cubin)]);
+            assert_eq!(run.status, Some(0), "{chip} {level}: {}", run.err);
+            let listing = oriole(&["dis", &text(&cubin)]).out;
+            let at = |part: &str| -> Vec<usize> {
+                let code = listing.lines().filter(|line| line.contains("/*"));
+                code.enumerate().filter(|(_, line)| line.contains(part)).map(|(index, _)| index).collect()
+            };
+            let marks = at("@!PT SHFL.IDX PT, RZ, RZ, RZ, RZ");
+            let info = &read_cubin(&cubin).kernels[0].info;
+            let told = info
+                .iter()
+                .find(|row| row.name() == Some("INT_WARP_WIDE_INSTR_OFFSETS"))
+                .map(|row| row.to_words());
+            assert!(marks.first() == Some(&1), "{chip} {level}: {marks:?}\n{listing}");
+            let places: Vec<u32> = marks.iter().map(|&mark| 16 * mark as u32).collect();
+            assert_eq!(told, Some(places), "{chip} {level}\n{listing}");
+            let barriers = at("BAR.SYNC");
+            assert!(
+                !barriers.is_empty() && barriers.iter().all(|bar| at("NOP").contains(&(bar - 1))),
+                "{listing}"
+            );
+            assert!(at("UR").is_empty() && at("ULDC").is_empty(), "{listing}");
+            let [multiplies, chooses] = [at("IMAD.HI").is_empty(), at("IMNMX").is_empty()];
+            assert_eq!([multiplies, chooses], [lacks; 2], "{chip} {level}\n{listing}");
         }
     }
 }

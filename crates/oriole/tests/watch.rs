@@ -165,7 +165,7 @@ fn several_chips_and_a_folder_for_cubins() {
     }
     drop(watch);
     assert_eq!(oriole(&["watch", "in/no_such_file"]).status, Some(2));
-    assert_eq!(oriole(&["watch", "--arch", "sm_70"]).status, Some(2));
+    assert_eq!(oriole(&["watch", "--arch", "sm_60"]).status, Some(2));
 }
 
 /// A folder that is removed and made again is watched again, and what becomes of it is told.

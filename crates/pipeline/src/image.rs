@@ -425,6 +425,7 @@ impl Linker<'_> {
         }
         let words = self.target.words;
         let at = |position: u32| member.base + words.address(position);
+        image.warp_wide.extend(encoded.entry_marks.iter().map(|&mark| at(mark)));
         image.exits.extend(encoded.exits.iter().map(|&exit| at(exit)));
         image.coop_groups.extend(encoded.warp_wide.iter().map(|&(position, mask)| {
             (at(position), mask.map_or(u32::MAX, |register| 0x0500_0000 | u32::from(register)))

@@ -113,6 +113,8 @@ impl Target {
             registers: u16::from(self.registers.general.end_usable),
             loads_before_copies: self.chip.loads_before_copies(),
             loads_before_signals: self.chip.loads_before_signals(),
+            marks_entries: self.chip.marks_entries(),
+            pauses_before_barriers: self.chip.pauses_before_barriers(),
         }
     }
 

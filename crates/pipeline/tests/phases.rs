@@ -73,33 +73,33 @@ fn every_pass_changes_a_kernel() {
         let _ = writeln!(report, "{} {}: {kernel}, {count} functions", phase.number, phase.name);
     }
     expect![[r#"
-        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 104 functions
-        13 GeneralOptimizeEarly: atomics atomic_all_u32, 229 functions
-        15 OriBranchOpt: atomics atomic_add_floats, 95 functions
+        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 106 functions
+        13 GeneralOptimizeEarly: atomics atomic_all_u32, 231 functions
+        15 OriBranchOpt: atomics atomic_add_floats, 97 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         21 OriStrengthReduce: deep deep_conditions, 5 functions
-        23 GenerateMovPhi: atomics atomic_add_floats, 205 functions
-        29 GeneralOptimize: atomics atomic_add_floats, 156 functions
-        31 OriLinearReplacement: atomics atomic_all_u32, 113 functions
-        35 OriHoistInvariantsEarly: atomics atomic_lock, 71 functions
+        23 GenerateMovPhi: atomics atomic_add_floats, 207 functions
+        29 GeneralOptimize: atomics atomic_add_floats, 158 functions
+        31 OriLinearReplacement: atomics atomic_all_u32, 115 functions
+        35 OriHoistInvariantsEarly: atomics atomic_lock, 73 functions
         37 GeneralOptimizeMid: attention attention_f16, 5 functions
         45 MidExpansion: attention attention_f16, 16 functions
         46 GeneralOptimizeMid2: attention attention_f16, 16 functions
-        49 GvnCse: atomics atomic_all_u64, 128 functions
+        49 GvnCse: atomics atomic_all_u64, 130 functions
         50 OriReassociateAndCommon: hash hash_murmur3, 1 functions
-        55 LateExpansion: barrier_objects objects, 21 functions
-        58 GeneralOptimizeLate: barrier_objects objects, 22 functions
+        55 LateExpansion: barrier_objects objects, 23 functions
+        58 GeneralOptimizeLate: barrier_objects objects, 24 functions
         63 OriDoPredication: atomics atomic_add_floats, 46 functions
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 4 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 6 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 92 functions
-        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 140 functions
-        74 ConvertToUniformReg: attention attention_f16, 53 functions
-        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 89 functions
-        79 OriHoistInvariantsLate2: handwritten invariant_conditions, 1 functions
-        81 LateArchOptimizeSecond: atomics atomic_all_u64, 99 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 94 functions
+        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 142 functions
+        74 ConvertToUniformReg: attention attention_f16, 55 functions
+        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 91 functions
+        79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 101 functions
         83 OriBackCopyPropagate: atomics atomic_max_f32, 84 functions
-        85 OriPropagateGmma: warp_group wgmma_gemm, 1 functions
+        85 OriPropagateGmma: pipelines gemm_stages, 3 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 4 functions
         88 OriHoistInvariantsLate3: handwritten invariant_conditions, 2 functions
     "#]]

@@ -495,6 +495,10 @@ pub enum Mod {
     SPIN,
     SQRT,
     STATE,
+    STEP0,
+    STEP1,
+    STEP2,
+    STEP3,
     STRONG,
     SUM,
     SX32,
@@ -552,6 +556,7 @@ pub enum Mod {
     XORSIGN,
     Y,
     Z,
+    ZD,
     ZFILL,
     negA,
     negB,
@@ -560,7 +565,7 @@ pub enum Mod {
     tnspB,
 }
 
-const NAMES: [&str; 553] = [
+const NAMES: [&str; 558] = [
     "128",
     "16",
     "168128",
@@ -1051,6 +1056,10 @@ const NAMES: [&str; 553] = [
     "SPIN",
     "SQRT",
     "STATE",
+    "STEP0",
+    "STEP1",
+    "STEP2",
+    "STEP3",
     "STRONG",
     "SUM",
     "SX32",
@@ -1108,6 +1117,7 @@ const NAMES: [&str; 553] = [
     "XORSIGN",
     "Y",
     "Z",
+    "ZD",
     "ZFILL",
     "negA",
     "negB",
@@ -1116,7 +1126,7 @@ const NAMES: [&str; 553] = [
     "tnspB",
 ];
 
-const ALL: [Mod; 553] = [
+const ALL: [Mod; 558] = [
     Mod::_128,
     Mod::_16,
     Mod::_168128,
@@ -1607,6 +1617,10 @@ const ALL: [Mod; 553] = [
     Mod::SPIN,
     Mod::SQRT,
     Mod::STATE,
+    Mod::STEP0,
+    Mod::STEP1,
+    Mod::STEP2,
+    Mod::STEP3,
     Mod::STRONG,
     Mod::SUM,
     Mod::SX32,
@@ -1664,6 +1678,7 @@ const ALL: [Mod; 553] = [
     Mod::XORSIGN,
     Mod::Y,
     Mod::Z,
+    Mod::ZD,
     Mod::ZFILL,
     Mod::negA,
     Mod::negB,

@@ -224,6 +224,8 @@ pub enum Symbol {
     SR11,
     SR12,
     SR13,
+    SR132,
+    SR133,
     SR134,
     SR135,
     SR136,
@@ -563,7 +565,7 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 556] = [
+const NAMES: [&str; 558] = [
     "1D",
     "2D",
     "3D",
@@ -783,6 +785,8 @@ const NAMES: [&str; 556] = [
     "SR11",
     "SR12",
     "SR13",
+    "SR132",
+    "SR133",
     "SR134",
     "SR135",
     "SR136",
@@ -1122,7 +1126,7 @@ const NAMES: [&str; 556] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 556] = [
+const ALL: [Symbol; 558] = [
     Symbol::_1D,
     Symbol::_2D,
     Symbol::_3D,
@@ -1342,6 +1346,8 @@ const ALL: [Symbol; 556] = [
     Symbol::SR11,
     Symbol::SR12,
     Symbol::SR13,
+    Symbol::SR132,
+    Symbol::SR133,
     Symbol::SR134,
     Symbol::SR135,
     Symbol::SR136,

@@ -100,7 +100,10 @@ fn words_survive_their_text() {
 /// The disassembler's text of each word, the words standing one after the other from address 0; `None` for a word that
 /// it refuses.
 fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
-    let tools = std::env::var_os("ORIOLE_ORACLE").expect("ORIOLE_ORACLE names a folder with nvdisasm");
+    // The last release that knows the oldest chips is another one.
+    let variable = if chip.number() < 75 { "ORIOLE_ORACLE_VOLTA" } else { "ORIOLE_ORACLE" };
+    let tools =
+        std::env::var_os(variable).unwrap_or_else(|| panic!("{variable} names a folder with nvdisasm"));
     let tool = PathBuf::from(tools).join("nvdisasm");
     const NOP: u128 = 0x000fc000000000000000000000007918;
     let mut live = words.to_vec();
@@ -232,8 +235,18 @@ fn random_words(chip: Chip, per_form: usize) -> Vec<u128> {
 #[test]
 #[ignore = "needs ORIOLE_ORACLE"]
 fn random_words_read_as_the_disassembler_reads_them() {
+    compare_random_words(chips());
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE_VOLTA, a folder with tools that know these chips"]
+fn random_words_of_volta_read_as_the_disassembler_reads_them() {
+    compare_random_words([70, 72].into_iter().map(chip));
+}
+
+fn compare_random_words(chips: impl Iterator<Item = Chip>) {
     let (mut known, mut refused, mut failures) = (0, 0, Vec::new());
-    for chip in chips() {
+    for chip in chips {
         let words = random_words(chip, 40);
         let theirs = disassemble(chip, &words);
         for (index, (&word, theirs)) in words.iter().zip(&theirs).enumerate() {
@@ -251,6 +264,10 @@ fn random_words_read_as_the_disassembler_reads_them() {
             }
             // The first of them writes an offset without a register as a number without sign, for this opcode only.
             if chip.number() == 75 && theirs.contains("LDSM") && theirs.contains("[0x") {
+                continue;
+            }
+            // The release that knows the oldest chips does not tell which halves are signalling.
+            if chip.number() < 75 && theirs.contains("QNAN") {
                 continue;
             }
             known += 1;

@@ -7,10 +7,11 @@ use oriole_sass::{Access, RegisterFile, Style, accesses_of, decode, encode, pars
 const CHIP: Chip = Chip::SM_90A;
 
 /// The chips with a table of their own, each with words that it reads otherwise than the chip its table is a delta of.
-fn chips() -> [(Chip, &'static str); 6] {
+fn chips() -> [(Chip, &'static str); 7] {
     let chip = |name: &str| name.parse().expect("the chip has a name");
     [
         (CHIP, WORDS),
+        (chip("sm_70"), WORDS_70),
         (chip("sm_75"), WORDS_75),
         (chip("sm_80"), WORDS_80),
         (chip("sm_86"), WORDS_86),
@@ -326,6 +327,20 @@ const WORDS_80: &str = "
 10014200009e04ff30005a02020b7b63 TLD4.SCR.G RZ, R11, R2, R2, 0x0, 0x5a, 2D, 0x4
 ";
 
+/// The same for sm_70, where its table differs from that of sm_75; read by an older disassembler.
+const WORDS_70: &str = "
+000fe200000e00ff000000fffffff389 @!PT SHFL.IDX PT, RZ, RZ, RZ, RZ
+000fe200078e0019000058000218a625 @!P2 IMAD.WIDE.U32 R24, R2, R25, c[0x0][0x160]
+000ea200001eed000000000018187381 LDG.E.128.SYS R24, [R24]
+000fe2000010ed000000100402007386 STG.E.128.SYS [R2+0x10], R4
+000f64000000861a0000001a18127236 HMMA.884.F16.F16.STEP1 R18, R24.COL, R26.COL, R26
+000fe400000116120000001a18047236 HMMA.884.F32.F16.STEP2 R4, R24.COL, R26.COL, R18
+000fe200000050040000000e0c047236 HMMA.884.F32.F32.STEP0 R4, R12.ROW, R14.ROW, R4
+000fe200000010000000000000047984 LDS.U.U8 R4, [R0]
+000fe2000010e9000000000402037980 LD.E.SYS R3, [R2+0x4]
+000fe200008400004969a50054547984 LDS.U8.ZD P2, R84, [R84+0x4969a5]
+";
+
 /// The same for sm_75, where its table differs from that of sm_80.
 const WORDS_75: &str = "
 000ea200001ee500000000000817e381 @!P6 LDG.E.U16.SYS R23, [R8]
@@ -343,6 +358,8 @@ const WORDS_75: &str = "
 004f7000000000160000000f0616723c HMMA.1688.F16 R22, R6, R15, R22
 008e2800000054060000002817067237 IMMA.8816.S8.S8 R6, R23.ROW, R40.COL, R6
 000fe4000780000000000000ff007209 FMNMX R0, RZ, R0, !PT
+000fe200000050040000000e0c047236 HMMA.884.F32.F32.STEP0 R4, R12.ROW, R14.ROW, R4
+000fe2000085b3056b4969a554547980 LD.E.EF.S8.MMIO.SM.PRIVATE.ZD P2, R84, [R84+0x6b4969a5], P2
 ";
 
 /// The same for sm_86, where its table differs from that of sm_80.

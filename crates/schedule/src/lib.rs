@@ -24,6 +24,7 @@ mod stalls;
 mod statistics;
 mod top_down;
 mod words;
+mod workarounds;
 
 pub use decoded::decoded;
 pub use effects::Finishing;
@@ -54,6 +55,10 @@ pub struct Tables {
     pub loads_before_copies: u8,
     /// How many go before each signal that copies are done.
     pub loads_before_signals: u8,
+    /// A shuffle without effect marks the entry of a function.
+    pub marks_entries: bool,
+    /// An instruction without effect goes before each barrier of the block.
+    pub pauses_before_barriers: bool,
 }
 
 impl Tables {
@@ -66,6 +71,8 @@ impl Tables {
             registers: u16::from(chip.register_files().general.end_usable),
             loads_before_copies: chip.loads_before_copies(),
             loads_before_signals: chip.loads_before_signals(),
+            marks_entries: chip.marks_entries(),
+            pauses_before_barriers: chip.pauses_before_barriers(),
         })
     }
 }
@@ -77,6 +84,8 @@ pub enum ScheduleError {
     Nop,
     /// The chip has asynchronous copies and no load from shared memory.
     Load,
+    /// The chip marks entries and has no shuffle.
+    Shuffle,
     /// The chip has products of warp groups and nothing that waits for them.
     Products,
 }
@@ -86,6 +95,7 @@ impl fmt::Display for ScheduleError {
         match self {
             ScheduleError::Nop => f.write_str("the chip has no form of NOP"),
             ScheduleError::Products => f.write_str("the chip has no form of a wait for products"),
+            ScheduleError::Shuffle => f.write_str("the chip has no form of a shuffle that marks an entry"),
             ScheduleError::Load => f.write_str("the chip has no form of a load that goes before copies"),
         }
     }
@@ -120,6 +130,7 @@ pub fn control_words(
     let nop = words::Nop::new(tables).map_err(|_| ScheduleError::Nop)?;
     products::complete(&mut finishing, tables).map_err(|_| ScheduleError::Products)?;
     copies::insert_loads(&mut finishing, tables).map_err(|_| ScheduleError::Load)?;
+    workarounds::insert(&mut finishing, tables, &nop).map_err(|_| ScheduleError::Shuffle)?;
     if options.serial {
         serial::assign(&mut finishing, model, &nop);
         return Ok(finishing.function);

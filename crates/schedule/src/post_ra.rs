@@ -8,7 +8,7 @@
 use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
 use oriole_latency::{Class, Model, ResultPart};
-use oriole_ori::effects::{is_convergent_operation, is_fixed_register};
+use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_product_step_of};
 use oriole_ori::{BlockId, MachineBlock, MachineInstruction};
 use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
@@ -67,7 +67,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
             .any(|o| matches!(o.kind, OperandKind::Symbol(symbol) if is_fixed_register(symbol)));
         return if fixed { Kind::Free } else { Kind::Wall };
     }
-    if op.info().aligned {
+    if op.info().aligned && !is_product_step_of(*op, mods) {
         return Kind::Free;
     }
     if is_convergent_operation(*op) {

@@ -110,6 +110,7 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
             let a = if deep { 4 } else { 2 };
             [a, if sparse { a } else { a / 2 }, if narrow_result { 2 } else { 4 }]
         }
+        Op::HMMA if mods.has(Mod::_884) => [2, 2, 2],
         Op::HMMA => {
             let sum = if narrow_result { 2 } else { 4 };
             if sparse {

@@ -5,6 +5,7 @@ use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
 use crate::image::{Bound, KernelImage, OpaqueKind, ParameterSpace};
 use crate::notes;
+use crate::rules::Abi;
 use oriole_chip::SMALL_PARAMETER_BYTES;
 
 impl Writer<'_> {
@@ -51,7 +52,11 @@ impl Writer<'_> {
         if kernel.blocks_are_clusters {
             rows.none(code::BLOCKS_ARE_CLUSTERS);
         }
-        rows.words(code::CUDA_API_VERSION, [u32::from(notes::TOOLKIT)]);
+        let (toolkit, has_notes) = match self.rules.family.abi {
+            Abi::V7 { toolkit } => (toolkit, false),
+            Abi::V8 => (notes::TOOLKIT, true),
+        };
+        rows.words(code::CUDA_API_VERSION, [u32::from(toolkit)]);
         if self.rules.sw_2861232_war {
             rows.none(code::SW2861232_WAR);
         }
@@ -77,7 +82,7 @@ impl Writer<'_> {
             rows.half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask);
         }
         rows.half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff));
-        if kernel.barriers != 0 {
+        if kernel.barriers != 0 && has_notes {
             rows.byte(code::NUM_BARRIERS, kernel.barriers);
         }
         if !kernel.spills.is_empty() {
@@ -87,7 +92,9 @@ impl Writer<'_> {
             let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
             rows.words(code::EXTERNS, symbols);
         }
-        rows.half(code::MERCURY_ISA_VERSION, family.isa_version);
+        if has_notes {
+            rows.half(code::MERCURY_ISA_VERSION, family.isa_version);
+        }
         if kernel.reconfigures_registers {
             rows.none(code::REG_RECONFIG);
         }

@@ -2,6 +2,7 @@
 
 use super::{Key, Link, Strings, WriteError, Writer, fits};
 use crate::elf::*;
+use crate::rules::Abi;
 
 /// One range of memory that the loader makes: its access, and which sections lie in it.
 type Segment = (u32, fn(Key) -> bool);
@@ -93,10 +94,19 @@ impl Writer<'_> {
 
     fn file_header(&self, headers_at: u64, programs_at: u64, programs: usize) -> Vec<u8> {
         let mut out = Bytes::default();
-        out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, EI_OSABI_CUDA, ABI_VERSION]).raw(&[0; 7]);
-        let note = self.index_of(Key::CudaNote) << 24;
-        let flags = note | u32::from(self.module.sm) << 8 | u32::from(self.rules.family.flags);
-        out.u16(ET_EXEC).u16(EM_CUDA).u32(1).u64(0).u64(programs_at).u64(headers_at).u32(flags);
+        let sm = u32::from(self.module.sm);
+        let (os, abi, version, flags) = match self.rules.family.abi {
+            Abi::V7 { toolkit } => {
+                let target = u32::from(self.module.virtual_sm) << EF_CUDA_V7_VIRTUAL_SHIFT;
+                (EI_OSABI_CUDA_V7, ABI_VERSION_7, u32::from(toolkit), target | EF_CUDA_V7_64_BIT | sm)
+            }
+            Abi::V8 => {
+                let note = self.index_of(Key::CudaNote) << 24;
+                (EI_OSABI_CUDA, ABI_VERSION, 1, note | sm << 8 | u32::from(self.rules.family.flags))
+            }
+        };
+        out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os, abi]).raw(&[0; 7]);
+        out.u16(ET_EXEC).u16(EM_CUDA).u32(version).u64(0).u64(programs_at).u64(headers_at).u32(flags);
         out.u16(64).u16(56).u16(programs as u16).u16(64).u16(self.sections.len() as u16 + 1).u16(1);
         out.0
     }

@@ -11,7 +11,7 @@ use crate::image::*;
 use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
-use crate::rules::{Rules, rules};
+use crate::rules::{Abi, Rules, rules};
 use hashbrown::HashTable;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
@@ -599,25 +599,8 @@ impl<'a> Writer<'a> {
         self.add(Key::Symbols, ".symtab", SHT_SYMTAB, 0, 8, Vec::new());
         let (frames, frame_relocations) = self.frames();
         self.add(Key::DebugFrame, ".debug_frame", SHT_PROGBITS, 0, 1, frames);
-        self.add(
-            Key::ToolkitNote,
-            ".note.nv.tkinfo",
-            SHT_NOTE,
-            SHF_NOTE_TOOLKIT,
-            4,
-            notes::toolkit_note(&module.tool),
-        );
-        let note = self.add(
-            Key::CudaNote,
-            ".note.nv.cuinfo",
-            SHT_NOTE,
-            SHF_NOTE_CUDA | if family.compat { SHF_INFO_LINK } else { 0 },
-            4,
-            notes::cuda_note(module.virtual_sm),
-        );
-        note.link = Link::Section(Key::ToolkitNote);
-        if family.compat {
-            note.info = Link::Section(Key::Compat);
+        if family.abi == Abi::V8 {
+            self.add_notes();
         }
         let info = self.info_bytes(self.module_info(), "the module")?;
         self.add(Key::Info, ".nv.info", SHT_CUDA_INFO, 0, 4, info).link = Link::Section(Key::Symbols);
@@ -799,6 +782,30 @@ impl<'a> Writer<'a> {
         }
     }
 
+    fn add_notes(&mut self) {
+        let (module, family) = (self.module, self.rules.family);
+        self.add(
+            Key::ToolkitNote,
+            ".note.nv.tkinfo",
+            SHT_NOTE,
+            SHF_NOTE_TOOLKIT,
+            4,
+            notes::toolkit_note(&module.tool),
+        );
+        let note = self.add(
+            Key::CudaNote,
+            ".note.nv.cuinfo",
+            SHT_NOTE,
+            SHF_NOTE_CUDA | if family.compat { SHF_INFO_LINK } else { 0 },
+            4,
+            notes::cuda_note(module.virtual_sm),
+        );
+        note.link = Link::Section(Key::ToolkitNote);
+        if family.compat {
+            note.info = Link::Section(Key::Compat);
+        }
+    }
+
     fn add_text(&mut self) {
         let module = self.module;
         for kernel in self.order.clone() {
@@ -814,11 +821,15 @@ impl<'a> Writer<'a> {
             if self.rules.family.registers_in_section {
                 info |= image.registers << 24;
             }
+            let mut flags = SHF_ALLOC | SHF_EXECINSTR;
+            if matches!(self.rules.family.abi, Abi::V7 { .. }) {
+                flags |= u64::from(image.barriers) << SHF_CUDA_V7_BARRIERS_SHIFT;
+            }
             let draft = self.add(
                 Key::Text(kernel),
                 Name::of(".text.", &image.name),
                 SHT_PROGBITS,
-                SHF_ALLOC | SHF_EXECINSTR,
+                flags,
                 TEXT_ALIGNMENT,
                 data,
             );

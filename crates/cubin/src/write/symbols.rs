@@ -2,6 +2,7 @@
 
 use super::{Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
+use crate::rules::Abi;
 use crate::{OpaqueKind, SymbolRef};
 use oriole_chip::texture::DescriptorTable;
 
@@ -45,8 +46,10 @@ impl<'a> Writer<'a> {
     /// The sections of notes and of each kernel.
     fn code_sections(&mut self) {
         let module = self.module;
-        self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
-        self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
+        if self.rules.family.abi == Abi::V8 {
+            self.section_symbol(".note.nv.tkinfo", Key::ToolkitNote);
+            self.section_symbol(".note.nv.cuinfo", Key::CudaNote);
+        }
         for kernel in self.order.clone() {
             self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
             if module.kernels[kernel].shared_size.is_some() {

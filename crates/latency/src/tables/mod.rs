@@ -3,6 +3,7 @@
 mod sm_100;
 mod sm_103;
 mod sm_110;
+mod sm_70;
 mod sm_75;
 mod sm_80;
 mod sm_87;
@@ -13,6 +14,7 @@ use crate::table::Tables;
 
 /// Every table.
 pub const ALL: &[&Tables] = &[
+    &sm_70::TABLES,
     &sm_75::TABLES,
     &sm_80::TABLES,
     &sm_87::TABLES,

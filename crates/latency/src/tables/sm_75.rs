@@ -387,7 +387,7 @@ const WAR_VARIABLE: &[(C, Cell)] = &[
     (C::FmaPredicate, inferred(2)),
 ];
 
-const TIMING: Timing = Timing {
+pub(super) const TIMING: Timing = Timing {
     like: Some(&sm_80::TIMING),
     variable: &[Class::Matrix88, Class::MatrixOne, Class::MatrixOneInteger, Class::MatrixTwo],
     intervals: &[(Class::Matrix88, 4), (Class::MatrixOne, 8)],

@@ -12,6 +12,7 @@ mod half;
 mod integer;
 mod load_store;
 mod matrix;
+mod matrix_steps;
 mod special;
 mod surface;
 mod synchronize;
@@ -363,6 +364,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         LDGMC => atomic::reduce_copies(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
+        HMMA if context.has(Mod::_884) => matrix_steps::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),
         TEX | TLD | TLD4 | TXD | TXQ => fetch::execute(context),

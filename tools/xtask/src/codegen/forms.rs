@@ -261,7 +261,10 @@ impl Reader {
             Some("without") => match words.clone().collect::<Vec<_>>().as_slice() {
                 [op] => {
                     let before = self.tables.forms.len();
-                    self.tables.forms.retain(|form| form.op != *op);
+                    match *op {
+                        "UR" => self.tables.forms.retain(|form| !form.on_uniform_datapath()),
+                        op => self.tables.forms.retain(|form| form.op != op),
+                    }
                     if self.tables.forms.len() == before {
                         return Err(format!("there is no {op} to leave out"));
                     }
@@ -293,6 +296,11 @@ impl Reader {
 }
 
 impl Form {
+    /// True if it names a uniform register or predicate, or is guarded by one.
+    fn on_uniform_datapath(&self) -> bool {
+        self.uniform || self.slots.iter().any(|slot| slot.kind.contains("UR") || slot.kind.contains("UP"))
+    }
+
     /// A form that says nothing but its opcode.
     pub fn new(op: String, opcode: u16, uniform: bool) -> Form {
         Form {
@@ -475,6 +483,16 @@ mod tests {
         assert_eq!((forms[0].slots.len(), forms[0].sets.len()), (1, 0));
         assert_eq!((forms[0].mask, forms[0].value, forms[0].read_barrier), (0xffff, 0x1221, true));
         assert_eq!(tables["old"].forms.len(), 3);
+    }
+
+    #[test]
+    fn a_delta_leaves_out_the_uniform_datapath() {
+        let old = "form MOV 202\n  def R 16+8; use R 32+8\nform MOV c02\n  def R 16+8; use UR 32+6\nform LDG 981\n  \
+             def R 16+8; use [R+UR+I] 24+8? 32+6 40+24s?0\nform UMOV 882 uniform\n";
+        let tables = read(&[("old", old), ("new", "like old\nwithout UR\n")]).unwrap();
+        assert_eq!(tables["new"].forms.iter().map(|form| form.opcode).collect::<Vec<_>>(), [0x202]);
+        let error = read(&[("old", OLD), ("new", "like old\nwithout UR\n")]).err().unwrap_or_default();
+        assert!(error.contains("there is no UR to leave out"), "{error}");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 mod sm_100;
 mod sm_110;
+mod sm_70;
+mod sm_72;
 mod sm_75;
 mod sm_80;
 mod sm_86;
@@ -16,6 +18,8 @@ pub(super) fn of(number: u8) -> Option<&'static Table> {
         100 => Some(&sm_100::TABLE),
         103 => Some(&sm_100::TABLE),
         110 => Some(&sm_110::TABLE),
+        70 => Some(&sm_70::TABLE),
+        72 => Some(&sm_72::TABLE),
         75 => Some(&sm_75::TABLE),
         80 => Some(&sm_80::TABLE),
         86 => Some(&sm_86::TABLE),

@@ -1,0 +1,70 @@
+//! What the code of other compilers has on some chips without any effect that is known: a shuffle that no lane executes at
+//! the entry of each function, which the container names to the driver, and an instruction that only passes time in front
+//! of each barrier of the block. That the hardware relies on them cannot be excluded, so they are made here too, at the
+//! end, where nothing moves them away.
+
+use crate::Tables;
+use crate::effects::{Effects, Finishing};
+use crate::words::Nop;
+use oriole_ori::{BlockId, MachineInstruction, Origin};
+use oriole_sass::form::Table;
+use oriole_sass::register::{PT, RZ};
+use oriole_sass::{Class, Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind};
+use smallvec::smallvec;
+
+/// Inserts what the chip wants.
+///
+/// # Errors
+/// The chip marks entries and has no shuffle.
+pub fn insert(finishing: &mut Finishing, tables: &Tables, nop: &Nop) -> Result<(), EncodeError> {
+    if tables.marks_entries {
+        mark_entry(finishing, tables)?;
+    }
+    if tables.pauses_before_barriers {
+        pause_before_barriers(finishing, nop);
+    }
+    Ok(())
+}
+
+/// The mark is the second instruction of a kernel, behind what sets up the stack, and the first of other functions.
+fn mark_entry(finishing: &mut Finishing, tables: &Tables) -> Result<(), EncodeError> {
+    let mut all = finishing.function.blocks.iter().flat_map(|block| &block.instructions);
+    let returns = all.any(|machine| machine.instruction.op == Op::RET);
+    let Some(block) = finishing.function.blocks.get_mut(BlockId(0)) else { return Ok(()) };
+    let passes = |machine: &MachineInstruction| {
+        let Instruction { op, mods, .. } = &machine.instruction;
+        !matches!(op.info().class(mods), Class::Control | Class::Fence)
+    };
+    let at = usize::from(!returns && block.instructions.first().is_some_and(passes));
+    let origin = block.instructions.first().map_or(Origin(0), |first| first.origin);
+    let mark = mark(tables.forms, origin)?;
+    finishing.effects[BlockId(0)].insert(at, Effects::new(tables.latency, tables.forms, &mark));
+    block.instructions.insert(at, mark);
+    Ok(())
+}
+
+/// `@!PT SHFL.IDX PT, RZ, RZ, RZ, RZ`.
+fn mark(forms: &'static Table, origin: Origin) -> Result<MachineInstruction, EncodeError> {
+    let zero = || Operand::plain(OperandKind::Reg(RZ));
+    let shuffle = Instruction {
+        guard: Guard { uniform: false, register: PT, negated: true },
+        op: Op::SHFL,
+        mods: Mods::of(&[Mod::IDX]),
+        operands: smallvec![Operand::plain(OperandKind::Pred(PT)), zero(), zero(), zero(), zero()],
+        control: Control::NEUTRAL,
+    };
+    MachineInstruction::new(forms, shuffle, origin)
+}
+
+fn pause_before_barriers(finishing: &mut Finishing, nop: &Nop) {
+    for (block, effects) in finishing.function.blocks.iter_mut().zip(finishing.effects.iter_mut()) {
+        // From the end on, so that places stay what they are.
+        for at in (0..block.instructions.len()).rev() {
+            if block.instructions[at].instruction.op == Op::BAR {
+                let pause = nop.beside(&block.instructions[at], Control::NEUTRAL);
+                block.instructions.insert(at, pause);
+                effects.insert(at, nop.effects().clone());
+            }
+        }
+    }
+}
