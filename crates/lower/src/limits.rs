@@ -29,13 +29,16 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
 /// Fewest registers that a thread is left with, whatever the directives say.
 const FEWEST: u32 = 24;
 
+/// The most threads that the directives of a kernel grant a block, if they say so.
+pub fn block_threads(body: &Body) -> Option<u32> {
+    let bound = body.directives.reqntid.or(body.directives.maxntid)?;
+    Some(bound.iter().fold(1, |product: u32, &length| product.saturating_mul(length.max(1))))
+}
+
 /// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing.
 pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
     let directives = &body.directives;
-    let threads = directives
-        .reqntid
-        .or(directives.maxntid)
-        .map(|n| n.iter().fold(1u32, |product, &length| product.saturating_mul(length.max(1))));
+    let threads = block_threads(body);
     let most = u32::from(chip.register_files().general.count);
     let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
     let fit = threads.zip(chip.limits()).map(|(threads, limits)| {

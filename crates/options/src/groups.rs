@@ -31,6 +31,8 @@ pub struct OrderOptions {
     pub across_barriers: bool,
     /// Where registers do not suffice, values are made again where they are used.
     pub rematerialize: bool,
+    /// Registers are saved where an SM then holds one block more.
+    pub occupancy: bool,
     /// No more general registers than this.
     pub limit: Option<u16>,
 }
@@ -101,6 +103,7 @@ impl Options {
             },
             across_barriers: !self.bool("no-cross-barriers"),
             rematerialize: !self.bool("no-remat"),
+            occupancy: !self.bool("no-occupancy"),
             limit: self.register_limit(),
         }
     }

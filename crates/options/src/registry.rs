@@ -163,6 +163,7 @@ pub const KNOBS: &[Knob] = &[
         &[Reader::Order],
         "Keep all instructions on their side of barriers, even where registers do not suffice.",
     ),
+    switch("no-occupancy", &[Reader::Order], "Save no registers to let an SM hold one block more."),
     switch(
         "no-remat",
         &[Reader::Order],

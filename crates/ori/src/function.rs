@@ -143,6 +143,8 @@ pub struct Function {
     /// `.maxntid`/`.reqntid` product, `.minnctapersm`, `.maxnreg` as the register budget sees them: the most
     /// registers a thread may use, if limited.
     pub register_limit: Option<u16>,
+    /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
+    pub block_threads: Option<u32>,
 }
 
 impl Function {

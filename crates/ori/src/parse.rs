@@ -199,6 +199,10 @@ impl FunctionParser {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);
                 }
+                ("threads", _) => {
+                    cursor.expect("=")?;
+                    self.function.block_threads = Some(cursor.number_as()?);
+                }
                 (other, _) => return Err(format!("unknown property `{other}`")),
             }
         }

@@ -52,6 +52,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(limit) = function.register_limit {
         write!(f, " registers={limit}")?;
     }
+    if let Some(threads) = function.block_threads {
+        write!(f, " threads={threads}")?;
+    }
     f.write_char('\n')
 }
 

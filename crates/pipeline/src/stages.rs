@@ -7,9 +7,16 @@ use crate::{Context, Failure, Group, Profile};
 use oriole_hir::{Body, VariableKind};
 use oriole_legalize::routine::Routine;
 use oriole_optimize::rematerialize;
-use oriole_options::Optimization;
+use oriole_options::{Optimization, OrderOptions};
 use oriole_ori::{Assignment, Function, MachineFunction};
 use oriole_ptx::Space;
+use oriole_regalloc::AllocateError;
+
+/// How often a function is ordered for a number of registers, each time for as many fewer as the allocation took too many.
+const TRIES: usize = 3;
+
+/// So many permille more instructions one block more on each SM may cost.
+const MOST_GROWTH: usize = 30;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
 ///
@@ -35,28 +42,86 @@ pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
 /// A function that cannot be allocated within its register budget.
 pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
     (context.check)();
-    let settings = context.settings;
     let mut function = function;
-    if settings.order.reorder {
-        order(&mut function, context);
+    let options = &context.settings.order;
+    if !options.reorder {
+        return allocate_ordered(function, context).map_err(not_allocated);
     }
+    order(&mut function, options, context);
+    if !options.occupancy || function.block_threads.is_none() {
+        return allocate_ordered(function, context).map_err(not_allocated);
+    }
+    let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
+    let mut best = None;
+    let tables = context.target.schedule();
+    let registers = |allocated: &Allocated| allocated.assignment.general_registers;
+    while let Some(limit) =
+        oriole_schedule::step_below(&function, &tables, registers(best.as_ref().unwrap_or(&first)))
+    {
+        let Some(fewer) = allocate_within(&function, &first, limit, context) else { break };
+        best = Some(fewer);
+    }
+    Ok(best.unwrap_or(first))
+}
+
+fn not_allocated(error: AllocateError) -> Failure {
+    Failure::internal("AllocateRegisters", error)
+}
+
+/// Allocates a function whose instructions are in order.
+fn allocate_ordered(function: Function, context: &Context) -> Result<Allocated, AllocateError> {
     let _span = span("AdvancedPhaseAllocReg");
-    let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &settings.allocate)
-        .map_err(|error| Failure::internal("AllocateRegisters", error))?;
+    let (function, assignment) =
+        oriole_regalloc::allocate(function, context.target.chip, &context.settings.allocate)?;
     Ok(Allocated { function, assignment })
 }
 
 /// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
-/// that is cheap, and ordered once more.
-fn order(function: &mut Function, context: &Context) {
+/// that is cheap, and ordered once more. True if it fits.
+fn order(function: &mut Function, options: &OrderOptions, context: &Context) -> bool {
     let _span = span("AdvancedPhasePreSched");
-    let (tables, options) = (context.target.schedule(), &context.settings.order);
-    let short = oriole_schedule::before_allocation(function, &tables, options);
-    if let Some(budget) = short.filter(|_| options.rematerialize)
+    let tables = context.target.schedule();
+    let Some(budget) = oriole_schedule::before_allocation(function, &tables, options) else { return true };
+    options.rematerialize
         && rematerialize::run(function, budget)
-    {
-        oriole_schedule::before_allocation(function, &tables, options);
+        && oriole_schedule::before_allocation(function, &tables, options).is_none()
+}
+
+/// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
+/// `first` is the allocation of the function as it is.
+fn allocate_within(
+    function: &Function,
+    first: &Allocated,
+    limit: u16,
+    context: &Context,
+) -> Option<Allocated> {
+    let mut budget = limit;
+    for _ in 0..TRIES {
+        let options = OrderOptions { limit: Some(budget), ..context.settings.order };
+        let mut tried = function.clone();
+        let before = (function, first.assignment.general_registers);
+        if !order(&mut tried, &options, context)
+            || !oriole_schedule::pays(&context.target.schedule(), before, (&tried, limit))
+        {
+            return None;
+        }
+        let allocated = allocate_ordered(tried, context).ok()?;
+        let over = allocated.assignment.general_registers.saturating_sub(limit);
+        if over == 0 {
+            let cheap = allocated.assignment.spill_bytes == 0 && grown(first, &allocated) <= MOST_GROWTH;
+            return cheap.then_some(allocated);
+        }
+        // What allocation loses to tuples is known only now.
+        budget = budget.checked_sub(over)?;
     }
+    None
+}
+
+/// How many permille more instructions a function has than another.
+fn grown(from: &Allocated, to: &Allocated) -> usize {
+    let count =
+        |of: &Allocated| of.function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
+    (count(to) * 1000).checked_div(count(from)).unwrap_or(0).saturating_sub(1000)
 }
 
 /// The profile of a function: what phases 9 and 96 report, and 102 of one with registers.

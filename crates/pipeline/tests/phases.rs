@@ -156,3 +156,55 @@ fn switches_of_allocation_change_kernels() {
     "#]]
     .assert_eq(&report);
 }
+
+/// A product, so many values that live throughout, and loads whose latencies can be hidden in registers; a block has four warps.
+fn product_among_loads(pinned: u32) -> Function {
+    let mut text = String::from("kernel params=0 barriers=0 registers=255 threads=128\nb0: -> b1\n");
+    for value in 0..pinned {
+        text += &format!("  r{value} = LDS [{:#x}] mem(shared r) ; 0\n", 4 * value);
+    }
+    text += "b1: -> b2\n";
+    let mut add = |line: String| text += &format!("  {line} ; 0\n");
+    for load in 0..24 {
+        let (loaded, product) = (200 + 2 * load, 201 + 2 * load);
+        add(format!("r{loaded} = LDG.E [{{r0 r1}}+{:#x}] mem(global r)", 4 * load));
+        add(format!("r{product} = FMUL r{loaded}, r{}", load % pinned));
+        let sum = if load == 0 { 0 } else { 299 + load };
+        add(format!("r{} = FADD r{product}, r{sum}", 300 + load));
+    }
+    add("{r400 r401} = HMMA.1688.F16 {r0 r1}, r2, RZ".to_owned());
+    text += "b2:\n";
+    for value in (0..pinned).chain([323, 400, 401]) {
+        text += &format!("  STS [{:#x}], r{value} mem(shared w) ; 0\n", 0x1000 + 4 * value);
+    }
+    text += "  EXIT ; 1\n";
+    oriole_ori::parse::parse(&text).expect("Ori")
+}
+
+/// Where matrices are multiplied, registers are saved for one block more on each SM, and else none: the registers without and with
+/// that.
+#[test]
+fn registers_are_saved_for_a_block_more() {
+    let target = Target::new(Chip::SM_90).expect("a target");
+    let registers = |switch: Option<&str>, function: &Function| {
+        let mut options = Options::default();
+        switch.into_iter().for_each(|switch| options.switch_on(switch).expect("a switch"));
+        let settings = Settings::new(&options);
+        let context = Context::new(&target, &settings);
+        let allocated = oriole_pipeline::allocate(function.clone(), &context).expect("it can be allocated");
+        allocated.assignment.general_registers
+    };
+    let mut report = String::new();
+    for pinned in [64, 74, 100, 106] {
+        let function = product_among_loads(pinned);
+        let (without, with) = (registers(Some("no-occupancy"), &function), registers(None, &function));
+        report += &format!("{pinned}: {without} {with}\n");
+    }
+    expect![[r#"
+        64: 92 92
+        74: 102 90
+        100: 128 128
+        106: 134 122
+    "#]]
+    .assert_eq(&report);
+}

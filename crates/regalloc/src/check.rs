@@ -515,6 +515,7 @@ impl Checker<'_> {
 
     fn results(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
         let key = rematerialization_text(self.input, old).map(|text| self.rematerializations.key(text));
+        let copied = self.copied(new, state);
         let mut written: Vec<Place> = Vec::new();
         for (a, b) in old.destinations.iter().zip(&new.destinations) {
             if a.values.len() != b.values.len()
@@ -543,7 +544,8 @@ impl Checker<'_> {
                 }
                 state.forget(v);
                 state.defined.insert(v);
-                let mut tokens = Tokens::new();
+                let mut tokens = copied.clone();
+                tokens.retain(|token| owner(token) != Some(v));
                 tokens.push(Token::Value(v));
                 if let Some(key) = key {
                     tokens.push(Token::Made(key, component as u8));
@@ -555,6 +557,18 @@ impl Checker<'_> {
                 }
                 state.set(place, tokens);
             }
+        }
+    }
+
+    /// What a copy within a file brings along: its result shares the register of its source as long as both hold the same.
+    fn copied(&self, new: &Instruction, state: &State) -> Tokens {
+        let from = new.sources.first().and_then(Source::as_plain_value);
+        let plain = new.opcode == Opcode::Pseudo(Pseudo::Copy) && new.guard.is_none();
+        match (from.filter(|_| plain), new.destinations.as_slice()) {
+            (Some(from), [to]) if to.file == self.allocation.function.file(from) => {
+                self.place(from).map_or_else(Tokens::new, |place| state.get(place))
+            }
+            _ => Tokens::new(),
         }
     }
 

@@ -57,6 +57,8 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
         let span =
             |n: usize| u16::try_from(n.next_multiple_of(usize::from(alignment(n)))).unwrap_or(u16::MAX);
         let total: u16 = reads.iter().chain(&writes).map(|g| span(g.values.len())).sum();
+        let in_place = operands::accumulators(instruction, &reads, &writes);
+        let total = total - in_place.map_or(0, |g| span(g.values.len()));
         // Sources may lie so that they spoil one aligned range for each wide result.
         let slack: u16 =
             writes.iter().map(|g| if g.values.len() > 1 { span(g.values.len()).min(4) } else { 0 }).sum();

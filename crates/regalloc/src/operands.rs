@@ -1,6 +1,7 @@
 //! The register operands of an instruction, seen for one file: groups of values that must lie side by side.
 
 use oriole_ori::{Address, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, Values};
+use oriole_sass::Class;
 use smallvec::SmallVec;
 use std::slice;
 
@@ -96,6 +97,24 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_
         }
     }
     groups
+}
+
+/// True for a product of a warp group. It writes its accumulators while it still reads.
+pub fn is_group_product(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group)
+}
+
+/// The accumulators among what a product of a warp group reads: the last source as wide as the result. They are read where the
+/// result is written.
+pub fn accumulators<'a>(
+    instruction: &Instruction,
+    reads: &[Group<'a>],
+    writes: &[Group<'_>],
+) -> Option<Group<'a>> {
+    let width = writes.first().filter(|_| is_group_product(instruction))?.values.len();
+    let as_wide =
+        |group: &&Group<'_>| group.values.len() == width && matches!(group.operand, Slot::Source(_));
+    reads.iter().rfind(as_wide).copied()
 }
 
 /// The values of an operand, to be replaced; none where the instruction has no such operand.

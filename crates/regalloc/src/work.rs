@@ -81,6 +81,7 @@ impl Work {
                 parameter_bytes: function.parameter_bytes,
                 barriers: function.barriers,
                 register_limit: function.register_limit,
+                block_threads: function.block_threads,
             },
             inserted: function
                 .block_ids()

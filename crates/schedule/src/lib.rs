@@ -11,6 +11,7 @@ mod decoded;
 mod dense_ids;
 mod effects;
 mod graph;
+mod occupancy;
 mod post_ra;
 mod pre_ra;
 mod products;
@@ -28,6 +29,7 @@ mod workarounds;
 
 pub use decoded::decoded;
 pub use effects::Finishing;
+pub use occupancy::{pays, step_below};
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};

@@ -186,7 +186,7 @@ impl<'a> Blocks<'a> {
         let source = Choice::new(&region, (0..region.len() as u32).collect());
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
         let low = if low.registers() < source.registers() { low } else { source.clone() };
-        let (weight, bound) = (8u64.pow(loops.depth(block).min(6)), region.least_time());
+        let (weight, bound) = (weight(loops, block), region.least_time());
         let mut candidate = Candidate { block, weight, bound, low, quick: source.clone(), source, region };
         if candidate.quick.time > bound {
             let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
@@ -194,6 +194,11 @@ impl<'a> Blocks<'a> {
         }
         candidate
     }
+}
+
+/// How often a block runs for each run of the function, estimated.
+pub fn weight(loops: &Loops, block: BlockId) -> u64 {
+    8u64.pow(loops.depth(block).min(6))
 }
 
 /// The quicker of two; of equals the second.

@@ -2,7 +2,7 @@
 
 use super::instruction::Assigned;
 use super::{COPY, FREE, NONE, Scan};
-use crate::operands::{Group, Slot, alignment};
+use crate::operands::{Group, alignment};
 use crate::set::RegisterSet;
 use oriole_ori::{File, Value};
 use smallvec::SmallVec;
@@ -226,17 +226,6 @@ impl Scan<'_> {
             self.pinned.insert(r);
         }
         Some(base)
-    }
-
-    /// The source of a warp group's multiply that is as wide as its result: the last such one.
-    pub(super) fn accumulators(&self, order: &[(Group<'_>, bool)], writes: &[Group<'_>]) -> Option<Slot> {
-        let width = writes.first()?.values.len();
-        let groups =
-            order.iter().filter(|(g, _)| g.values.len() == width && matches!(g.operand, Slot::Source(_)));
-        groups.map(|(g, _)| g.operand).max_by_key(|slot| match slot {
-            Slot::Source(index) => *index,
-            _ => 0,
-        })
     }
 
     pub(super) fn place_single(&mut self, v: Value, lives: bool) -> Option<u8> {

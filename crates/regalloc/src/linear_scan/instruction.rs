@@ -5,10 +5,11 @@ use super::occupancy::{COPY, FREE};
 use super::{NONE, Scan, Site};
 use crate::AllocateError;
 use crate::next_use::NEVER;
-use crate::operands::{Group, Slot, destinations, is_partial, sources, values_mut};
+use crate::operands::{
+    Group, Slot, accumulators, destinations, is_group_product, is_partial, sources, values_mut,
+};
 use crate::set::RegisterSet;
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Value};
-use oriole_sass::Class;
 use smallvec::SmallVec;
 
 /// A group of values and the lowest of their registers, which follow each other.
@@ -58,6 +59,13 @@ impl Scan<'_> {
         let reads = sources(&self.work.function, instruction, file, self.work.stack_pointer);
         let writes = destinations(instruction, file);
         self.clear_overwritten(instruction, &writes, after_uses);
+        // A warp group's product writes its accumulators while it still reads: they are read where they are written, and no
+        // other source may lie there.
+        let early = is_group_product(instruction);
+        let accumulators = match partial {
+            true => None,
+            false => accumulators(instruction, &reads, &writes).map(|group| group.operand),
+        };
 
         // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.
         let mut order: SmallVec<[(Group<'_>, bool); 6]> = reads.into_iter().map(|g| (g, false)).collect();
@@ -66,10 +74,6 @@ impl Scan<'_> {
         }
         // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
-        // A warp group's multiply writes its accumulators while it still reads: they are read where they are
-        // written, and no other source may lie there.
-        let early = matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group);
-        let accumulators = if early && !partial { self.accumulators(&order, &writes) } else { None };
         let mut placed: SmallVec<[Assigned<'_>; 6]> = SmallVec::new();
         for (group, _) in order {
             let in_place = accumulators == Some(group.operand);

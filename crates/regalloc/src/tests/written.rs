@@ -61,6 +61,55 @@ fn show(text: &str, limit: Option<u16>, expected: Expect) {
     expected.assert_eq(&text);
 }
 
+/// The accumulators of a warp group's product are its result: they count once, and a limit that they fit into holds.
+#[test]
+fn accumulators_count_once() {
+    let accumulators: Vec<String> = (0..64).map(|k| format!("r{k}")).collect();
+    let (all, others) = (accumulators.join(" "), 100..140);
+    let mut text = String::from("kernel params=0 barriers=0\nb0:\n  {u90 u91 u92 u93} = Undefined ; 0\n");
+    for register in (0..64).chain(others.clone()) {
+        text += &format!("  r{register} = LDS [{:#x}] mem(shared r) ; 0\n", 4 * register);
+    }
+    let sources = format!("{{u90 u91 u92 u93}}, {{{all}}}, UPT, %(gsb0) mem(shared r)");
+    text += &format!("  {{{all}}} = HGMMA.64x128x16.F32 {sources} ; 1\n");
+    for register in (0..64).chain(others) {
+        text += &format!("  STS [{:#x}], r{register} mem(shared w) ; 2\n", 4 * register);
+    }
+    text += "  EXIT ; 3\n";
+    let function = parse(&text).expect("test input parses");
+    let (_, assignment) = allocate(function, Chip::SM_90, &options(Some(96))).expect("allocation");
+    assert_eq!(assignment.general_registers, 96);
+}
+
+/// A copy and its source may lie in one register while both are read; the checker knows what the register holds.
+#[test]
+fn a_uniform_copy_shares_the_register_of_its_source() {
+    show(
+        "kernel params=0 barriers=0
+b0:
+  u0 = S2UR %(SR_CTAID.X) ; 0
+  u1 = Copy u0 ; 1
+  r2 = Copy u1 ; 2
+  r3 = Copy u0 ; 3
+  STS [0x0], r2 mem(shared w) ; 4
+  STS [0x4], r3 mem(shared w) ; 5
+  EXIT ; 6
+",
+        None,
+        expect![[r#"
+            registers=3 frame=0
+            kernel params=0 barriers=0
+            b0:
+              u260 = S2UR %(SR_CTAID.X) ; 0
+              r0 = Copy u260 ; 2
+              r2 = Copy u260 ; 3
+              STS [0x0], r0 mem(shared w) ; 4
+              STS [0x4], r2 mem(shared w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
 #[test]
 fn a_loop_keeps_its_counter_in_one_register() {
     show(

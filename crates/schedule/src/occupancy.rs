@@ -1,0 +1,122 @@
+//! Registers against blocks: where a few registers fewer let an SM hold one block more, and whether that is worth it.
+//!
+//! Only functions that multiply matrices are asked: their accumulators fill the registers, so that few blocks fit, and what
+//! stands beside the accumulators decides how many.
+
+use crate::Tables;
+use crate::dense_ids::DenseIds;
+use crate::graph::{Graph, Sides};
+use crate::pre_ra::{latency, weight};
+use crate::region::Region;
+use oriole_chip::Usage;
+use oriole_ori::effects::register_grant;
+use oriole_ori::{Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode};
+use oriole_sass::Class;
+
+/// A step is tried if it takes no more than one register out of so many.
+const SHARE: u32 = 5;
+
+/// So many percent more time than a block more makes up for are no loss: the order after allocation wins that back.
+const WON_BACK: u64 = 15;
+
+/// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near. Where
+/// parts of the function have their own counts, these say how many blocks there are.
+pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
+    let now = blocks(function, tables, registers)?;
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    if !instructions.clone().any(multiplies) || instructions.any(|i| register_grant(i).is_some()) {
+        return None;
+    }
+    let near = |&fewer: &u16| u32::from(registers - fewer) * SHARE <= u32::from(registers);
+    let more = |&fewer: &u16| blocks(function, tables, fewer) > Some(now);
+    (1..registers).rev().take_while(near).find(more)
+}
+
+/// How many blocks an SM holds, as far as registers say, if the threads of a block are known.
+fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
+    let usage = Usage { registers: registers.into(), shared: 0, threads: function.block_threads? };
+    Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
+}
+
+/// Whether the blocks that there are with fewer registers, each in the time of its order, are together no slower than those that
+/// there were. Each function comes with its registers.
+pub fn pays(tables: &Tables, before: (&Function, u16), fewer: (&Function, u16)) -> bool {
+    let blocks = |(function, registers)| blocks(function, tables, registers).map_or(0, u64::from);
+    100 * time(tables, fewer.0) * blocks(before) <= (100 + WON_BACK) * time(tables, before.0) * blocks(fewer)
+}
+
+/// Whether an instruction multiplies matrices.
+fn multiplies(instruction: &Instruction) -> bool {
+    let Opcode::Sass(op) = instruction.opcode else { return false };
+    matches!(
+        op.info().class(&instruction.mods),
+        Class::Group
+            | Class::Matrix88
+            | Class::MatrixDouble
+            | Class::MatrixOne
+            | Class::MatrixOneInteger
+            | Class::MatrixTwo
+    )
+}
+
+/// Cycles that a function takes in the order of its instructions, loops weighted.
+fn time(tables: &Tables, function: &Function) -> u64 {
+    let model = tables.latency;
+    let cfg = Cfg::new(function);
+    let liveness = Liveness::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let mut ids = DenseIds::new(function.values.len());
+    let times = cfg.order().iter().map(|&block| {
+        let instructions = &function.block(block).instructions;
+        let cycles = |from: &Instruction, to: &Instruction, node| latency(model, from, to, node);
+        let graph = Graph::new(instructions, Sides::Kept, &mut ids, cycles);
+        let region = Region::new(model, function, instructions, liveness.live_out(block), graph, &mut ids);
+        let order: Vec<u32> = (0..region.len() as u32).collect();
+        weight(&loops, block) * u64::from(region.time(&order))
+    });
+    times.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_chip::Chip;
+    use oriole_ori::parse::parse;
+
+    const PRODUCT: &str = "  {r6 r7} = HMMA.1688.F16 {r0 r1}, r2, {r6 r7} ; 0\n";
+    const GRANT: &str = "  USETMAXREG.CTAPOOL.DEALLOC #40 ; 0\n";
+
+    fn function(header: &str, body: &str) -> Function {
+        parse(&format!("kernel params=0 barriers=0{header}\nb0:\n{body}  EXIT ; 9\n")).expect("Ori")
+    }
+
+    #[test]
+    fn a_step_is_near_and_for_products() {
+        let tables = Tables::of(Chip::SM_90).expect("tables");
+        let step =
+            |header: &str, body: &str, registers| step_below(&function(header, body), &tables, registers);
+        // Four warps: 2, 3, 4 and 5 blocks.
+        assert_eq!(step(" threads=128", PRODUCT, 200), Some(168));
+        assert_eq!(step(" threads=128", PRODUCT, 168), None, "that is far");
+        assert_eq!(step(" threads=128", PRODUCT, 146), Some(128));
+        assert_eq!(step(" threads=128", PRODUCT, 120), Some(96));
+        assert_eq!(step(" threads=256", PRODUCT, 146), Some(128));
+        assert_eq!(step(" threads=256", PRODUCT, 200), None, "one block with 168 as well");
+        assert_eq!(step("", PRODUCT, 146), None, "who knows");
+        assert_eq!(step(" threads=128", "", 146), None, "nothing is multiplied");
+        assert_eq!(step(" threads=128", &format!("{GRANT}{PRODUCT}"), 146), None, "the parts say it");
+    }
+
+    #[test]
+    fn blocks_make_up_for_time() {
+        let tables = Tables::of(Chip::SM_90).expect("tables");
+        let chain = |length: usize| {
+            let links: String = (0..length).map(|_| "  r0 = FADD r0, r0 ; 1\n").collect();
+            function(" threads=128", &links)
+        };
+        let (before, slower, slow) = (chain(100), chain(150), chain(180));
+        assert!(pays(&tables, (&before, 200), (&slower, 168)), "3 blocks for 2");
+        assert!(!pays(&tables, (&before, 200), (&slow, 168)));
+        assert!(!pays(&tables, (&before, 200), (&slower, 192)), "no block more");
+    }
+}
