@@ -3,7 +3,7 @@
 
 use crate::layout::{AMPERE, BLACKWELL, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
-use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, QUARTER_STEPS, WHOLE_STEPS};
+use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, QUARTER_STEPS, WHOLE_PRODUCTS, WHOLE_STEPS};
 use crate::registers::{EIGHT_BIT_UNIFORM, NO_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
@@ -101,6 +101,9 @@ const HOPPER_FAMILY: Row = Row {
 const BLACKWELL_FAMILY: Row =
     Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: Some(&BLACKWELL), ..HOPPER_FAMILY };
 
+/// Blackwell without tensor memory.
+const SMALL_BLACKWELL_FAMILY: Row = Row { matrix: WHOLE_PRODUCTS, ..BLACKWELL_FAMILY };
+
 /// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
 pub(crate) const CHIPS: [Row; 14] = [
     supported(70, VOLTA_FAMILY, Some(Limits::turing(64, 32, 96, 96))),
@@ -117,8 +120,8 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
     row(110, BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
-    row(120, BLACKWELL_FAMILY, None),
-    row(121, BLACKWELL_FAMILY, None),
+    supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
+    supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
 ];
 
 /// Names that modules may still carry, and the chip that has another number today.

@@ -48,3 +48,7 @@ pub(crate) const WHOLE_STEPS: MatrixUnit = MatrixUnit {
     narrow_fraction_bits: None,
     group_narrow_fraction_bits: Some(13),
 };
+
+/// Chips after Hopper that multiply 8-bit numbers, and narrower ones, as they are.
+pub(crate) const WHOLE_PRODUCTS: MatrixUnit =
+    MatrixUnit { narrow_fraction_bits: Some(WHOLE_STEPS.fraction_bits), ..WHOLE_STEPS };

@@ -146,7 +146,7 @@ const fn row(number: u8, family: &'static Family) -> Row {
     Row { number, family, sw_war: None, sw_2861232_war: false, compat_mask: 0, entry: &[] }
 }
 
-const CHIPS: [Row; 12] = [
+const CHIPS: [Row; 14] = [
     Row { sw_war: Some(1), ..row(70, &VOLTA) },
     Row { sw_war: Some(1), ..row(72, &VOLTA) },
     Row { sw_war: Some(1), ..row(75, &AMPERE) },
@@ -159,6 +159,8 @@ const CHIPS: [Row; 12] = [
     Row { sw_war: Some(8), compat_mask: 9, ..row(100, &BLACKWELL) },
     Row { sw_war: Some(8), ..row(103, &BLACKWELL) },
     Row { sw_war: Some(8), ..row(110, &THOR) },
+    Row { sw_war: Some(0), compat_mask: 0x50, ..row(120, &BLACKWELL) },
+    Row { sw_war: Some(0), ..row(121, &BLACKWELL) },
 ];
 
 /// The entry of kernels on sm_87: the first time that a warp comes here, as `UR2` tells, it writes each of its

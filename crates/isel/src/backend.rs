@@ -4,14 +4,14 @@ use crate::rows::{PLAIN, choices, copies, shifts, sums};
 use crate::template::Template;
 use oriole_chip::Chip;
 use oriole_ori::pattern::{Patterns, Tie, Tree};
-use oriole_sass::Op;
 use oriole_sass::form::{self, SlotKind};
+use oriole_sass::{Mods, Op, Operand, OperandKind, legal};
 use std::sync::LazyLock;
 
 /// The rows of Blackwell: as Hopper's, but no arithmetic reads a constant bank.
 static BLACKWELL: Patterns<Template> =
     Patterns(&[PLAIN, copies::ROWS, sums::ROWS, sums::VECTOR, shifts::ROWS, choices::ROWS]);
-/// As Blackwell's, without the packed integer unit.
+/// As Blackwell's, where the packed integer unit adds no whole words.
 static THOR: Patterns<Template> = Patterns(&[PLAIN, copies::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
 /// The rows of the chips that have the packed integer unit.
 static HOPPER: Patterns<Template> = Patterns(&[
@@ -45,7 +45,10 @@ fn backend(chip: Chip) -> Backend {
     let forms = |op: Op| form::table(chip).map_or(&[][..], |table| table.forms_of(op));
     let constant = |kind| matches!(kind, SlotKind::Const | SlotKind::ConstIndexed);
     let reads_banks = |form: &form::Form| form.slots.iter().any(|slot| constant(slot.kind));
-    match (forms(Op::VIADD).is_empty(), forms(Op::MOV).iter().any(reads_banks)) {
+    // Some chips have packed sums, but no sum of whole words there.
+    let word = [0, 1, 2].map(|n| Operand::plain(OperandKind::Reg(n)));
+    let adds = form::table(chip).is_some_and(|table| legal(table, Op::VIADD, &Mods::none(), &word).is_some());
+    match (!adds, forms(Op::MOV).iter().any(reads_banks)) {
         (true, true) => Backend::Ampere,
         (true, false) => Backend::Thor,
         (false, true) => Backend::Hopper,

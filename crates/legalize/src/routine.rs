@@ -85,6 +85,8 @@ impl Routine {
             for instruction in &mut code.block_mut(id).instructions {
                 if let Opcode::Sass(op) = &mut instruction.opcode {
                     *op = oriole_sass::on_chip(chip, *op);
+                    let unsaid = oriole_sass::unsaid(chip, *op, &instruction.mods);
+                    unsaid.into_iter().for_each(|modifier| instruction.mods.insert(modifier));
                 }
             }
         }

@@ -126,7 +126,9 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
 fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
     use Opcode::*;
     match ty {
+        Type::F32 if i.types.len() > 1 => return l.mixed_singles(i, i.types[1]),
         Type::F32 => return l.float_arithmetic(i),
+        Type::F32x2 => return l.single_pairs(i),
         Type::F64 => return l.double_arithmetic(i),
         _ if half_of(ty).is_some() => return l.half_arithmetic(i),
         _ if ty.is_float() => return Err(l.unsupported_form(i)),

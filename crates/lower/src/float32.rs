@@ -43,6 +43,9 @@ impl Lower<'_> {
 
     /// `add`, `sub`, `mul`, `fma`, `mad`, `min`, `max`, `abs`, `neg` of f32.
     pub fn float_arithmetic(&mut self, i: &Instruction) -> Lowered {
+        if matches!(i.opcode, Opcode::Min | Opcode::Max) && i.operands.len() > 3 {
+            return self.extreme_of_three(i);
+        }
         let ty = Type::F32;
         let mut mods = Self::float_mods(i);
         let a = self.word(self.operand(i, 1)?, ty)?;
@@ -71,9 +74,6 @@ impl Lower<'_> {
                 Op::FFMA
             }
             Opcode::Min | Opcode::Max => {
-                if i.operands.len() > 3 {
-                    return Err(self.unsupported_form(i));
-                }
                 if i.modifiers.has(Word::NaN) {
                     mods.push(Mod::NAN);
                 }
@@ -92,6 +92,86 @@ impl Lower<'_> {
         let d = self.result_word(self.operand(i, 0)?, ty)?;
         let contract = Self::contractable(i);
         self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
+        Ok(())
+    }
+
+    /// `min` and `max` of three singles.
+    fn extreme_of_three(&mut self, i: &Instruction) -> Lowered {
+        let mut mods = Self::float_mods(i);
+        if i.modifiers.has(Word::NaN) {
+            mods.push(Mod::NAN);
+        }
+        let mut sources = Vec::new();
+        for index in 1..4 {
+            let word = self.word(self.operand(i, index)?, Type::F32)?;
+            let word = if i.modifiers.has(Word::Abs) { magnitude(word, SIGN) } else { word };
+            sources.push(self.in_register(word));
+        }
+        let which = || if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() };
+        let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        let first = self.b.r();
+        let [a, b, c] = [0, 1, 2].map(|n| sources[n].clone());
+        self.op(Op::FMNMX, &mods, first, [a, b, which()]);
+        self.op(Op::FMNMX, &mods, d, [first.into(), c, which()]);
+        Ok(())
+    }
+
+    /// `add`, `sub`, `fma` of singles whose first operands are halves: widened, which is exact.
+    pub fn mixed_singles(&mut self, i: &Instruction, half: Type) -> Lowered {
+        let op = match i.opcode {
+            Opcode::Add | Opcode::Sub => Op::FADD,
+            Opcode::Fma => Op::FFMA,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let last = i.operands.len() - 1;
+        let mut sources = Vec::new();
+        for index in 1..last {
+            let word = self.word(self.operand(i, index)?, half)?;
+            let word = self.in_register(word);
+            sources.push(self.single_of_half(word, half).into());
+        }
+        let c = self.word(self.operand(i, last)?, Type::F32)?;
+        let c = if i.opcode == Opcode::Sub { minus_float(c, SIGN) } else { c };
+        sources.push(self.in_register(c));
+        let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        self.b.op(op).mods(&Self::float_mods(i)).to(d).from_all(sources).emit();
+        Ok(())
+    }
+
+    /// A half as a single.
+    fn single_of_half(&mut self, word: Source, half: Type) -> Value {
+        let d = self.b.r();
+        if half == Type::BF16 {
+            self.b.shl(d, word, 16u32);
+        } else {
+            self.op(Op::HADD2, &[Mod::F32], d, [Source::rz().negated(), word.suffixed(Mod::H0_H0)]);
+        }
+        d
+    }
+
+    /// `add`, `sub`, `mul`, `fma` of two singles: each in its own register.
+    pub fn single_pairs(&mut self, i: &Instruction) -> Lowered {
+        let op = match i.opcode {
+            Opcode::Add | Opcode::Sub => Op::FADD,
+            Opcode::Mul => Op::FMUL,
+            Opcode::Fma => Op::FFMA,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let (ty, mods) = (Type::F32x2, Self::float_mods(i));
+        let mut operands = Vec::new();
+        for index in 1..i.operands.len() {
+            operands.push(self.words(self.operand(i, index)?, ty)?);
+        }
+        let d = self.result_pair(self.operand(i, 0)?, ty)?;
+        for (half, &d) in d.iter().enumerate() {
+            let mut sources: Vec<Source> = operands.iter().map(|words| words[half].clone()).collect();
+            if i.opcode == Opcode::Sub {
+                sources[1] = minus_float(sources[1].clone(), SIGN);
+            }
+            let sources: Vec<Source> = sources.into_iter().map(|word| self.in_register(word)).collect();
+            let contract = Self::contractable(i);
+            self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
+        }
         Ok(())
     }
 

@@ -272,7 +272,7 @@ impl Lower<'_> {
         let a = self.in_register(a);
         let c = if is_register(&b) { c } else { self.in_register(c) };
         let d = self.result_word(self.operand(i, 0)?, ty)?;
-        self.op(Op::VABSDIFF, unsigned(ty), d, [a, b, c]);
+        self.add_distance(unsigned(ty), d, a, b, c);
         Ok(())
     }
 

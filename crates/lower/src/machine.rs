@@ -3,7 +3,7 @@
 use crate::context::Lower;
 use crate::sparse::LOWER_HALVES;
 use oriole_ori::{Opcode, Source, Value};
-use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, legal, on_chip};
+use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, legal, on_chip, unsaid};
 
 impl Lower<'_> {
     /// True if the chip has the opcode.
@@ -22,10 +22,35 @@ impl Lower<'_> {
         self.is_legal(op, &Mods::of(mods), &operands)
     }
 
+    /// The same for a product of a sparse matrix, whose last operands are a word and a number.
+    pub fn takes_sparse(&self, op: Op, mods: &[Mod]) -> bool {
+        let mut operands = vec![Operand::plain(OperandKind::Reg(0)); 5];
+        operands.push(Operand::plain(OperandKind::Imm(0)));
+        let mut mods = Mods::of(mods);
+        mods.insert(Mod::SP);
+        self.is_legal(op, &mods, &operands)
+    }
+
     /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
     /// and a lower bound of zero belong to chips with `VIMNMX`.
     pub fn min_max(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
-        self.op(on_chip(self.chip, Op::VIMNMX), mods, d, [a, b, least]);
+        let op = on_chip(self.chip, Op::VIMNMX);
+        let mut mods = mods.to_vec();
+        mods.extend(unsaid(self.chip, op, &Mods::of(&mods)));
+        self.op(op, &mods, d, [a, b, least]);
+    }
+
+    /// `d <- |a - b| + c`. `U32` says that the numbers are unsigned.
+    pub fn add_distance(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, c: Source) {
+        if self.has(Op::VABSDIFF) {
+            self.op(Op::VABSDIFF, mods, d, [a, b, c]);
+            return;
+        }
+        let [least, greatest] = [self.b.r(), self.b.r()];
+        self.min_max(mods, least, a.clone(), b.clone(), Source::pt());
+        self.min_max(mods, greatest, a, b, Source::not_pt());
+        let c = self.in_register(c);
+        self.op(Op::IADD3, &[], d, [greatest.into(), Source::value(least).negated(), c]);
     }
 
     /// `d <- a` as a single, where no rounding but to nearest is asked for.

@@ -236,8 +236,15 @@ impl Lower<'_> {
         let sum = if p.types[0] == Type::F16 { Mod::F16 } else { Mod::F32 };
         let left = if p.types[1] == Type::E4M3 { Mod::E4M3 } else { Mod::E5M2 };
         let right = if p.types[2] == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
-        let operands = factors(self.tuple(p.a), self.tuple(p.b), self.tuple(p.c));
-        self.emit_product(Op::QMMA, &[size, sum, left, right], &p.d, operands, p.metadata);
+        let mods = [size, sum, left, right];
+        let [a, b, c] = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
+        // Some chips say how the factors lie.
+        let bare = match p.metadata {
+            None => self.takes(Op::QMMA, &mods, 4),
+            Some(_) => self.takes_sparse(Op::QMMA, &mods),
+        };
+        let operands = if bare { [a, b, c] } else { factors(a, b, c) };
+        self.emit_product(Op::QMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
     }
 

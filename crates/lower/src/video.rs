@@ -331,7 +331,8 @@ impl Lower<'_> {
         let (to_register, written) = self.written_lanes(i)?;
         let whole = picks == [None, None] && written.is_none();
         let sum_up = i.modifiers.has(Word::Add);
-        if action == Action::Distance
+        if self.has(Op::VABSDIFF4)
+            && action == Action::Distance
             && whole
             && lanes == 4
             && !to.is_signed()

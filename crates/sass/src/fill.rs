@@ -290,7 +290,11 @@ fn immediate_bits(field: &Field, value: i64) -> Option<u64> {
     field.number_bits(value).or_else(|| {
         let whole = field.width() == 32 && field.scale == 1;
         let fits = (i32::MIN as i64..=u32::MAX as i64).contains(&value);
-        (whole && fits).then_some(value as u32 as u64)
+        match field.width() {
+            // All of 64 bits: a number with the highest bit set is a negative one here.
+            64 => Some(value as u64),
+            _ => (whole && fits).then_some(value as u32 as u64),
+        }
     })
 }
 

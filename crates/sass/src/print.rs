@@ -212,7 +212,12 @@ impl Printer<'_> {
                     (Some(field), Some(bits)) => field.number(bits[0]),
                     _ => value,
                 };
-                hex(value)
+                // All of 64 bits have no sign in the text.
+                if field.is_some_and(|field| field.width() == 64) {
+                    format!("{value:#x}")
+                } else {
+                    hex(value)
+                }
             }
             OperandKind::Float(bits) => {
                 let kind = match slot.kind {

@@ -1,8 +1,8 @@
 //! Opcodes that do the same with the same operands and modifiers under another name on chips that lack the first one. Code
 //! that is written for all chips names the first.
 
-use crate::Op;
 use crate::form;
+use crate::{Mod, Mods, Op, Operand, OperandKind, legal};
 use oriole_chip::Chip;
 
 /// The opcode that code for all chips names, and that of chips without it.
@@ -19,6 +19,19 @@ pub fn on_chip(chip: Chip, op: Op) -> Op {
         Some(&(_, other)) if !has(chip, op) && has(chip, other) => other,
         _ => op,
     }
+}
+
+/// What code for all chips leaves out of such an instruction and the chip wants to be said: the type of the minimum of
+/// two signed words, where that is not the only one without a name.
+pub fn unsaid(chip: Chip, op: Op, mods: &Mods) -> Option<Mod> {
+    let typed = [Mod::U32, Mod::S32, Mod::U16x2, Mod::S16x2].iter().any(|&ty| mods.has(ty));
+    if op != Op::VIMNMX || typed {
+        return None;
+    }
+    let register = || Operand::plain(OperandKind::Reg(0));
+    let operands = [register(), register(), register(), Operand::plain(OperandKind::Pred(0))];
+    let forms = form::table(chip)?;
+    legal(forms, op, &Mods::of(&[Mod::S32]), &operands).map(|_| Mod::S32)
 }
 
 #[cfg(test)]

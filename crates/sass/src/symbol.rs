@@ -389,6 +389,8 @@ pub enum Symbol {
     SR_CLOCK,
     SR_CLOCKHI,
     SR_CLOCKLO,
+    SR_CONTEXT_SAVE_ADDR_HI,
+    SR_CONTEXT_SAVE_ADDR_LO,
     SR_CTAID_X,
     SR_CTAID_Y,
     SR_CTAID_Z,
@@ -565,7 +567,7 @@ pub enum Symbol {
     gsb0,
 }
 
-const NAMES: [&str; 558] = [
+const NAMES: [&str; 560] = [
     "1D",
     "2D",
     "3D",
@@ -950,6 +952,8 @@ const NAMES: [&str; 558] = [
     "SR_CLOCK",
     "SR_CLOCKHI",
     "SR_CLOCKLO",
+    "SR_CONTEXT_SAVE_ADDR_HI",
+    "SR_CONTEXT_SAVE_ADDR_LO",
     "SR_CTAID.X",
     "SR_CTAID.Y",
     "SR_CTAID.Z",
@@ -1126,7 +1130,7 @@ const NAMES: [&str; 558] = [
     "gsb0",
 ];
 
-const ALL: [Symbol; 558] = [
+const ALL: [Symbol; 560] = [
     Symbol::_1D,
     Symbol::_2D,
     Symbol::_3D,
@@ -1511,6 +1515,8 @@ const ALL: [Symbol; 558] = [
     Symbol::SR_CLOCK,
     Symbol::SR_CLOCKHI,
     Symbol::SR_CLOCKLO,
+    Symbol::SR_CONTEXT_SAVE_ADDR_HI,
+    Symbol::SR_CONTEXT_SAVE_ADDR_LO,
     Symbol::SR_CTAID_X,
     Symbol::SR_CTAID_Y,
     Symbol::SR_CTAID_Z,

@@ -131,6 +131,7 @@ fn matrix(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Op::IMMA if mods.iter().any(|name| matches!(name.spelling(), "S4" | "U4")) => (4, 32),
         Op::IMMA => (8, 32),
         Op::BMMA => (1, 32),
+        Op::OMMA => (4, 32),
         Op::QMMA => (8, if mods.has(Mod::F16) { 16 } else { 32 }),
         Op::HMMA => (
             if mods.has(Mod::TF32) { 32 } else { 16 },

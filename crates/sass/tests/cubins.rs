@@ -180,7 +180,7 @@ fn text_is_the_disassemblers() {
 
 /// The chips whose tables are tried with words drawn at random.
 fn chips() -> impl Iterator<Item = Chip> {
-    [75, 80, 86, 89, 90, 100].into_iter().map(chip)
+    [75, 80, 86, 89, 90, 100, 120].into_iter().map(chip)
 }
 
 /// A small generator of numbers, so that every run tests the same words.

@@ -104,6 +104,9 @@ impl FunctionDecoder<'_> {
             _ => {
                 let ty = last_type(instruction)?;
                 match format(ty) {
+                    Some((format, false)) if first_type(instruction)? == Type::F32 && ty != Type::F32 => {
+                        self.mixed_singles(instruction, ty, format)
+                    }
                     Some((format, packed)) => self.float(instruction, ty, format, packed),
                     None if matches!(ty, Type::U16x2 | Type::S16x2) => {
                         let operation = integer_operation(instruction)?;
@@ -114,6 +117,7 @@ impl FunctionDecoder<'_> {
                             &types[..instruction.operands.len().saturating_sub(1).min(3)],
                         )
                     }
+                    None if ty == Type::F32x2 => self.single_pairs(instruction),
                     None if ty.is_float() => Err("this type is not supported".into()),
                     None => self.integer(instruction, ty),
                 }
@@ -183,11 +187,43 @@ impl FunctionDecoder<'_> {
             }
             _ => return Err("it is not supported".into()),
         };
-        // The three-operand minimum and maximum have one form only on newer chips.
+        let of_three = matches!(operation, FloatOperation::Minimum | FloatOperation::Maximum)
+            && instruction.operands.len() == 4;
+        if of_three {
+            return self.compute(
+                instruction,
+                Operation::FloatOfThree(operation, mode, has(Word::Abs)),
+                &[ty; 3],
+            );
+        }
         if instruction.operands.len() != operands + 1 {
             return Err("this count of operands is not supported".into());
         }
         self.compute(instruction, Operation::Float(operation, format, mode, packed), &[ty; 3][..operands])
+    }
+
+    /// `add`, `sub`, `fma` of singles whose first operands are halves.
+    fn mixed_singles(&self, instruction: &Instruction, ty: Type, format: Format) -> Decode<Action> {
+        let (operation, types): (_, &[Type]) = match instruction.opcode {
+            Opcode::Add => (FloatOperation::Add, &[ty, Type::F32]),
+            Opcode::Sub => (FloatOperation::Subtract, &[ty, Type::F32]),
+            Opcode::Fma => (FloatOperation::MultiplyAdd, &[ty, ty, Type::F32]),
+            _ => return Err("it is not supported".into()),
+        };
+        self.compute(instruction, Operation::FloatMixed(operation, format, mode(instruction)), types)
+    }
+
+    /// Two singles in one operand.
+    fn single_pairs(&self, instruction: &Instruction) -> Decode<Action> {
+        let (operation, operands) = match instruction.opcode {
+            Opcode::Add => (FloatOperation::Add, 2),
+            Opcode::Sub => (FloatOperation::Subtract, 2),
+            Opcode::Mul => (FloatOperation::Multiply, 2),
+            Opcode::Fma => (FloatOperation::MultiplyAdd, 3),
+            _ => return Err("it is not supported".into()),
+        };
+        let types = [Type::F32x2; 3];
+        self.compute(instruction, Operation::FloatPair(operation, mode(instruction)), &types[..operands])
     }
 
     fn predicate_logic(&self, instruction: &Instruction) -> Decode<Action> {

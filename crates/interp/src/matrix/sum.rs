@@ -271,7 +271,8 @@ fn step(fraction_bits: u32, kept: Option<u32>, format: Format, products: &[Numbe
     }
     match kept {
         Some(kept) if format == Format::F32 => {
-            result >> (format.fraction_bits() - kept) << (format.fraction_bits() - kept)
+            let cut = format.fraction_bits().saturating_sub(kept);
+            result >> cut << cut
         }
         _ => result,
     }

@@ -30,6 +30,12 @@ pub enum Operation {
     IntegerHalves(IntegerOperation, Kind),
     /// Floating arithmetic; `true`: on each 16-bit half.
     Float(FloatOperation, Format, Mode, bool),
+    /// Floating arithmetic on each of two singles.
+    FloatPair(FloatOperation, Mode),
+    /// Floating arithmetic on singles, of which all but the last come as this format.
+    FloatMixed(FloatOperation, Format, Mode),
+    /// The minimum or maximum of three singles; `true`: of their magnitudes.
+    FloatOfThree(FloatOperation, Mode, bool),
     /// An approximated function; `true`: on each 16-bit half.
     Approximate(Function, Format, bool, bool),
     /// `cvt`
@@ -91,6 +97,28 @@ impl Operation {
                     c >> shift & 0xffff,
                 )
             }),
+            Operation::FloatPair(operation, mode) => {
+                let single = |n: u64, shift: u32| n >> shift & u64::from(u32::MAX);
+                let half = |shift| {
+                    let [a, b, c] = [a, b, c].map(|n| single(n, shift));
+                    float::evaluate(*operation, Format::F32, *mode, a, b, c)
+                };
+                half(0) | half(32) << 32
+            }
+            Operation::FloatMixed(operation, from, mode) => {
+                let wide = |n| soft::convert(*from, Format::F32, n, mode.round);
+                let (b, c) = match operation {
+                    FloatOperation::MultiplyAdd => (wide(b), c),
+                    _ => (b, 0),
+                };
+                float::evaluate(*operation, Format::F32, *mode, wide(a), b, c)
+            }
+            Operation::FloatOfThree(operation, mode, magnitudes) => {
+                let cleared = if *magnitudes { Format::F32.sign() } else { 0 };
+                [b, c].into_iter().fold(a & !cleared, |extreme, next| {
+                    float::evaluate(*operation, Format::F32, *mode, extreme, next & !cleared, 0)
+                })
+            }
             Operation::Approximate(function, format, flush, false) => {
                 approximate::evaluate(*function, *format, *flush, a)
             }

@@ -3,6 +3,7 @@
 mod sm_100;
 mod sm_103;
 mod sm_110;
+mod sm_120;
 mod sm_70;
 mod sm_75;
 mod sm_80;
@@ -23,4 +24,5 @@ pub const ALL: &[&Tables] = &[
     &sm_100::TABLES,
     &sm_103::TABLES,
     &sm_110::TABLES,
+    &sm_120::TABLES,
 ];

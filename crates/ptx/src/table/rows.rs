@@ -1284,8 +1284,8 @@ static ACTIVEMASK: [Row; 1] = [
 static ADD: [Row; 10] = [
     Row { opcode: Opcode::Add, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Adds.", family: "float", supported: true },
     Row { opcode: Opcode::Add, slots: S12, operands: R10, ptx: (1, 0), chips: From(10), needs: N13, doc: "Adds.", family: "float", supported: true },
-    Row { opcode: Opcode::Add, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Adds two pairs.", family: "float", supported: false },
-    Row { opcode: Opcode::Add, slots: S15, operands: R16, ptx: (8, 6), chips: From(100), needs: &[], doc: "Adds a half to a single value.", family: "float", supported: false },
+    Row { opcode: Opcode::Add, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Adds two pairs.", family: "float", supported: true },
+    Row { opcode: Opcode::Add, slots: S15, operands: R16, ptx: (8, 6), chips: From(100), needs: &[], doc: "Adds a half to a single value.", family: "float", supported: true },
     Row { opcode: Opcode::Add, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Adds.", family: "half", supported: true },
     Row { opcode: Opcode::Add, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Adds.", family: "half", supported: true },
     Row { opcode: Opcode::Add, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Adds; the result wraps.", family: "integer", supported: true },
@@ -1544,8 +1544,8 @@ static FENCE: [Row; 12] = [
 static FMA: [Row; 10] = [
     Row { opcode: Opcode::Fma, slots: S296, operands: R297, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
     Row { opcode: Opcode::Fma, slots: S274, operands: R297, ptx: (1, 4), chips: From(10), needs: N298, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S299, operands: R297, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: false },
-    Row { opcode: Opcode::Fma, slots: S300, operands: R301, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: false },
+    Row { opcode: Opcode::Fma, slots: S299, operands: R297, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S300, operands: R301, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: true },
     Row { opcode: Opcode::Fma, slots: S302, operands: R297, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
     Row { opcode: Opcode::Fma, slots: S303, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
     Row { opcode: Opcode::Fma, slots: S304, operands: R297, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
@@ -1629,7 +1629,7 @@ static MATCH: [Row; 2] = [
 static MAX: [Row; 8] = [
     Row { opcode: Opcode::Max, slots: S372, operands: R10, ptx: (1, 0), chips: From(10), needs: N373, doc: "The larger value.", family: "float", supported: true },
     Row { opcode: Opcode::Max, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "float", supported: true },
-    Row { opcode: Opcode::Max, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Max, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: true },
     Row { opcode: Opcode::Max, slots: S375, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The larger value.", family: "half", supported: true },
     Row { opcode: Opcode::Max, slots: S377, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The larger value.", family: "half", supported: true },
     Row { opcode: Opcode::Max, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "integer", supported: true },
@@ -1668,7 +1668,7 @@ static MEMBAR: [Row; 2] = [
 static MIN: [Row; 8] = [
     Row { opcode: Opcode::Min, slots: S372, operands: R10, ptx: (1, 0), chips: From(10), needs: N373, doc: "The smaller value.", family: "float", supported: true },
     Row { opcode: Opcode::Min, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "float", supported: true },
-    Row { opcode: Opcode::Min, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: false },
+    Row { opcode: Opcode::Min, slots: S374, operands: R297, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: true },
     Row { opcode: Opcode::Min, slots: S375, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The smaller value.", family: "half", supported: true },
     Row { opcode: Opcode::Min, slots: S377, operands: R10, ptx: (7, 0), chips: From(80), needs: N376, doc: "The smaller value.", family: "half", supported: true },
     Row { opcode: Opcode::Min, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "integer", supported: true },
@@ -1757,7 +1757,7 @@ static MOVMATRIX: [Row; 1] = [
 static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Multiplies.", family: "float", supported: true },
     Row { opcode: Opcode::Mul, slots: S12, operands: R10, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies.", family: "float", supported: true },
-    Row { opcode: Opcode::Mul, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two pairs.", family: "float", supported: false },
+    Row { opcode: Opcode::Mul, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two pairs.", family: "float", supported: true },
     Row { opcode: Opcode::Mul, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies.", family: "half", supported: true },
     Row { opcode: Opcode::Mul, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies.", family: "half", supported: true },
     Row { opcode: Opcode::Mul, slots: S359, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
@@ -2018,8 +2018,8 @@ static STMATRIX: [Row; 2] = [
 static SUB: [Row; 9] = [
     Row { opcode: Opcode::Sub, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Subtracts.", family: "float", supported: true },
     Row { opcode: Opcode::Sub, slots: S12, operands: R10, ptx: (1, 0), chips: From(10), needs: N13, doc: "Subtracts.", family: "float", supported: true },
-    Row { opcode: Opcode::Sub, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Subtracts two pairs.", family: "float", supported: false },
-    Row { opcode: Opcode::Sub, slots: S15, operands: R16, ptx: (8, 6), chips: From(100), needs: &[], doc: "Subtracts a single value from a half.", family: "float", supported: false },
+    Row { opcode: Opcode::Sub, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Subtracts two pairs.", family: "float", supported: true },
+    Row { opcode: Opcode::Sub, slots: S15, operands: R16, ptx: (8, 6), chips: From(100), needs: &[], doc: "Subtracts a single value from a half.", family: "float", supported: true },
     Row { opcode: Opcode::Sub, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Subtracts.", family: "half", supported: true },
     Row { opcode: Opcode::Sub, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Subtracts.", family: "half", supported: true },
     Row { opcode: Opcode::Sub, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Subtracts; the result wraps.", family: "integer", supported: true },

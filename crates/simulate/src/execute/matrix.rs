@@ -347,7 +347,7 @@ impl Steps {
         // A sum of nothing is a positive zero.
         let result = sum.of_f64(if total == 0.0 { 0.0 } else { total * unit }, round);
         match self.kept {
-            Some(kept) if sum == F32 => result & (u64::MAX << (F32.fraction_bits() - kept)),
+            Some(kept) if sum == F32 => result & (u64::MAX << F32.fraction_bits().saturating_sub(kept)),
             _ => result,
         }
     }

@@ -2,6 +2,7 @@
 
 mod sm_100;
 mod sm_110;
+mod sm_120;
 mod sm_70;
 mod sm_72;
 mod sm_75;
@@ -18,6 +19,8 @@ pub(super) fn of(number: u8) -> Option<&'static Table> {
         100 => Some(&sm_100::TABLE),
         103 => Some(&sm_100::TABLE),
         110 => Some(&sm_110::TABLE),
+        120 => Some(&sm_120::TABLE),
+        121 => Some(&sm_120::TABLE),
         70 => Some(&sm_70::TABLE),
         72 => Some(&sm_72::TABLE),
         75 => Some(&sm_75::TABLE),
