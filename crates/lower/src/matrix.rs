@@ -143,30 +143,24 @@ impl Lower<'_> {
         self.product(i, Product { shape, types, a, b, c: sum, d: p.d, metadata })
     }
 
-    /// True if the chip has such a product.
-    fn multiplies(&self, op: Op, mods: &[Mod], sparse: bool) -> bool {
-        if !sparse {
-            return self.takes(op, mods, 4);
-        }
+    /// True if the chip has such a product of integers, whose factors name their orders.
+    fn multiplies_integers(&self, mods: &[Mod], sparse: bool) -> bool {
         let mut mods = Mods::of(mods);
-        mods.insert(Mod::SP);
-        let mut operands = vec![MachineOperand::plain(OperandKind::Reg(0)); 5];
-        operands.push(MachineOperand::plain(OperandKind::Imm(0)));
-        self.is_legal(op, &mods, &operands)
-    }
-
-    /// True if the chip has such a product of bytes, whose factors name their orders.
-    fn multiplies_bytes(&self, mods: &[Mod]) -> bool {
         let mut operands = vec![MachineOperand::plain(OperandKind::Reg(0)); 4];
         operands[1].suffixes = Mods::of(&[Mod::ROW]);
         operands[2].suffixes = Mods::of(&[Mod::COL]);
-        self.is_legal(Op::IMMA, &Mods::of(mods), &operands)
+        if sparse {
+            mods.insert(Mod::SP);
+            operands.push(MachineOperand::plain(OperandKind::Reg(0)));
+            operands.push(MachineOperand::plain(OperandKind::Imm(0)));
+        }
+        self.is_legal(Op::IMMA, &mods, &operands)
     }
 
     /// Halves, `.bf16` and `.tf32`.
     fn float_product(&mut self, i: &Instruction, p: Product) -> Lowered {
         let mods = float_mods(&p).ok_or_else(|| self.unsupported_form(i))?;
-        if p.metadata.is_none() && p.shape.depth > 8 && !self.multiplies(Op::HMMA, &mods, false) {
+        if p.metadata.is_none() && p.shape.depth > 8 && !self.takes(Op::HMMA, &mods, 4) {
             return self.product_in_halves(i, p);
         }
         let operands = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
@@ -277,7 +271,7 @@ impl Lower<'_> {
         let signs = [left.is_signed(), right.is_signed()];
         let mods = byte_mods(p.shape, p.metadata.is_some(), signs, saturates)
             .ok_or_else(|| self.unsupported_form(i))?;
-        if p.metadata.is_none() && p.shape.rows > 8 && !self.multiplies_bytes(&mods) {
+        if p.metadata.is_none() && p.shape.rows > 8 && !self.multiplies_integers(&mods, false) {
             return self.product_of_few_rows(i, p);
         }
         if p.metadata.is_none() && p.shape.rows == 8 && !self.multiplies_bytes(&mods) {
@@ -375,7 +369,7 @@ impl Lower<'_> {
         let right = if signed[1] { Mod::S4_2 } else { Mod::U4_2 };
         let mods = [Some(size), Some(left), Some(right), saturates.then_some(Mod::SAT)];
         let mods: SmallVec<[Mod; 4]> = mods.into_iter().flatten().collect();
-        self.multiplies(Op::IMMA, &mods, sparse).then_some(mods)
+        self.multiplies_integers(&mods, sparse).then_some(mods)
     }
 
     /// The even or the odd four-bit integers of a word, each in a byte.

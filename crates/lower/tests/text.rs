@@ -22,12 +22,17 @@ fn check(statements: &str, expected: Expect) {
 
 /// The text of the last function of a module.
 fn lowered(text: &str) -> String {
+    lowered_for(Chip::SM_90A, text)
+}
+
+/// The same for another chip.
+fn lowered_for(chip: Chip, text: &str) -> String {
     let module = resolve_module(text);
     if module.has_errors() {
         return format!("{:#?}\n", module.diagnostics);
     }
     let Some((_, _, resolved)) = module.functions.last() else { return "no function\n".to_string() };
-    let environment = Environment { chip: Chip::SM_90A, options: LowerOptions::default() };
+    let environment = Environment { chip, options: LowerOptions::default() };
     match lower(&resolved.body, &environment) {
         Ok(function) => function.to_string(),
         Err(errors) => {
@@ -1205,6 +1210,34 @@ fn products_that_the_machine_lacks() {
               EXIT ; 3
         "#]],
     );
+}
+
+/// Products of four-bit numbers are one instruction each where the chip has them.
+#[test]
+fn products_of_nibbles() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n\
+        .func (.reg .b32 out) k(.reg .b32 a0, .reg .b32 a1, .reg .b32 a2, .reg .b32 a3, .reg .b32 b0, .reg .b32 b1, .reg .b32 m)\n\
+        { .reg .b32 c<4>; mov.b32 c1, 0; mov.b32 c2, 0; mov.b32 c3, 0; mov.b32 c0, 0;\n\
+        mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32 {c0,c1,c2,c3}, {a0,a1,a2,a3}, {b0,b1}, {c0,c1,c2,c3};\n\
+        mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u4.s4.s32 {c0,c1,c2,c3}, {a0,a1}, {b0}, {c0,c1,c2,c3};\n\
+        mma.sp.sync.aligned.m16n8k64.row.col.s32.u4.s4.s32 {c0,c1,c2,c3}, {a0,a1}, {b0,b1}, {c0,c1,c2,c3}, m, 0x0;\n\
+        ret; }";
+    let products = |chip: Chip| {
+        let found = lowered_for(chip, text);
+        let names =
+            found.lines().filter_map(|line| line.split(" = ").nth(1)?.split(' ').next().map(str::to_owned));
+        names.filter(|name| name.starts_with("IMMA")).collect::<Vec<_>>()
+    };
+    for chip in ["sm_80", "sm_86", "sm_89"] {
+        let chip: Chip = chip.parse().expect("a chip");
+        assert_eq!(
+            products(chip),
+            ["IMMA.16864.S4.S4_2", "IMMA.16832.S4_2.SAT.U4", "IMMA.16864.S4_2.SP.U4"],
+            "{chip}"
+        );
+    }
+    // Bytes, twice each.
+    assert_eq!(products(Chip::SM_90A).len(), 6);
 }
 
 #[test]
