@@ -224,6 +224,14 @@ pub struct Directives {
     pub pragmas: Vec<String>,
 }
 
+impl Directives {
+    /// Whether they tell how many registers a thread starts with: elsewhere counts cannot be changed.
+    pub fn tell_registers(&self) -> bool {
+        let threads = self.reqntid.or(self.maxntid);
+        self.maxnreg.is_some() || self.minnctapersm.is_some() && threads.is_some()
+    }
+}
+
 /// A statement.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Statement {

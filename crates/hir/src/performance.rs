@@ -1,11 +1,12 @@
 //! Performance directives of a head: their numbers, and where each of them is possible.
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_ptx::Opcode;
 use oriole_ptx::table::Chips;
 use oriole_syntax::ast::{self, AstNode, PerformanceDirective};
 
 use crate::module_context::HeaderView;
-use crate::{Directives, evaluate};
+use crate::{Body, Directives, SourceMap, Statement, evaluate};
 
 /// Directives that are possible for functions; all others are for kernels.
 const OF_FUNCTIONS: [&str; 4] = [".noreturn", ".abi_preserve", ".abi_preserve_control", ".unique"];
@@ -51,6 +52,25 @@ fn values(
         }
     };
     directive.values().map(value).collect()
+}
+
+/// Warns of changes of the number of registers that have no effect, since nothing tells the number that they start from.
+pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut Vec<Diagnostic>) {
+    if !body.is_entry || body.directives.tell_registers() {
+        return;
+    }
+    let instructions = body.statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(instruction) => Some(instruction),
+        _ => None,
+    });
+    for (instruction, &span) in instructions.zip(&map.instructions) {
+        if instruction.opcode == Opcode::Setmaxnreg {
+            let message =
+                "`setmaxnreg` has no effect: the kernel does not say how many registers a thread starts with";
+            let help = "state `.maxnreg`, or `.minnctapersm` beside `.maxntid` or `.reqntid`";
+            found.push(Diagnostic::new(Code::Ignored, span, message).with_help(help));
+        }
+    }
 }
 
 /// Whether the directive is one of kernels or of functions, as its function is.

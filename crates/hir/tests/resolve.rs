@@ -532,6 +532,23 @@ fn instructions_and_registers_of_no_effect() {
     expect![[""]].assert_eq(&notes(".reg .pred p; .reg .b32 a; L: setp.eq.u32 p, a, 0; @p bra L; ret;"));
 }
 
+/// A change of the number of registers has no effect where nothing tells the number before.
+#[test]
+fn register_counts_that_nothing_tells() {
+    let warned = |bounds: &str| {
+        let module = resolve_module(&format!(
+            ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k() {bounds}\n{{ setmaxnreg.dec.sync.aligned.u32 40; ret; }}"
+        ));
+        module.diagnostics.iter().any(|found| found.message.starts_with("`setmaxnreg` has no effect"))
+    };
+    for bounds in ["", ".maxntid 256", ".reqntid 128, 2"] {
+        assert!(warned(bounds), "{bounds}");
+    }
+    for bounds in [".maxnreg 128", ".maxntid 256 .minnctapersm 1", ".reqntid 256 .minnctapersm 2"] {
+        assert!(!warned(bounds), "{bounds}");
+    }
+}
+
 /// Where products of warp groups are serialized, by the instruction that is to blame.
 #[test]
 fn products_that_are_serialized() {

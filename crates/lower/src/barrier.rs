@@ -301,13 +301,14 @@ impl Lower<'_> {
         let Operand::Immediate(Immediate::Integer(count)) = *self.operand(i, 0)? else {
             return Err(self.unsupported_form(i));
         };
-        if !self.body.is_entry || self.b.function().register_limit.is_none() {
+        if !self.body.is_entry || !self.body.directives.tell_registers() {
             return Ok(());
         }
         let behind = self.begin_region();
         let count = Source::literal(count);
-        self.warp_sync(&Operand::Immediate(Immediate::Integer(-1)), true)?;
+        let all = Operand::Immediate(Immediate::Integer(-1));
         if i.modifiers.at() == Some(RegisterChange::Dec) {
+            self.warp_sync(&all, true)?;
             self.b.op(Op::USETMAXREG).mods(&[Mod::DEALLOC, Mod::CTAPOOL]).from(count).emit();
             self.end_region(behind);
             return Ok(());
@@ -316,6 +317,7 @@ impl Lower<'_> {
         let again = self.b.new_block();
         let granted_all = self.b.new_block();
         self.run_into(again);
+        self.warp_sync(&all, true)?;
         let [granted, holds] = [self.b.temporary(File::UP), self.b.p()];
         self.b.op(Op::USETMAXREG).mods(&[Mod::TRY_ALLOC, Mod::CTAPOOL]).to(granted).from(count).emit();
         self.b.plop3(holds, Source::pt(), Source::pt(), granted, 0x80);

@@ -67,7 +67,7 @@ mod warp_group;
 mod wmma;
 
 pub use error::LowerError;
-pub use limits::register_limit;
+pub use limits::{register_cap, register_limit};
 
 use oriole_chip::Chip;
 use oriole_hir::Body;

@@ -5,8 +5,9 @@
 use crate::LowerError;
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
-use oriole_hir::Body;
+use oriole_hir::{Body, Immediate, Operand, Statement};
 use oriole_ori::Function;
+use oriole_ptx::Opcode;
 
 /// Most bytes of `.local` variables and arguments on the stack. Offsets from the stack pointer are signed and have 24
 /// bits; 64 KiB are left for spills and saved registers.
@@ -35,8 +36,15 @@ pub fn block_threads(body: &Body) -> Option<u32> {
     Some(bound.iter().fold(1, |product: u32, &length| product.saturating_mul(length.max(1))))
 }
 
-/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing.
+/// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of a kernel
+/// change their number nobody starts with more than the most that a part asks for: who asks for more has fewer before.
 pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
+    let cap = register_cap(body, chip)?;
+    Some(most_asked(body).map_or(cap, |asked| cap.min(asked.max(FEWEST as u16))))
+}
+
+/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing.
+pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
     let directives = &body.directives;
     let threads = block_threads(body);
     let most = u32::from(chip.register_files().general.count);
@@ -54,4 +62,16 @@ pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
         fit.clamp(FEWEST, most)
     });
     stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
+}
+
+/// The most registers that a part of the kernel asks for, if parts change their number.
+fn most_asked(body: &Body) -> Option<u16> {
+    let counts = body.statements.iter().filter_map(|statement| match statement {
+        Statement::Instruction(i) if i.opcode == Opcode::Setmaxnreg => match i.operands.first() {
+            Some(Operand::Immediate(Immediate::Integer(count))) => u16::try_from(*count).ok(),
+            _ => None,
+        },
+        _ => None,
+    });
+    counts.max().filter(|_| body.directives.tell_registers())
 }

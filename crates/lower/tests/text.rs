@@ -2007,8 +2007,8 @@ fn register_counts_that_change() {
         b0: -> b1
           WARPSYNC.ALL mem(generic rw ordered) ; 0
           USETMAXREG.CTAPOOL.DEALLOC #40 ; 0
-          WARPSYNC.ALL mem(generic rw ordered) ; 1
         b1: -> b1 b2
+          WARPSYNC.ALL mem(generic rw ordered) ; 1
           q0 = USETMAXREG.CTAPOOL.TRY_ALLOC #232 ; 1
           p1, PT = PLOP3.LUT PT, PT, q0, #128, #0 ; 1
           @!p1 BRA b1 ; 1
@@ -2016,14 +2016,21 @@ fn register_counts_that_change() {
           EXIT ; 2
     "#]]
     .assert_eq(&text);
-    // Nobody knows with how many it starts.
-    let text = lowered(&kernel(""));
-    expect![[r#"
-        kernel params=0 barriers=0
-        b0:
-          EXIT ; 2
-    "#]]
-    .assert_eq(&text);
+    // Nobody knows with how many it starts: the number of threads alone does not say it.
+    for bounds in ["", ".maxntid 384, 1, 1", ".reqntid 256, 1, 1", ".minnctapersm 1"] {
+        let text = lowered(&kernel(bounds));
+        assert!(!text.contains("USETMAXREG") && text.contains("EXIT"), "{bounds}: {text}");
+    }
+    // Nobody starts with more than the most that a part asks for, nor with more than fit.
+    for (bounds, registers) in [
+        (".maxntid 128, 1, 1 .minnctapersm 1", 232),
+        (".reqntid 256, 1, 1 .minnctapersm 2", 128),
+        (".maxnreg 64", 64),
+        (".maxnreg 240", 232),
+    ] {
+        let text = lowered(&kernel(bounds));
+        assert!(text.contains(&format!(" registers={registers}\n")), "{bounds}: {text}");
+    }
 }
 
 #[test]

@@ -396,7 +396,7 @@ pub(crate) fn kernel_image<'db>(
         let mut image = oriole_pipeline::image::kernel_image(target, name, &reached.symbols, &find)
             .map_err(|error| image_failure(name, &error))?;
         image.binding = if weak { Binding::Weak } else { Binding::Global };
-        describe(body, &mut image);
+        describe(body, target.chip, &mut image);
         Ok(image)
     })
 }
@@ -413,7 +413,7 @@ fn image_failure(kernel: &str, error: &ImageError) -> Failed {
 }
 
 /// What only the source says of a kernel.
-fn describe(body: &Body, image: &mut KernelImage) {
+fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelImage) {
     image.parameters = body
         .parameters
         .iter()
@@ -446,7 +446,12 @@ fn describe(body: &Body, image: &mut KernelImage) {
     image.max_cluster_rank = directives.maxclusterrank;
     image.blocks_are_clusters = directives.blocksareclusters;
     let changes = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Setmaxnreg);
-    image.reconfigures_registers = image.max_registers.is_some() && body.statements.iter().any(changes);
+    image.reconfigures_registers = directives.tell_registers() && body.statements.iter().any(changes);
+    if image.reconfigures_registers {
+        // What the bounds allow, which may be more than a thread starts with.
+        let all = u16::from(chip.register_files().general.end_usable);
+        image.max_registers = oriole_lower::register_cap(body, chip).filter(|&cap| cap < all);
+    }
 }
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {

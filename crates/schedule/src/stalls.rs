@@ -140,6 +140,8 @@ fn walk(
     let mut lead = 0;
     for (index, (machine, e)) in instructions.iter().zip(effects).enumerate() {
         let mut missing = state.missing(e, model);
+        missing =
+            missing.max(distance_missing(&instructions[..index], &stalls, machine.instruction.op, model));
         // A scoreboard may be waited for two cycles after it was set.
         let sets =
             |c: &Control| c.write_barrier.map_or(0, |n| 1 << n) | c.read_barrier.map_or(0, |n| 1u8 << n);
@@ -183,6 +185,17 @@ fn walk(
         stalls.push(stall);
     }
     Walk { stalls, end: state, lead }
+}
+
+/// Cycles missing between earlier instructions of a block and one that keeps a distance to their opcodes.
+fn distance_missing(before: &[MachineInstruction], stalls: &[u16], op: Op, model: &Model) -> u8 {
+    let mut missing = 0;
+    for &(first, needed) in model.distances(op) {
+        let found = before.iter().rposition(|machine| machine.instruction.op == first);
+        let passed: u16 = found.map_or(u16::from(needed), |at| stalls[at..].iter().sum());
+        missing = missing.max(u16::from(needed).saturating_sub(passed) as u8);
+    }
+    missing
 }
 
 /// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
