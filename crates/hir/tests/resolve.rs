@@ -539,7 +539,10 @@ fn register_counts_that_nothing_tells() {
         let module = resolve_module(&format!(
             ".version 8.4\n.target sm_90a\n.address_size 64\n.entry k() {bounds}\n{{ setmaxnreg.dec.sync.aligned.u32 40; ret; }}"
         ));
-        module.diagnostics.iter().any(|found| found.message.starts_with("`setmaxnreg` has no effect"))
+        module
+            .diagnostics
+            .iter()
+            .any(|found| found.message.to_string().starts_with("`setmaxnreg` has no effect"))
     };
     for bounds in ["", ".maxntid 256", ".reqntid 128, 2"] {
         assert!(warned(bounds), "{bounds}");

@@ -44,11 +44,18 @@ impl Lower<'_> {
             Space::Local => return Ok(self.frame_symbol(variable)),
             _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
         };
-        if declared.ty.is_opaque() {
-            let message = format!("`{}`, a variable of the type `{}`", declared.name, declared.ty);
-            return Err(self.unsupported(message));
-        }
+        self.has_address(variable)?;
         Ok(self.symbol(kind, declared.module_name()))
+    }
+
+    /// Refuses what has no address: textures, samplers and surfaces.
+    fn has_address(&self, variable: VariableId) -> Result<(), LowerError> {
+        let declared = &self.body.variables[variable];
+        if !declared.ty.is_opaque() {
+            return Ok(());
+        }
+        let what = if declared.kind == VariableKind::Module { "variable" } else { "parameter" };
+        Err(self.unsupported(format!("`{}`, a {what} of the type `{}`", declared.name, declared.ty)))
     }
 
     /// The address of a variable in its own space, as a pair.
@@ -94,6 +101,7 @@ impl Lower<'_> {
                 self.frame_address(d[0], symbol, small);
             }
             (Space::KernelParameter, VariableKind::Parameter(index)) => {
+                self.has_address(variable)?;
                 let place = i64::from(self.body.parameters[index as usize].offset) + offset;
                 self.b.mov(d[0], imm(place as u32));
             }

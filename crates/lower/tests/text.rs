@@ -909,6 +909,19 @@ fn what_is_not_supported() {
     );
 }
 
+/// What a texture is as a value is not known, be it a variable or a parameter.
+#[test]
+fn textures_have_no_address() {
+    for (parameter, name) in [("", "g"), (".param .texref t", "t")] {
+        let text = format!(
+            ".version 8.6\n.target sm_90, texmode_unified\n.address_size 64\n.global .texref g;\n\
+             .entry k({parameter}) {{ .reg .b64 h; mov.u64 h, {name}; st.global.u64 [h], h; ret; }}"
+        );
+        let found = lowered(&text);
+        assert!(found.contains("oriole::not-supported") && found.contains(&format!("`{name}`")), "{found}");
+    }
+}
+
 #[test]
 fn stack() {
     check(
