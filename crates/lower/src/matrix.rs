@@ -274,7 +274,7 @@ impl Lower<'_> {
         if p.metadata.is_none() && p.shape.rows > 8 && !self.multiplies_integers(&mods, false) {
             return self.product_of_few_rows(i, p);
         }
-        if p.metadata.is_none() && p.shape.rows == 8 && !self.multiplies_bytes(&mods) {
+        if p.metadata.is_none() && p.shape.rows == 8 && !self.multiplies_integers(&mods, false) {
             let p = self.with_more_rows(p);
             return self.byte_product(i, p, saturates);
         }
@@ -323,7 +323,7 @@ impl Lower<'_> {
         // Half of the depth in each product; the registers of a fragment are those of the same half.
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
         let mods = byte_mods(shape, sparse, signs, false).ok_or_else(|| self.unsupported_form(i))?;
-        if !sparse && shape.rows == 8 && !self.multiplies_bytes(&mods) {
+        if !sparse && shape.rows == 8 && !self.multiplies_integers(&mods, false) {
             let p = self.with_more_rows(p);
             return self.nibble_product(i, p, saturates);
         }
