@@ -246,10 +246,31 @@ impl Lower<'_> {
                 mods.extend(rounding);
                 // Subnormal singles are far below the least half, but are numbers in bf16.
                 mods.extend((ftz && to == Type::BF16 && from == Type::F32).then_some(Mod::FTZ));
-                self.b.op(Op::F2F).mods(&mods).to_tuple(d.to_vec()).from(Source::values(a.to_vec())).emit();
+                let finite = to == Type::F16 && i.modifiers.has(Word::Satfinite);
+                let target = if finite { vec![self.b.r()] } else { d.to_vec() };
+                self.b
+                    .op(Op::F2F)
+                    .mods(&mods)
+                    .to_tuple(target.clone())
+                    .from(Source::values(a.to_vec()))
+                    .emit();
+                if finite {
+                    self.greatest_for_infinity(d[0], target[0]);
+                }
             }
         }
         Ok(())
+    }
+
+    /// `d <- half`, or the greatest finite number of its sign where it is an infinity: its bits are one less.
+    fn greatest_for_infinity(&mut self, d: Value, half: Value) {
+        const INFINITY: u32 = 0x7c00;
+        let [magnitude, less] = [self.b.r(), self.b.r()];
+        let infinite = self.b.p();
+        self.b.and(magnitude, half, imm(0x7fff));
+        self.b.isetp(infinite, Mod::EQ, true, magnitude, imm(INFINITY));
+        self.b.iadd3(less, half, imm(u32::MAX), Source::rz());
+        self.b.sel(d, less, half, infinite);
     }
 
     /// `d <- narrowed`, or a zero of its sign where the double is too small for a normal single.

@@ -18,8 +18,8 @@ const KERNELS_REFUSED: [usize; 12] = [121, 121, 121, 93, 93, 93, 93, 91, 10, 10,
 const PROGRAMS_REFUSED: [usize; 12] = [12, 12, 12, 2, 2, 2, 2, 2, 0, 0, 0, 0];
 /// The same of vectors, by chip.
 const VECTORS_REFUSED: [(&str, usize); 12] = [
-    ("sm_70", 273),
-    ("sm_72", 271),
+    ("sm_70", 272),
+    ("sm_72", 270),
     ("sm_75", 266),
     ("sm_80", 215),
     ("sm_86", 192),
