@@ -136,6 +136,21 @@ const fn intervals(timing: &Timing) -> [u8; CLASSES] {
     intervals
 }
 
+/// The classes whose results a scoreboard reports: those known already, and those that a table of timing and what it is a
+/// delta of name.
+const fn variable(timing: &Timing, known: [bool; CLASSES]) -> [bool; CLASSES] {
+    let mut classes = match timing.like {
+        Some(base) => variable(base, known),
+        None => known,
+    };
+    let mut row = 0;
+    while row < timing.variable.len() {
+        classes[timing.variable[row] as usize] = true;
+        row += 1;
+    }
+    classes
+}
+
 /// For each result the longest distance to a reader of its register file.
 const fn longest(raw: &[[Cell; CONSUMERS]; PRODUCERS]) -> [u8; PRODUCERS] {
     let mut longest = [0; PRODUCERS];
@@ -235,11 +250,7 @@ impl Model {
             model.war_variable[reader as usize] = cell.or(tables.war_default);
             row += 1;
         }
-        row = 0;
-        while row < tables.timing.variable.len() {
-            model.variable[tables.timing.variable[row] as usize] = true;
-            row += 1;
-        }
+        model.variable = variable(tables.timing, model.variable);
         model.longest = longest(&model.raw);
         model
     }

@@ -95,11 +95,18 @@ fn facts_of_timing_are_the_chips() {
         model.raw(Class::Alu, ResultPart::General, Class::Wide, Slot::AddendHigh).unwrap().cycles
     };
     assert_eq!([ampere, ada, hopper].map(high), [5, 5, 3]);
+    // Of the later chips only sm_100 has doubles of fixed time; constants come from a load that sets a scoreboard on all of them.
+    let fixed = |op| ["sm_100", "sm_103", "sm_120"].map(|name| !of(name).is_variable(op, &none));
+    assert_eq!(fixed(Op::DFMA), [true, false, false]);
+    assert_eq!(fixed(Op::LDCU), [false, false, false]);
 }
 
 #[test]
 fn pairs_are_listed_with_their_origin_on_every_chip() {
-    for name in ["sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90"] {
+    for name in [
+        "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_100", "sm_103",
+        "sm_110", "sm_120", "sm_121",
+    ] {
         let listed = Model::of(name.parse().unwrap()).unwrap().listed();
         assert!(listed.iter().all(|pair| pair.distance.cycles > 0), "{name}");
         let count = |origin: Origin| listed.iter().filter(|pair| pair.distance.origin == origin).count();
