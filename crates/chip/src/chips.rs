@@ -119,7 +119,7 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
-    row(110, BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
+    supported(110, BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
     supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
 ];

@@ -25,8 +25,8 @@ impl Lower<'_> {
             let a = self.in_register(a);
             let d = self.result_word(self.operand(i, 0)?, ty)?;
             // A negated immediate would have to be negated in halves.
-            let b = if subtract { self.in_register(b).negated() } else { b };
-            self.op(Op::VIADD, &[Mod::_16x2], d, [a, b]);
+            let b = if subtract { self.in_register(b) } else { b };
+            self.add_halves(d, a, b, subtract);
             return Ok(());
         }
         if i.modifiers.has(Word::Sat) {

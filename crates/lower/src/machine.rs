@@ -32,12 +32,55 @@ impl Lower<'_> {
     }
 
     /// `d <- min(a, b)` where `least` is true, else the maximum. `U32` says that the numbers are unsigned; packed halves
-    /// and a lower bound of zero belong to chips with `VIMNMX`.
+    /// are taken one by one and a lower bound of zero is a second step where there is no `VIMNMX`.
     pub fn min_max(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
         let op = on_chip(self.chip, Op::VIMNMX);
-        let mut mods = mods.to_vec();
+        if op != Op::VIMNMX && mods.iter().any(|&it| matches!(it, Mod::S16x2 | Mod::U16x2)) {
+            self.min_max_of_halves(mods, d, a, b, least);
+            return;
+        }
+        let bounded = op != Op::VIMNMX && mods.contains(&Mod::RELU);
+        let mut mods: Vec<Mod> = mods.iter().copied().filter(|&it| !(bounded && it == Mod::RELU)).collect();
         mods.extend(unsaid(self.chip, op, &Mods::of(&mods)));
-        self.op(op, &mods, d, [a, b, least]);
+        let found = if bounded { self.b.r() } else { d };
+        self.op(op, &mods, found, [a, b, least]);
+        if bounded {
+            self.op(op, &mods, d, [found.into(), Source::rz(), Source::not_pt()]);
+        }
+    }
+
+    /// The same of two 16-bit integers in a word, each widened to 32 bits.
+    fn min_max_of_halves(&mut self, mods: &[Mod], d: Value, a: Source, b: Source, least: Source) {
+        let signed = mods.contains(&Mod::S16x2);
+        let mut each: Vec<Mod> = if signed { Vec::new() } else { vec![Mod::U32] };
+        each.extend(mods.iter().filter(|&&it| it == Mod::RELU));
+        let [a, b] = [a, b].map(|it| self.in_register(it));
+        // Two bytes, and in the upper ones the sign of the second, or bytes of `RZ`.
+        let selectors = if signed { [0x9910u32, 0xbb32] } else { [0x4410, 0x4432] };
+        let found = selectors.map(|selector| {
+            let [first, second, found] = [self.b.r(), self.b.r(), self.b.r()];
+            self.b.prmt(first, a.clone(), selector, Source::rz());
+            self.b.prmt(second, b.clone(), selector, Source::rz());
+            self.min_max(&each, found, first.into(), second.into(), least.clone());
+            found
+        });
+        self.b.prmt(d, found[0], 0x5410u32, found[1]);
+    }
+
+    /// `d <- a + b`, or `a - b`, of two 16-bit integers in a word; `b` is a register where it is subtracted.
+    pub fn add_halves(&mut self, d: Value, a: Source, b: Source, subtract: bool) {
+        let sign = |b: Source| if subtract { b.negated() } else { b };
+        if self.takes(Op::VIADD, &[Mod::_16x2], 3) {
+            self.op(Op::VIADD, &[Mod::_16x2], d, [a, sign(b)]);
+            return;
+        }
+        // The upper sum is made without the lower half of `b`, so that nothing is carried into it.
+        let b = self.in_register(b);
+        let [low, upper, high] = [self.b.r(), self.b.r(), self.b.r()];
+        self.b.and(upper, b.clone(), 0xffff_0000u32);
+        self.b.iadd3(low, a.clone(), sign(b), Source::rz());
+        self.b.iadd3(high, a, sign(upper.into()), Source::rz());
+        self.b.prmt(d, low, 0x7610u32, high);
     }
 
     /// `d <- |a - b| + c`. `U32` says that the numbers are unsigned.

@@ -1225,6 +1225,45 @@ fn products_that_the_machine_lacks() {
     );
 }
 
+/// Sums and extremes of packed 16-bit integers where the chip has neither `VIADD` nor `VIMNMX`.
+#[test]
+fn packed_integers_one_by_one() {
+    let text = ".version 9.0\n.target sm_110\n.address_size 64\n\
+        .func (.reg .b32 d) k(.reg .b32 a, .reg .b32 b)\n\
+        { .reg .b32 s<3>; add.u16x2 s0, a, b; min.u16x2 s1, s0, a; max.relu.s16x2 d, s1, b; ret; }";
+    expect![[r#"
+        function params=8 barriers=0
+          value r0 = %1.0
+          value r1 = %2.0
+          value r5 = %3.0
+          value r12 = %4.0
+          value r21 = %0.0
+        b0:
+          r0$4, r1$5 = Parameters ; 0
+          r2 = LOP3.LUT r1, 0xffff0000, RZ, #192, !PT ; 0
+          r3 = IADD3 r0, r1, RZ ; 0
+          r4 = IADD3 r0, r2, RZ ; 0
+          r5 = PRMT r3, 0x7610, r4 ; 0
+          r6 = PRMT r5, 0x4410, RZ ; 1
+          r7 = PRMT r0, 0x4410, RZ ; 1
+          r8 = IMNMX.U32 r6, r7, PT ; 1
+          r9 = PRMT r5, 0x4432, RZ ; 1
+          r10 = PRMT r0, 0x4432, RZ ; 1
+          r11 = IMNMX.U32 r9, r10, PT ; 1
+          r12 = PRMT r8, 0x5410, r11 ; 1
+          r13 = PRMT r12, 0x9910, RZ ; 2
+          r14 = PRMT r1, 0x9910, RZ ; 2
+          r15 = IMNMX r13, r14, !PT ; 2
+          r16 = IMNMX r15, RZ, !PT ; 2
+          r17 = PRMT r12, 0xbb32, RZ ; 2
+          r18 = PRMT r1, 0xbb32, RZ ; 2
+          r19 = IMNMX r17, r18, !PT ; 2
+          r20 = IMNMX r19, RZ, !PT ; 2
+          r21 = PRMT r16, 0x5410, r20 ; 2
+          Return r21$4 ; 3
+    "#]].assert_eq(&lowered_for("sm_110".parse().unwrap(), text));
+}
+
 /// Products of four-bit numbers are one instruction each where the chip has them.
 #[test]
 fn products_of_nibbles() {

@@ -8,16 +8,16 @@ use crate::support::{data, files, oriole, read_cubin, say, scratch, text};
 use serde_json::{Value, json};
 use std::path::Path;
 
-const CHIPS: [&str; 12] = [
-    "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100", "sm_103", "sm_120",
-    "sm_121",
+const CHIPS: [&str; 13] = [
+    "sm_70", "sm_72", "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_100", "sm_103", "sm_110",
+    "sm_120", "sm_121",
 ];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 12] = [121, 121, 121, 93, 93, 93, 93, 91, 10, 10, 10, 10];
+const KERNELS_REFUSED: [usize; 13] = [121, 121, 121, 93, 93, 93, 93, 91, 10, 10, 10, 10, 10];
 /// The same of programs.
-const PROGRAMS_REFUSED: [usize; 12] = [12, 12, 12, 2, 2, 2, 2, 2, 0, 0, 0, 0];
+const PROGRAMS_REFUSED: [usize; 13] = [12, 12, 12, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0];
 /// The same of vectors, by chip.
-const VECTORS_REFUSED: [(&str, usize); 12] = [
+const VECTORS_REFUSED: [(&str, usize); 13] = [
     ("sm_70", 272),
     ("sm_72", 270),
     ("sm_75", 266),
@@ -28,6 +28,7 @@ const VECTORS_REFUSED: [(&str, usize); 12] = [
     ("sm_89", 182),
     ("sm_100", 0),
     ("sm_103", 0),
+    ("sm_110", 0),
     ("sm_120", 0),
     ("sm_121", 0),
 ];

@@ -210,7 +210,7 @@ fn exit_statuses() {
         (2, &["compile"]),
         (2, &["compile", &right, "-O4"]),
         (2, &["compile", &right, "--arch", "sm_0"]),
-        (2, &["compile", &right, "--arch", "sm_100"]),
+        (2, &["compile", &right, "--arch", "sm_60"]),
         (2, &["compile", &right, "--knob", "no-such-knob=1"]),
         (2, &["compile", &right, "--knob", "no-equals-sign"]),
         (2, &["compile", &right, "--debug-switch", "no-such-switch"]),
