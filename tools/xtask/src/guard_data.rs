@@ -9,7 +9,7 @@ use std::process::Command;
 const BEFORE_ALLOCATION: &str = "96";
 
 /// Chips for which the kernels are compiled too, as far as they can be.
-const OTHERS: [&str; 5] = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_100"];
+const OTHERS: [&str; 6] = ["sm_80", "sm_86", "sm_87", "sm_89", "sm_100", "sm_120"];
 
 /// Where the data lie once made.
 fn folder() -> PathBuf {
@@ -43,9 +43,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
         }
         for chip in OTHERS {
             let older = folder.join(format!("{name}.{chip}.ptx"));
-            let text =
-                std::fs::read_to_string(&kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
-            std::fs::write(&older, text.replace(".target sm_90", &format!(".target {chip}")))
+            std::fs::write(&older, retargeted(&source, chip))
                 .map_err(|error| format!("{}: {error}", older.display()))?;
             for level in ["-O0", "-O3"] {
                 let cubin = cubins.join(format!("{name}.{chip}{level}.cubin"));
@@ -73,6 +71,17 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     eprintln!("{made} cubins, {written} files of functions");
     println!("{}", folder.display());
     Ok(())
+}
+
+/// The text for another chip, in a version of the language that knows it.
+fn retargeted(source: &str, chip: &str) -> String {
+    let text = source.replace(".target sm_90", &format!(".target {chip}"));
+    let later = chip.len() > "sm_90".len();
+    let line = |line: &str| match line.strip_prefix(".version ") {
+        Some(_) if later => ".version 9.0\n".to_owned(),
+        _ => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 /// The PTX of the repository's kernels, in order.
