@@ -205,6 +205,7 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
         let mut random = Random(88172645463325252);
         let rows: Vec<_> = table.rows().collect();
         let mut hits = vec![0u32; rows.len()];
+        let mut unused = Vec::new();
         let common = [Op::MOV, Op::IADD3, Op::SHF, Op::LEA, Op::SEL, Op::UMOV];
         let mut legal = 0;
         for _ in 0..24_000 {
@@ -224,6 +225,16 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
                     None => continue,
                 },
             };
+            if support::lacks_registers(chip, &function, &instruction) {
+                // What only such instructions match has no use on the chip.
+                for pipe in [Pipe::Alu, Pipe::Fma] {
+                    let assignment = Some(&assignment);
+                    let site =
+                        Site { function: &function, instruction: &instruction, next: None, assignment, pipe };
+                    unused.extend(table.scan(&site).map(|found| found.0));
+                }
+                continue;
+            }
             legal += 1;
             let mut twin = instruction.clone();
             if let Some(destination) = twin.destinations.first_mut()
@@ -254,8 +265,8 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
             }
         }
         assert!(legal > 6_000, "{legal} instructions");
-        for ((_, pattern), hits) in rows.into_iter().zip(hits) {
-            assert!(hits > 0, "{chip}: no instruction matched `{}`", pattern.name);
+        for ((row, pattern), hits) in rows.into_iter().zip(hits) {
+            assert!(hits > 0 || unused.contains(&row), "{chip}: no instruction matched `{}`", pattern.name);
         }
     }
 }

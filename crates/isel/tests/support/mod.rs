@@ -152,6 +152,19 @@ pub fn instruction(random: &mut Random, chip: Chip, function: &Function, op: Op)
     is_legal(chip, function, &made).then_some(made)
 }
 
+/// True if no instruction of the chip can be this one, since it names uniform registers and the chip has none.
+pub fn lacks_registers(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
+    let uniform = |file: File| matches!(file, File::UR | File::UP);
+    let source = |source: &Source| match &source.kind {
+        SourceKind::Zero(file) | SourceKind::True(file) => uniform(*file),
+        SourceKind::Values(values) => values.iter().any(|&value| uniform(function.file(value))),
+        _ => false,
+    };
+    chip.register_files().uniform.count == 0
+        && (instruction.destinations.iter().any(|it| uniform(it.file))
+            || instruction.sources.iter().any(source))
+}
+
 /// A copy between any two places.
 pub fn copy(random: &mut Random) -> Instruction {
     let mut made = Instruction::new(Pseudo::Copy, Origin(0));
