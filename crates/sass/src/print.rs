@@ -230,7 +230,9 @@ impl Printer<'_> {
             | OperandKind::ConstIndexed { .. }
             | OperandKind::ConstUniformIndexed { .. }
             | OperandKind::ConstBindless { .. }
-            | OperandKind::ConstBindlessIndexed { .. } => constant(operand.kind),
+            | OperandKind::ConstBindlessIndexed { .. } => {
+                constant(operand.kind, self.instruction.op == Op::ULDC)
+            }
             OperandKind::MatrixDescriptor(n) => format!("gdesc[{}]", register("UR", n)),
             OperandKind::Memory { .. } => return self.memory(out, operand, slot, at),
             OperandKind::Attribute { base, uniform, offset } => {
@@ -271,7 +273,8 @@ impl Printer<'_> {
         let mut parts = [None, None];
         let quirks = self.instruction.op.info().text;
         let wide = !quirks.zero_uniform || operand.has(Mod::_64);
-        let uniform = uniform.filter(|&n| n != URZ || !(wide && hides_zero_uniform(slot)));
+        let alone = base.is_none() && offset == 0;
+        let uniform = uniform.filter(|&n| n != URZ || alone || !(wide && hides_zero_uniform(slot)));
         let hidden = self.hides_zero_base(operand, slot, uniform, offset);
         if hidden && base.is_none_or(|base| base == RZ) && uniform.is_none() {
             // An address without a register counts from zero up; these opcodes take it as an offset still.
@@ -308,8 +311,8 @@ impl Printer<'_> {
     }
 }
 
-/// A constant of a bank, direct or through a handle.
-fn constant(kind: OperandKind) -> String {
+/// A constant of a bank, direct or through a handle. `URZ` as an index is written where the opcode always does so.
+fn constant(kind: OperandKind, writes_zero: bool) -> String {
     match kind {
         OperandKind::Const { bank, offset } => format!("c[{bank:#x}][{}]", hex(wrap(offset))),
         OperandKind::ConstIndexed { bank, index, offset } => {
@@ -317,7 +320,7 @@ fn constant(kind: OperandKind) -> String {
             format!("c[{bank:#x}][{}]", sum(&[index], offset))
         }
         OperandKind::ConstUniformIndexed { bank, index, offset } => {
-            let index = (index != URZ || offset == 0).then(|| register("UR", index));
+            let index = (index != URZ || offset == 0 || writes_zero).then(|| register("UR", index));
             format!("c[{bank:#x}][{}]", sum(&[index], offset))
         }
         OperandKind::ConstBindless { handle, offset } => {

@@ -19,12 +19,13 @@ const fn inferred(cycles: u8) -> Cell {
 /// Read after write. Integers are products of 8x8 here, which the chip has no others of.
 const RAW: &[Row<P, C>] = &[
     Row::new(P::Half, 6, &[(C::WideHigh, observed(3))]),
+    Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(10))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
     Row::new(
         P::Matrix88,
         29,
         &[
-            (C::Alu, observed(26)),
+            (C::Alu, observed(24)),
             (C::Fma, observed(26)),
             (C::Dual, inferred(26)),
             (C::Wide, inferred(26)),
@@ -49,7 +50,7 @@ const RAW: &[Row<P, C>] = &[
         P::MatrixOne,
         36,
         &[
-            (C::Alu, observed(28)),
+            (C::Alu, observed(24)),
             (C::Fma, observed(28)),
             (C::Dual, inferred(28)),
             (C::Wide, inferred(28)),
@@ -74,7 +75,7 @@ const RAW: &[Row<P, C>] = &[
         P::MatrixTwo,
         36,
         &[
-            (C::Alu, observed(28)),
+            (C::Alu, observed(24)),
             (C::Fma, observed(28)),
             (C::Dual, inferred(28)),
             (C::Wide, inferred(28)),
