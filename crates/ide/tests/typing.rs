@@ -45,10 +45,10 @@ fn completion() {
             Modifier oob fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2} d, a, b, c
             Modifier bf16 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
             Modifier bf16x2 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
+            Modifier f32x2 fma.{rn,rz,rm,rp}[.ftz].f32x2 d, a, b, c
             Modifier relu fma.rn[.ftz].relu.{f16,f16x2} d, a, b, c
             Modifier sat fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier f16 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
-            Modifier f16x2 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
         "#]],
     );
     check_completion(

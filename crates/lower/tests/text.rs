@@ -1261,7 +1261,8 @@ fn packed_integers_one_by_one() {
           r20 = IMNMX r19, RZ, !PT ; 2
           r21 = PRMT r16, 0x5410, r20 ; 2
           Return r21$4 ; 3
-    "#]].assert_eq(&lowered_for("sm_110".parse().unwrap(), text));
+    "#]]
+    .assert_eq(&lowered_for("sm_110".parse().unwrap(), text));
 }
 
 /// Products of four-bit numbers are one instruction each where the chip has them.

@@ -1,5 +1,6 @@
 //! Fetches NVIDIA's assembler and disassemblers from PyPI into `.oracle/`, as oracles for tests only.
 
+use std::path::Path;
 use std::process::Command;
 
 const PACKAGES: [&str; 4] = [
@@ -9,6 +10,17 @@ const PACKAGES: [&str; 4] = [
     "nvidia-cuda-cuobjdump==13.2.86",
 ];
 
+/// The programs that tests ask.
+const TOOLS: [&str; 3] = ["ptxas", "nvdisasm", "cuobjdump"];
+
+/// What carries the last tools that know the chips before sm_75, those of CUDA 12.4.
+const OLDER: &str = "triton==3.1.0";
+
+/// Where these lie once fetched; of the package nothing else is looked at.
+fn older_bin() -> std::path::PathBuf {
+    crate::root().join(".oracle/older/triton/backends/nvidia/bin")
+}
+
 /// Where the tools lie once fetched.
 pub fn bin() -> std::path::PathBuf {
     crate::root().join(".oracle/nvidia/cu13/bin")
@@ -16,19 +28,41 @@ pub fn bin() -> std::path::PathBuf {
 
 /// Installs the packages; does nothing where they already are.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
-    if bin().join("ptxas").exists() && bin().join("nvdisasm").exists() && bin().join("cuobjdump").exists() {
-        println!("{}", bin().display());
-        return Ok(());
+    let has = |folder: std::path::PathBuf| TOOLS.iter().all(|tool| folder.join(tool).exists());
+    if !has(bin()) {
+        install(&crate::root().join(".oracle"), &PACKAGES)?;
     }
-    let status = Command::new("python3")
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"])
-        .arg(crate::root().join(".oracle"))
-        .args(PACKAGES)
-        .status()
-        .map_err(|error| format!("python3 could not be started: {error}"))?;
-    if !status.success() {
-        return Err("pip could not install the oracle packages".to_owned());
+    if !has(older_bin()) {
+        let folder = crate::root().join(".oracle/older");
+        // Its programs depend on no release of Python, but the package names some.
+        let any =
+            ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"];
+        install(&folder, &[&any[..], &[OLDER]].concat())?;
+        for tool in TOOLS {
+            make_executable(&older_bin().join(tool))?;
+        }
     }
     println!("{}", bin().display());
+    Ok(())
+}
+
+fn install(folder: &Path, arguments: &[&str]) -> Result<(), String> {
+    let status = Command::new("python3")
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--target"])
+        .arg(folder)
+        .args(arguments)
+        .status()
+        .map_err(|error| format!("python3 could not be started: {error}"))?;
+    if status.success() { Ok(()) } else { Err("pip could not install the oracle packages".to_owned()) }
+}
+
+/// An archive of Python does not keep who may run a file.
+fn make_executable(path: &Path) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let all = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(path, all).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
     Ok(())
 }
