@@ -9,7 +9,7 @@ use crate::{
     SourceKind, SymbolKind, Value,
 };
 use oriole_chip::Chip;
-use oriole_sass::form::{self, Table};
+use oriole_sass::form::{self, Form, SlotKind, Table};
 use oriole_sass::register::{PT, RZ, URZ};
 use oriole_sass::{Class, EncodeError, FormId, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
@@ -119,6 +119,13 @@ fn form_of(
     if let Some(form) = legal(operands) {
         return Some(form);
     }
+    for form in forms.forms_of(op).iter().filter(|form| names_tensor_memory(form)) {
+        let named = in_tensor_memory(form, operands);
+        if let Some(id) = legal(&named) {
+            *operands = named;
+            return Some(id);
+        }
+    }
     // Some addresses always have a uniform part, if only a zero.
     let address = operands.iter().position(|it| matches!(it.kind, OperandKind::Memory { uniform: None, .. }));
     if let Some(at) = address {
@@ -148,6 +155,31 @@ fn form_of(
         operands[at].kind = integer;
     }
     halves
+}
+
+fn names_tensor_memory(form: &Form) -> bool {
+    form.slots.iter().any(|slot| matches!(slot.kind, SlotKind::TensorMemory { .. }))
+}
+
+/// Ori knows addresses and uniform registers; the form says which of them are addresses in tensor memory and descriptors.
+fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
+    let mut named = operands.clone();
+    for operand in &mut named {
+        if let OperandKind::Memory { descriptor: None, base: None, uniform: Some(address), offset } =
+            operand.kind
+        {
+            operand.kind = OperandKind::TensorMemory { address, offset };
+        }
+    }
+    // The operands that a form may lack stand behind the descriptors.
+    for (operand, slot) in named.iter_mut().zip(form.slots) {
+        operand.kind = match (operand.kind, slot.kind) {
+            (OperandKind::UReg(n), SlotKind::MatrixDescriptor) => OperandKind::MatrixDescriptor(n),
+            (OperandKind::UReg(n), SlotKind::InstructionDescriptor) => OperandKind::InstructionDescriptor(n),
+            (kind, _) => kind,
+        };
+    }
+    named
 }
 
 struct Map<'a, R> {

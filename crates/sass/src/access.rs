@@ -178,6 +178,12 @@ impl Operands<'_> {
                     read(Uniform, n, role.uniform_components, Slot::UniformAddress);
                 });
             }
+            OperandKind::TensorMemory { address, .. } => {
+                read(Uniform, address, role.uniform_components, Slot::UniformAddress);
+            }
+            OperandKind::InstructionDescriptor(n) => {
+                read(Uniform, n, role.components, Slot::UniformAddress);
+            }
             OperandKind::MatrixDescriptor(n) => {
                 // The descriptor of the right factor has its place above that of the left one, even without that.
                 let first = if self.row.width == Width::UpperTwo { n.saturating_add(2) } else { n };

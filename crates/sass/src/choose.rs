@@ -198,6 +198,7 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
         | (S::ConstBindless, O::ConstBindless { .. })
         | (S::ConstBindlessIndexed, O::ConstBindlessIndexed { .. })
         | (S::MatrixDescriptor, O::MatrixDescriptor(_))
+        | (S::InstructionDescriptor, O::InstructionDescriptor(_))
         | (S::Target, O::Target(_))
         | (S::Symbol, O::Symbol(_))
         | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
@@ -205,6 +206,7 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
         (S::ConstIndexed | S::ConstUniformIndexed, O::Const { .. })
         | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
         (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,
+        (S::TensorMemory { offset }, O::TensorMemory { offset: value, .. }) => offset || value == 0,
         (
             S::Memory { descriptor, base, uniform, offset },
             O::Memory { descriptor: has_descriptor, base: has_base, uniform: has_uniform, offset: value },

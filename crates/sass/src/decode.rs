@@ -196,6 +196,11 @@ fn read_kind(slot: &Slot, word: u128) -> OperandKind {
         SlotKind::Scoreboard => OperandKind::Scoreboard(plain(0)),
         SlotKind::ScoreboardSet => OperandKind::ScoreboardSet(plain(0)),
         SlotKind::MatrixDescriptor => OperandKind::MatrixDescriptor(uniform_register(0)),
+        SlotKind::InstructionDescriptor => OperandKind::InstructionDescriptor(uniform_register(0)),
+        SlotKind::TensorMemory { offset } => OperandKind::TensorMemory {
+            address: uniform_register(0),
+            offset: if offset { number(1) as i32 } else { 0 },
+        },
         SlotKind::Imm => OperandKind::Imm(number(0)),
         SlotKind::Target => OperandKind::Target(number(0)),
         SlotKind::Float(_) => OperandKind::Float(raw(0) as u32),

@@ -170,7 +170,17 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<FieldBits> 
     match operand.kind {
         OperandKind::Scoreboard(n) if u64::from(n) >= crate::decode::SCOREBOARDS => None,
         OperandKind::Reg(n) => one(first()?.named_bits(General, n)?),
-        OperandKind::UReg(n) | OperandKind::MatrixDescriptor(n) => one(first()?.named_bits(Uniform, n)?),
+        OperandKind::UReg(n) | OperandKind::MatrixDescriptor(n) | OperandKind::InstructionDescriptor(n) => {
+            one(first()?.named_bits(Uniform, n)?)
+        }
+        OperandKind::TensorMemory { address, offset } => {
+            let mut bits = FieldBits::new();
+            bits.push(first()?.named_bits(Uniform, address)?);
+            if let Some(field) = slot.fields.get(1) {
+                bits.push(field.number_bits(offset as i64)?);
+            }
+            Some(bits)
+        }
         OperandKind::Pred(n) => one(first()?.named_bits(Predicate, n)?),
         OperandKind::UPred(n) => one(first()?.named_bits(UniformPredicate, n)?),
         OperandKind::Barrier(n) => one(first()?.named_bits(Barrier, n)?),

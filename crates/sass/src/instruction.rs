@@ -105,6 +105,11 @@ pub enum OperandKind {
     Memory { descriptor: Option<u8>, base: Option<u8>, uniform: Option<u8>, offset: i32 },
     /// `gdesc[UR]`: a matrix descriptor.
     MatrixDescriptor(u8),
+    /// `tmem[UR+offset]`: an address in tensor memory.
+    TensorMemory { address: u8, offset: i32 },
+    /// `tmem[URn], idesc[URn+1]`: two operands of the text that are one field of the word, the address of the metadata of
+    /// a sparse matrix and, in the register behind it, the descriptor of the instruction.
+    InstructionDescriptor(u8),
     /// `a[..]`: an attribute address.
     Attribute { base: Option<u8>, uniform: Option<u8>, offset: i32 },
     /// A branch target: distance in bytes from the end of this instruction.

@@ -80,7 +80,10 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
         words.extend([base, distance]);
     }
     for word in words {
-        parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?);
+        match word.trim().strip_prefix("idesc[") {
+            Some(behind) => join_descriptor(parts.last_mut(), behind).ok_or(ParseError::Operand(at(word)))?,
+            None => parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?),
+        }
     }
     // Targets count from the end of the instruction.
     let end = address.map(|address| (address as i64).wrapping_add(table.words().end(0)));
@@ -254,6 +257,15 @@ fn split_operands(text: &str) -> Vec<&str> {
     parts
 }
 
+/// `idesc[URn+1]` behind `tmem[URn]`: the two are one operand.
+fn join_descriptor(before: Option<&mut Part>, behind: &str) -> Option<()> {
+    let operand = &mut before?.operand;
+    let OperandKind::TensorMemory { address, offset: 0 } = operand.kind else { return None };
+    let behind = number_of(behind.strip_suffix(']')?, "UR", URZ)?;
+    operand.kind = OperandKind::InstructionDescriptor(address);
+    (behind == address.saturating_add(1)).then_some(())
+}
+
 fn parse_operand(text: &str) -> Option<Part<'_>> {
     let mut part = Part { operand: Operand::plain(OperandKind::Imm(0)), float: None, absolute_target: None };
     if let Some(symbol) = Symbol::from_name(text) {
@@ -336,6 +348,12 @@ fn core(text: &str, operand: &mut Operand) -> Option<()> {
                 }
             }
             ("gdesc", None) => OperandKind::MatrixDescriptor(number_of(first, "UR", URZ)?),
+            ("tmem", None) => match address(first, operand)? {
+                Address { base: None, uniform, offset } => {
+                    OperandKind::TensorMemory { address: uniform.unwrap_or(URZ), offset }
+                }
+                _ => return None,
+            },
             ("desc", inner) => {
                 let descriptor = Some(number_of(first, "UR", URZ)?);
                 let Address { base, uniform, offset } = match inner {

@@ -9,6 +9,7 @@ use crate::form::{self, Elided, Form, Place, SELF, Slot, SlotKind, Table, Token,
 use crate::register::{PT, RZ, URZ};
 use crate::{Control, Instruction, Mod, Op, Operand, OperandKind, float};
 use oriole_chip::Chip;
+use smallvec::SmallVec;
 use std::fmt::Write as _;
 
 /// Which text is wanted.
@@ -161,7 +162,7 @@ impl Printer<'_> {
             out.push_str(".reuse");
         }
         let inner = matches!(operand.kind, OperandKind::Memory { .. } | OperandKind::Attribute { .. });
-        for suffix in operand.suffixes.iter() {
+        for suffix in self.suffixes(operand) {
             if !inner || self.place(at, suffix) == Place::End {
                 let _ = write!(out, ".{}", suffix.spelling());
             }
@@ -169,6 +170,16 @@ impl Printer<'_> {
         if operand.absolute && !bars_first {
             out.push('|');
         }
+    }
+
+    /// The suffixes in the order of the text. Those of factors in tensor memory are in the order of the opcode.
+    fn suffixes(&self, operand: &Operand) -> SmallVec<[Mod; 4]> {
+        let mut suffixes: SmallVec<[Mod; 4]> = operand.suffixes.iter().collect();
+        if matches!(operand.kind, OperandKind::MatrixDescriptor(_) | OperandKind::TensorMemory { .. }) {
+            let order = self.table.order(self.instruction.op);
+            suffixes.sort_by_key(|name| order.iter().position(|each| each == name).unwrap_or(order.len()));
+        }
+        suffixes
     }
 
     /// Where the form writes a suffix of an operand.
@@ -234,6 +245,14 @@ impl Printer<'_> {
                 constant(operand.kind, self.instruction.op == Op::ULDC)
             }
             OperandKind::MatrixDescriptor(n) => format!("gdesc[{}]", register("UR", n)),
+            OperandKind::TensorMemory { address, offset } => {
+                let address = (address != URZ || offset == 0).then(|| register("UR", address));
+                format!("tmem[{}]", sum(&[address], offset))
+            }
+            OperandKind::InstructionDescriptor(n) => {
+                let behind = register("UR", n.saturating_add(1));
+                format!("tmem[{}], idesc[{behind}]", register("UR", n))
+            }
             OperandKind::Memory { .. } => return self.memory(out, operand, slot, at),
             OperandKind::Attribute { base, uniform, offset } => {
                 let uniform = uniform.filter(|&n| n != URZ || offset == 0 || !hides_zero_uniform(slot));

@@ -44,7 +44,13 @@ pub(crate) fn role(
                 role.access = Access::DefUse;
             }
         }
-        SlotKind::MatrixDescriptor => role.components = components(form.op, row.width, mods)?,
+        SlotKind::MatrixDescriptor | SlotKind::InstructionDescriptor => {
+            role.components = components(form.op, row.width, mods)?;
+        }
+        SlotKind::TensorMemory { .. } => {
+            role.access = Access::Use;
+            role.uniform_components = components(form.op, row.width, mods)?;
+        }
         SlotKind::ConstIndexed | SlotKind::ConstBindlessIndexed => role.components = 1,
         SlotKind::ConstUniformIndexed => role.uniform_components = 1,
         SlotKind::Memory { .. } | SlotKind::Attribute { .. } => {
@@ -102,6 +108,8 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         }),
         Width::MatrixA | Width::MatrixB | Width::MatrixC | Width::MatrixD => matrix(op, width, mods),
         Width::GroupD => group(op, mods),
+        Width::TensorData => Some(tensor_data(mods)),
+        Width::Lanes => Some(lanes(mods)),
         Width::SurfaceData => Some(texture::surface_data(op, mods)),
         Width::Coordinates | Width::Extras | Width::TexelsLow | Width::TexelsHigh | Width::Level => None,
         Width::Address | Width::Bulk | Width::Tensor | Width::Surface | Width::Packed | Width::Unknown => {
@@ -165,6 +173,27 @@ fn group(op: Op, mods: &Mods) -> Option<u8> {
     let (_, columns, _) = mods.iter().find_map(|name| shape(name.name()))?;
     let half = matches!(op, Op::HGMMA | Op::QGMMA) && !mods.has(Mod::F32);
     Some((columns / if half { 4 } else { 2 }) as u8)
+}
+
+/// Registers of each thread that a load from tensor memory fills: those of one shape, so many times.
+fn tensor_data(mods: &Mods) -> u8 {
+    let shape = match (mods.has(Mod::_16dp128bit), mods.has(Mod::_16dp256bit)) {
+        (true, _) => 2,
+        (_, true) => 4,
+        _ => 1,
+    };
+    let counts = [Mod::x2, Mod::x4, Mod::x8, Mod::x16, Mod::x32, Mod::x64, Mod::x128];
+    let doublings = counts.iter().position(|&name| mods.has(name)).map_or(0, |at| at + 1);
+    shape << doublings
+}
+
+/// Registers of the mask of a product in tensor memory: a bit for each of its lanes, or for 64 columns.
+fn lanes(mods: &Mods) -> u8 {
+    match (mods.has(Mod::WS), mods.has(Mod::_2CTA)) {
+        (true, _) => 2,
+        (_, true) => 8,
+        _ => 4,
+    }
 }
 
 /// Registers behind the addresses of the tensor copy engine.

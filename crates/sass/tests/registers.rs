@@ -14,7 +14,11 @@ fn files(slot: &Slot) -> Vec<Option<RegisterFile>> {
     };
     let mut files = match slot.kind {
         SlotKind::Reg => vec![Some(General)],
-        SlotKind::UReg | SlotKind::MatrixDescriptor | SlotKind::ConstBindless => vec![Some(Uniform)],
+        SlotKind::UReg
+        | SlotKind::MatrixDescriptor
+        | SlotKind::InstructionDescriptor
+        | SlotKind::TensorMemory { .. }
+        | SlotKind::ConstBindless => vec![Some(Uniform)],
         SlotKind::Pred => vec![Some(Predicate)],
         SlotKind::UPred => vec![Some(UniformPredicate)],
         SlotKind::Barrier => vec![Some(Barrier)],

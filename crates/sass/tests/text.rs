@@ -398,13 +398,20 @@ const WORDS_100: &str = "
 000fe20000ffe4ff010000000a077810 IADD3.X R7, PT, PT, R10, 0x1000000, RZ, P1, !PT
 000fe20000400d0c00000312080c7237 IMMA.SP.16832.U8.U8 R12, R8.ROW, R18.COL, R12, R3, 0x0
 000fe2000800080000006c00ff0477ac LDCU UR4, c[0x0][0x360]
-000fe2000800040000007200ff0677ac LDCU.U16 UR6, c[0x0][0x390]
-000fe20008000a0000006b00ff0477ac LDCU.64 UR4, c[0x0][0x358]
 000fe20008000c0000007000ff0877ac LDCU.128 UR8, c[0x0][0x380]
+000fe20008000a0000006b00ff0477ac LDCU.64 UR4, c[0x0][0x358]
+000fe2000800040000007200ff0677ac LDCU.U16 UR6, c[0x0][0x390]
+000fe20008121908fe0002040204797e LDG.E.ENL2.256 R8, R4, desc[UR4][R2.64+0x40]
 000fe200080341040002d000081979a5 LDGMC.E.ADD.F16x2.RN.STRONG.SYS R25, [R8.64+UR4+0x2d0]
 000fe2000b9818080140000020337fae LDGSTS.E.BYPASS.128 [R51+0x1400], desc[UR8][R32.64]
-000fe20008121908fe0002040204797e LDG.E.ENL2.256 R8, R4, desc[UR4][R2.64+0x40]
 000fe200000042000039a0001a04783b LDSM.16.MT88.4 R4, [R26+0x39a0]
+000fe2000804000000000004000779ee LDTM R7, tmem[UR4]
+000fe2000831000000000004000479ee LDTM.16dp128bit.x64.PACK16BIT R4, tmem[UR4]
+000fe200082a000000000004000479ee LDTM.16dp256bit.x32 R4, tmem[UR4]
+000fe2000888000000000004000679ee LDTM.16dp32bit_t0_t15.x2 R6, tmem[UR4]
+000fe2000882000000000104000579ee LDTM.16dp32bit_t16_t31 R5, tmem[UR4+0x1]
+000fe20008bb000000000104000479ee LDTM.16dp32bit_t16_t31.x128.PACK16BIT R4, tmem[UR4+0x1]
+000fe200083e000000000004000479ee LDTM.16dp64bit.x128 R4, tmem[UR4]
 000fe200000f140b000000130a0f7211 LEA.HI.X R15, R10, R19, R11, 0x2, P0
 000fe20000000000000000000a11723a MOVM.16.MT88 R17, R10
 000fe200000014004000000000037308 MUFU.RSQ R3, |R0|
@@ -416,8 +423,12 @@ const WORDS_100: &str = "
 000fe2000000250000000000000479c3 S2UR UR4, SR_CTAID.X
 000fe20000000005000000031a037389 SHFL.IDX P0, R3, R26, R3, R5
 000fe2000f121804f80004040208797f STG.E.ENL2.256 desc[UR4][R2.64+0x80], R4, R8
-000fe200000001000002001210007844 STSM.16.M88.2 [R16+0x200], R18
 000fe20000000a000019800e1c007388 STS.64 [R28+0x1980], R14
+000fe200000001000002001210007844 STSM.16.M88.2 [R16+0x200], R18
+000fe2000804000400000003000079ed STTM tmem[UR4], R3
+000fe200081a000400000004000079ed STTM.16dp256bit.x8 tmem[UR4], R4
+000fe2000892000400000104000079ed STTM.16dp32bit_t16_t31.x4 tmem[UR4+0x1], R4
+000fe200083d000400000004000079ed STTM.x128.EXPAND16BIT tmem[UR4], R4
 000fe200081ea90060ff040004047f99 SULD.D.BA.2D.STRONG.SM.IGN R4, [R4], UR4
 000fe2000810a90070ff050002007f9d SUST.D.BA.2D.STRONG.SM.TRAP [R2], R0, UR5
 000fe200085002ff0000180f080879a7 SYNCS.ARRIVE.TRANS64.TMASK.ART0 R8, [R8+URZ+0x18], R15
@@ -436,6 +447,35 @@ const WORDS_100: &str = "
 000fe200080000ff0000541004047896 UPRMT UR4, UR4, 0x5410, URZ
 000fe200080000000000007f11117887 USEL UR17, UR17, 0x7f, UP0
 000fe200080116100000000aff167299 USHF.R.U32.HI UR22, URZ, UR10, UR16
+000fe2000820080000000004000475e3 UTCATOMSWS.2CTA.FIND_AND_SET.ALIGN UP0, UR4, UR4
+000fe200080000000000000600ff79e3 UTCATOMSWS.AND URZ, UR6
+000fe2000800080000000005000575e3 UTCATOMSWS.FIND_AND_SET.ALIGN UP0, UR5, UR5
+000fe200080000ff000000ff040073e9 UTCBAR [UR4], URZ
+000fe20008200806000000ff040073e9 UTCBAR.2CTA.MULTICAST [UR4], URZ, UR6
+000fe2000800000000000006040079e7 UTCCP.T.S tmem[UR4], gdesc[UR6]
+000fe2000818000000000006040079e7 UTCCP.T.S.128dp128bit tmem[UR4], gdesc[UR6]
+000fe200092a000000000006040079e7 UTCCP.T.S.2CTA.2x64dp128bit_lw01_lw23.U6x16P32 tmem[UR4], gdesc[UR6]
+000fe2000810000000000006040079e7 UTCCP.T.S.4dp256bit tmem[UR4], gdesc[UR6]
+000fe2000911000000000006040079e7 UTCCP.T.S.4x32dp128bit.U4x16P64 tmem[UR4], gdesc[UR6]
+000fe20008000010000c0416140075ea UTCHMMA gdesc[UR20], gdesc[UR22], tmem[UR16], tmem[UR4], idesc[UR5], UR12, UP0
+000fe2000800080600ff040a080075ea UTCHMMA gdesc[UR8], gdesc[UR10], tmem[UR6], tmem[UR4], idesc[UR5], UP0, 0x1
+000fe2000870000600080412100075ea UTCHMMA.2CTA gdesc[UR16].A_REUSE.A_KEEP, gdesc[UR18], tmem[UR6], tmem[UR4], idesc[UR5], UR8, UP0
+000fe2000820040600080410070079ea UTCHMMA.2CTA.ASHIFT tmem[UR7], gdesc[UR16], tmem[UR6], tmem[UR4], idesc[UR5], UR8, UP0
+000fe200080f800600ff040a080075ea UTCHMMA.WS gdesc[UR8], gdesc[UR10].B_REUSE.B_KEEP.BUFFER3, tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000808800600ff0408070079ea UTCHMMA.WS tmem[UR7], gdesc[UR8].BUFFER1, tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000800010800ff040e0c0075ea UTCIMMA gdesc[UR12], gdesc[UR14], tmem[UR8], tmem[UR4], idesc[UR5], UP0
+000fe2000820050600080410070079ea UTCIMMA.2CTA.ASHIFT tmem[UR7], gdesc[UR16], tmem[UR6], tmem[UR4], idesc[UR5], UR8, UP0
+000fe2000808010600ff040a080075ea UTCIMMA.WS gdesc[UR8], gdesc[UR10], tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000800000cc0060412100075ea UTCOMMA gdesc[UR16], gdesc[UR18], tmem[UR12], tmem[UR4], idesc[UR5], tmem[UR6], UP0
+000fe20008200006c00a0408070079ea UTCOMMA.2CTA tmem[UR7], gdesc[UR8], tmem[UR6], tmem[UR4], idesc[UR5], tmem[UR10], UP0
+000fe20008000006800c040a080075ea UTCOMMA.4X gdesc[UR8], gdesc[UR10], tmem[UR6], tmem[UR4], idesc[UR5], tmem[UR12], UP0
+000fe2000800030c0006041210007dea UTCQMMA gdesc[UR16], gdesc[UR18], tmem[UR12], tmem[UR4], idesc[UR5], tmem[UR6], UP0
+000fe2000800030600ff040a080075ea UTCQMMA gdesc[UR8], gdesc[UR10], tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000800030c000a040e0d007fea UTCQMMA tmem[UR13], gdesc[UR14], tmem[UR12], tmem[UR4], idesc[UR5], tmem[UR10], UP0
+000fe2000800030600ff0408070079ea UTCQMMA tmem[UR7], gdesc[UR8], tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000808030600ff040a080075ea UTCQMMA.WS gdesc[UR8], gdesc[UR10], tmem[UR6], tmem[UR4], idesc[UR5], UP0
+000fe2000821000000000000040079e6 UTCSHIFT.2CTA.DOWN tmem[UR4]
+000fe2000801000000000000040079e6 UTCSHIFT.DOWN tmem[UR4]
 000fe2000805800400000008100073b4 UTMALDG.4D.IM2COL [UR8], [UR16], UR4
 000fe20008008000000000080c0073b5 UTMASTG.2D [UR8], [UR12]
 000fe20003fe00000000001d18187248 VIMNMX.U32 R24, PT, PT, R24, R29, PT
@@ -608,8 +648,8 @@ fn a_number_that_no_register_has_is_no_instruction() {
     }
 }
 
-fn touched(line: &str) -> String {
-    let instruction = parse(CHIP, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
+fn touched(chip: Chip, line: &str) -> String {
+    let instruction = parse(chip, line, Some(0)).unwrap_or_else(|error| panic!("{line}: {error}"));
     let name = |file: RegisterFile, n: u8| match file {
         RegisterFile::General => format!("R{n}"),
         RegisterFile::Uniform => format!("UR{n}"),
@@ -618,7 +658,7 @@ fn touched(line: &str) -> String {
         RegisterFile::Barrier => format!("B{n}"),
     };
     let (mut read, mut written) = (Vec::new(), Vec::new());
-    accesses_of(CHIP, &instruction, |access| match access {
+    accesses_of(chip, &instruction, |access| match access {
         Access::Read { file, register, .. } => read.push(name(file, register)),
         Access::Write { file, register, .. } => written.push(name(file, register)),
     })
@@ -661,7 +701,52 @@ fn registers_read_and_written() {
             words.sort();
             words
         };
-        assert_eq!(words(&touched(line)), words(expected), "{line}: {}", touched(line));
+        assert_eq!(words(&touched(CHIP, line)), words(expected), "{line}: {}", touched(CHIP, line));
+    }
+}
+
+/// The engine of tensor memory takes all but a load and a store out of uniform registers.
+#[test]
+fn registers_of_tensor_memory() {
+    let chip: Chip = "sm_100a".parse().expect("the chip has a name");
+    let span = |file: &str, first: u8, count: u8| {
+        (first..first + count).map(|n| format!("{file}{n}")).collect::<Vec<_>>().join(" ")
+    };
+    for (line, expected) in [
+        ("LDTM.x64 R8, tmem[UR4+0x40]", format!("{} <- UR4", span("R", 8, 64))),
+        ("LDTM.16dp128bit.x2 R8, tmem[UR4]", "R8 R9 R10 R11 <- UR4".to_owned()),
+        ("LDTM.16dp32bit_t16_t31 R8, tmem[UR4]", "R8 <- R8 UR4".to_owned()),
+        ("STTM.16dp256bit.x4 tmem[UR4], R8", format!(" <- UR4 {}", span("R", 8, 16))),
+        ("STTM.x64 tmem[UR4], RZ", " <- UR4".to_owned()),
+        (
+            "UTCHMMA gdesc[UR10], gdesc[UR8], tmem[UR6], tmem[UR4], idesc[UR5], UR12, UP0",
+            " <- UR10 UR11 UR8 UR9 UR6 UR4 UR5 UR12 UR13 UR14 UR15 UP0".to_owned(),
+        ),
+        (
+            "UTCHMMA.WS tmem[UR10], gdesc[UR8].BUFFER1, tmem[UR6], tmem[UR4], idesc[UR5], UR12, UP0",
+            " <- UR10 UR8 UR9 UR6 UR4 UR5 UR12 UR13 UP0".to_owned(),
+        ),
+        (
+            "UTCOMMA gdesc[UR10], gdesc[UR8], tmem[UR6], tmem[UR4], idesc[UR5], tmem[UR12], UP0",
+            " <- UR10 UR11 UR8 UR9 UR6 UR4 UR5 UR12 UR13 UP0".to_owned(),
+        ),
+        ("UTCCP.T.S tmem[UR4], gdesc[UR6]", " <- UR4 UR6 UR7".to_owned()),
+        ("UTCATOMSWS.FIND_AND_SET.ALIGN UP0, UR5, UR6", "UP0 UR5 <- UR6".to_owned()),
+        ("UTCBAR.MULTICAST [UR4], URZ, UR6", " <- UR4 UR6".to_owned()),
+    ] {
+        let words = |text: &str| {
+            let mut words: Vec<String> = text.split_whitespace().map(str::to_owned).collect();
+            words.sort();
+            words
+        };
+        assert_eq!(words(&touched(chip, line)), words(&expected), "{line}: {}", touched(chip, line));
+    }
+    for line in [
+        "UTCHMMA gdesc[UR10], gdesc[UR8], tmem[UR6], tmem[UR4], idesc[UR6], UP0",
+        "LDTM.x64 R8, tmem[R4]",
+        "UTCCP.T.S tmem[UR4], gdesc[UR6].A_KEEP",
+    ] {
+        assert!(parse(chip, line, Some(0)).is_err(), "{line}");
     }
 }
 

@@ -21,7 +21,7 @@ fn head(op: Op) -> Head {
         ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UPLOP3 => (2, 0, 0),
         FCHK | USETMAXREG => (1, 0, 0),
         LOP3 | ULOP3 | LDG | ATOM | ATOMG | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY | QSPC
-        | SYNCS => (1, 1, 0),
+        | SYNCS | UTCATOMSWS => (1, 1, 0),
         TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
         TXQ | TMML => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
@@ -33,7 +33,7 @@ fn head(op: Op) -> Head {
         | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | PMTRIG | NOP | R2P | UR2UP | SETLMEMBASE | WARPGROUP
         | WARPGROUPSET | USETSHMSZ | UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG
         | UTMAPF | UTMAREDG | UTMASTG | UCGABAR_ARV | UCGABAR_WAIT | ACQBULK | PREEXIT | LDGDEPBAR
-        | SETCTAID => (0, 0, 0),
+        | SETCTAID | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP | UTCSHIFT | UTCBAR => (0, 0, 0),
         _ => (0, 1, 0),
     };
     Head { lead, registers, follow }
@@ -126,6 +126,24 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
     }
 }
 
+/// Registers that a load from or a store to tensor memory moves: lanes of 32, 64, 128 or 256 bits, in a count.
+fn tensor_width(mods: &Mods) -> u8 {
+    let bits: u8 = if mods.has(Mod::_16dp256bit) {
+        4
+    } else if mods.has(Mod::_16dp128bit) {
+        2
+    } else {
+        1
+    };
+    let count = mods.iter().find_map(|name| name.name().strip_prefix('x')?.parse::<u8>().ok());
+    bits.saturating_mul(count.unwrap_or(1))
+}
+
+/// True if some operand is an address in tensor memory: descriptors of matrices have a field each.
+fn op_names_tensor_memory(all: &[Operand]) -> bool {
+    all.iter().any(|o| matches!(o.kind, OperandKind::TensorMemory { .. }))
+}
+
 fn result_width(op: Op, mods: &Mods) -> u8 {
     use Op::*;
     match op {
@@ -149,6 +167,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         F2F | FRND | I2F if mods.has(Mod::F64) => 2,
         F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
         TMML | FOOTPRINT => 2,
+        LDTM => tensor_width(mods),
         SULD => texture::surface_data(mods),
         SUQUERY => 4,
         _ => 1,
@@ -189,6 +208,16 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
             let width = if op == SYNCS && !uniform { 1 } else { width };
             (width, if uniform { Slot::Uniform } else { Slot::Data })
         }
+        STTM => (tensor_width(mods), Slot::Data),
+        UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA => {
+            // Masks: of the columns that are zero, or of the lanes that keep what they have.
+            let mask = match (mods.has(Mod::WS), mods.has(Mod::_2CTA)) {
+                (true, _) => 2,
+                (_, true) => 8,
+                _ => 4,
+            };
+            (mask, Slot::UniformAddress)
+        }
         STSM => (
             if mods.has(Mod::_4) {
                 4
@@ -214,7 +243,9 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),
         CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
-        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG => (1, Slot::UniformAddress),
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG | UTCBAR | UTCATOMSWS => {
+            (1, Slot::UniformAddress)
+        }
         _ => (1, operand),
     }
 }
@@ -424,6 +455,16 @@ fn read_uniform(
                 };
                 uniform(part, width, Slot::UniformAddress);
             }
+        }
+        OperandKind::TensorMemory { address, .. } => {
+            // Behind the descriptor of the instruction: the scales of both factors.
+            let scales =
+                all.iter().take(index).any(|o| matches!(o.kind, OperandKind::InstructionDescriptor(_)));
+            uniform(address, if scales { 2 } else { 1 }, Slot::UniformAddress);
+        }
+        OperandKind::InstructionDescriptor(first) => uniform(first, 2, Slot::UniformAddress),
+        OperandKind::MatrixDescriptor(first) if op_names_tensor_memory(all) => {
+            uniform(first, 2, Slot::MatrixDescriptor);
         }
         OperandKind::MatrixDescriptor(first) => {
             // One descriptor each for A and B; with A in registers only that of B, in its place above.

@@ -77,7 +77,12 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::OtherPredicate, 13, &[(C::AluPredicate, observed(4))]),
     Row::new(P::Uniform, 12, &[(C::MatrixDescriptor, observed(10))]),
     Row::new(P::UniformMove, 7, &[(C::MatrixDescriptor, observed(3))]),
-    Row::new(P::ToUniform, 14, &[(C::UniformIndex, observed(13)), (C::ControlUniform, observed(13))]),
+    Row::new(
+        P::ToUniform,
+        14,
+        &[(C::UniformIndex, observed(13)), (C::UniformMove, observed(13)), (C::ControlUniform, observed(13))],
+    ),
+    Row::new(P::UniformVotePredicate, 11, &[(C::ControlUniformPredicate, observed(2))]),
     Row::new(P::OtherUniform, 13, &[(C::VectorUniform, observed(2))]),
 ];
 

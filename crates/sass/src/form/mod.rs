@@ -111,6 +111,13 @@ pub enum SlotKind {
     },
     /// `gdesc[UR]`.
     MatrixDescriptor,
+    /// `tmem[UR]` or `tmem[UR+offset]`.
+    TensorMemory {
+        /// A constant offset.
+        offset: bool,
+    },
+    /// `tmem[UR], idesc[UR+1]`, one field.
+    InstructionDescriptor,
     /// `a[..]` with these parts.
     Attribute {
         /// A general register.
@@ -181,6 +188,10 @@ pub enum Width {
     SurfaceData,
     /// Two singles side by side, or one for both with `.F32`.
     Packed,
+    /// Data of a load from or a store to tensor memory.
+    TensorData,
+    /// Masks of a product in tensor memory.
+    Lanes,
     Unknown,
 }
 

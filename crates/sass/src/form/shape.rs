@@ -8,7 +8,7 @@ use crate::{Operand, OperandKind};
 pub const MOST_OPERANDS: usize = 16;
 
 /// Kinds of operands have numbers below this.
-const KINDS: usize = 19;
+const KINDS: usize = 21;
 
 /// The kinds of the operands that a form takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,7 +50,7 @@ impl Shape {
 
     /// True if a slot that has the kind of an operand takes it for that reason.
     pub(crate) const fn takes_all_of_kind(&self, at: usize) -> bool {
-        !matches!(self.kinds[at], CONSTANT | BINDLESS | MEMORY | ATTRIBUTE | SYMBOL)
+        !matches!(self.kinds[at], CONSTANT | BINDLESS | MEMORY | ATTRIBUTE | SYMBOL | TENSOR_MEMORY)
     }
 
     /// The shape of a form.
@@ -118,7 +118,11 @@ pub(in crate::form) const fn shapes<const COUNT: usize>(forms: &[Form; COUNT]) -
 
 /// True if the text may lack the operand altogether.
 pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
-    if matches!(slot.kind, SlotKind::Memory { .. } | SlotKind::Attribute { .. }) || slot.fields.is_empty() {
+    let address = matches!(
+        slot.kind,
+        SlotKind::Memory { .. } | SlotKind::Attribute { .. } | SlotKind::TensorMemory { .. }
+    );
+    if address || slot.fields.is_empty() {
         return false;
     }
     let mut at = 0;
@@ -139,6 +143,7 @@ const BINDLESS: u8 = 11;
 const MEMORY: u8 = 12;
 const ATTRIBUTE: u8 = 15;
 const SYMBOL: u8 = 17;
+const TENSOR_MEMORY: u8 = 19;
 
 const fn slot_kind(slot: &Slot) -> u8 {
     match slot.kind {
@@ -158,6 +163,8 @@ const fn slot_kind(slot: &Slot) -> u8 {
         SlotKind::Target => 16,
         SlotKind::Symbol | SlotKind::FixedSymbol(_) => SYMBOL,
         SlotKind::ScoreboardSet => 18,
+        SlotKind::TensorMemory { .. } => TENSOR_MEMORY,
+        SlotKind::InstructionDescriptor => 20,
     }
 }
 
@@ -182,6 +189,8 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::Target(_) => 16,
         OperandKind::Symbol(_) => SYMBOL,
         OperandKind::ScoreboardSet(_) => 18,
+        OperandKind::TensorMemory { .. } => TENSOR_MEMORY,
+        OperandKind::InstructionDescriptor(_) => 20,
         OperandKind::SymbolNumber(_) => return None,
     })
 }

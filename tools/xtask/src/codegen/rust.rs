@@ -294,6 +294,8 @@ impl Pool {
             "surface" => "Surface",
             "surface_data" => "SurfaceData",
             "packed" => "Packed",
+            "tensor_data" => "TensorData",
+            "lanes" => "Lanes",
             "unknown" => "Unknown",
             other => return Err(format!("width `{other}`")),
         };
@@ -322,6 +324,9 @@ fn slot_kind(slot: &Slot) -> Result<String, String> {
         "cx[UR][I]" => "ConstBindless",
         "cx[UR][R+I]" => "ConstBindlessIndexed",
         "gdesc[UR]" => "MatrixDescriptor",
+        "tmem:idesc[UR]" => "InstructionDescriptor",
+        "tmem[UR]" => return Ok("K::TensorMemory { offset: false }".to_owned()),
+        "tmem[UR+I]" => return Ok("K::TensorMemory { offset: true }".to_owned()),
         "F" => {
             let kind = match slot.float.as_deref() {
                 Some("f32") => "F32",

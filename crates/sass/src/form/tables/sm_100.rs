@@ -39,236 +39,253 @@ const T20: &[Row] = &[row(0,&[]),row(1,&[m(Mod::_64)]),row(2,&[m(Mod::_128)])];
 const T21: &[Row] = &[row(0,&[]),row(1,&[m(Mod::_64)]),row(2,&[m(Mod::_96)]),row(3,&[m(Mod::_128)])];
 const T22: &[Row] = &[row(1,&[m(Mod::_64),m(Mod::ARRIVE)]),row(2,&[m(Mod::_32),m(Mod::INC),m(Mod::POPC)])];
 const T23: &[Row] = &[row(0,&[m(Mod::_8x8x4)])];
-const T24: &[Row] = &[row(0,&[]),row(1,&[m(Mod::A1T0)]),row(2,&[m(Mod::A0T1)]),row(3,&[m(Mod::A0TR)]),row(4,&[m(Mod::A0TX)]),row(5,&[m(Mod::ART0)])];
-const T25: &[Row] = &[row(0,&[m(Mod::AB)]),row(1,&[m(Mod::C)])];
-const T26: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ACC)])];
-const T27: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)])];
-const T28: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
-const T29: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::HPADD)])];
-const T30: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)])];
-const T31: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)]),row(9,&[m(Mod::SAFEADD)])];
-const T32: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
-const T33: &[Row] = &[row(0,&[m(Mod::ALL)]),row(1,&[m(Mod::ANY)]),row(2,&[m(Mod::EQ)])];
-const T34: &[Row] = &[row(0,&[m(Mod::AND)]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)])];
-const T35: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ANY)])];
-const T36: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)])];
-const T37: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)]),row(2,&[m(Mod::PTP)])];
-const T38: &[Row] = &[row(0,&[m(Mod::ARRIVE)])];
-const T39: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ARVCNT)]),row(2,&[m(Mod::TRANSCNT)])];
-const T40: &[Row] = &[row(0,&[]),row(3,&[m(Mod::ATTR)])];
-const T41: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B1)]),row(2,&[m(Mod::B2)]),row(3,&[m(Mod::B3)])];
-const T42: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::B1)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B3)])];
-const T43: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BA)])];
-const T44: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF)])];
-const T45: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)])];
-const T46: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)]),row(2,&[m(Mod::TF32)])];
-const T47: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16_V2)])];
-const T48: &[Row] = &[row(0,&[m(Mod::BYPASS)]),row(1,&[])];
-const T49: &[Row] = &[row(2,&[m(Mod::C)])];
-const T50: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
-const T51: &[Row] = &[row(1,&[m(Mod::CAST)])];
-const T52: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
-const T53: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
-const T54: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
-const T55: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
-const T56: &[Row] = &[row(0,&[n(SELF,Symbol::COMP_STATUS)])];
-const T57: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T58: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T59: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::ORDERED),m(Mod::SYS)]),row(14,&[m(Mod::ORDERED),m(Mod::STRONG),m(Mod::SYS)]),row(15,&[m(Mod::MMIO),m(Mod::ORDERED),m(Mod::SYS)])];
-const T61: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
-const T62: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COUNTED)])];
-const T63: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
-const T64: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
-const T65: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
-const T66: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
-const T67: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DEEP)])];
-const T68: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
-const T69: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DST_G_BYTE_MASK)])];
-const T70: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
-const T71: &[Row] = &[row(70,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(71,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(102,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(103,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(192,&[m(Mod::E2M3),m(Mod::F16_2)]),row(193,&[m(Mod::E2M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(194,&[m(Mod::E3M2),m(Mod::F16_2)]),row(195,&[m(Mod::E3M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(196,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(197,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(198,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(199,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(208,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP)]),row(209,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(210,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP)]),row(211,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(212,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(213,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(214,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(215,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(216,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ)]),row(217,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(218,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ)]),row(219,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(220,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(221,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(222,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(223,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(224,&[m(Mod::BF16_2),m(Mod::E2M3)]),row(225,&[m(Mod::BF16_2),m(Mod::E2M3),Suffix(2,Part(0),Mod::H1)]),row(226,&[m(Mod::BF16_2),m(Mod::E3M2)]),row(227,&[m(Mod::BF16_2),m(Mod::E3M2),Suffix(2,Part(0),Mod::H1)]),row(228,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE)]),row(229,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(230,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE)]),row(231,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(240,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP)]),row(241,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(242,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP)]),row(243,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(244,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE)]),row(245,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(246,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE)]),row(247,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(248,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ)]),row(249,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(250,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ)]),row(251,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(252,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(253,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(254,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(255,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(256,&[m(Mod::E5M2),m(Mod::F16_2)]),row(257,&[m(Mod::E5M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(258,&[m(Mod::E4M3),m(Mod::F16_2)]),row(259,&[m(Mod::E4M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(260,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(261,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(262,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(263,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(272,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP)]),row(273,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(274,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP)]),row(275,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(276,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(277,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(278,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(279,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(280,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ)]),row(281,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(282,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ)]),row(283,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(284,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(285,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(286,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(287,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(288,&[m(Mod::BF16_2),m(Mod::E5M2)]),row(289,&[m(Mod::BF16_2),m(Mod::E5M2),Suffix(2,Part(0),Mod::H1)]),row(290,&[m(Mod::BF16_2),m(Mod::E4M3)]),row(291,&[m(Mod::BF16_2),m(Mod::E4M3),Suffix(2,Part(0),Mod::H1)]),row(292,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE)]),row(293,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(294,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE)]),row(295,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(304,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP)]),row(305,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(306,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP)]),row(307,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(308,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE)]),row(309,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(310,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE)]),row(311,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(312,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ)]),row(313,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(314,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ)]),row(315,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(316,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(317,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(318,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(319,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(354,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(355,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(358,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(359,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(384,&[m(Mod::E8),m(Mod::F16_2)]),row(385,&[m(Mod::E8),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(388,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE)]),row(389,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(400,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP)]),row(401,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(404,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(405,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(408,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ)]),row(409,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(412,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(413,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(416,&[m(Mod::BF16_2),m(Mod::E8)]),row(417,&[m(Mod::BF16_2),m(Mod::E8),Suffix(2,Part(0),Mod::H1)]),row(420,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE)]),row(421,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(432,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP)]),row(433,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(436,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE)]),row(437,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(440,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ)]),row(441,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(444,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE)]),row(445,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)])];
-const T72: &[Row] = &[row(50,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(51,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(54,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(55,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(80,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(81,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(82,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(83,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(84,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(85,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(86,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(87,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(166,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(167,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(178,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(179,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(182,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(183,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(192,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C)]),row(193,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(194,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C)]),row(195,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(196,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(197,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(198,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(199,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(200,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(201,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(202,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(203,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(204,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(205,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(206,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(207,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(208,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(209,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(210,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(211,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(212,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(213,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(214,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(215,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(226,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(227,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(230,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)]),row(231,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)])];
-const T73: &[Row] = &[row(7,&[m(Mod::E2M1),m(Mod::SATFINITE)]),row(12,&[m(Mod::E2M3)]),row(13,&[m(Mod::E3M2)]),row(14,&[m(Mod::E2M3),m(Mod::SATFINITE)]),row(15,&[m(Mod::E3M2),m(Mod::SATFINITE)]),row(16,&[m(Mod::E5M2)]),row(17,&[m(Mod::E4M3)]),row(18,&[m(Mod::E5M2),m(Mod::SATFINITE)]),row(19,&[m(Mod::E4M3),m(Mod::SATFINITE)]),row(21,&[m(Mod::S2_6),m(Mod::SATFINITE)]),row(23,&[m(Mod::S2_6)]),row(24,&[m(Mod::E8)]),row(26,&[m(Mod::E8),m(Mod::SATFINITE)])];
-const T74: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
-const T75: &[Row] = &[row(0,&[m(Mod::EFL2)]),row(1,&[m(Mod::ENL2)]),row(2,&[m(Mod::ELL2)])];
-const T76: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
-const T77: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
-const T78: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
-const T79: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
-const T80: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
-const T81: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
-const T82: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)])];
-const T83: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
-const T84: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
-const T85: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
-const T86: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
-const T87: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T88: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T89: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
-const T90: &[Row] = &[row(4,&[m(Mod::F16),m(Mod::PACK_AB)]),row(5,&[m(Mod::BF16),m(Mod::PACK_AB)]),row(14,&[m(Mod::E5M2),m(Mod::MERGE_C)]),row(15,&[m(Mod::E4M3),m(Mod::MERGE_C)])];
-const T91: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
-const T92: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
-const T93: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)]),row(17,&[m(Mod::E5M2x4),m(Mod::RN)]),row(18,&[m(Mod::E5M2x8),m(Mod::RN)]),row(19,&[m(Mod::E5M2x16),m(Mod::RN)]),row(20,&[m(Mod::E4M3x4),m(Mod::RN)]),row(21,&[m(Mod::E4M3x8),m(Mod::RN)]),row(22,&[m(Mod::E4M3x16),m(Mod::RN)])];
-const T94: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
-const T95: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
-const T96: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
-const T97: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
-const T98: &[Row] = &[row(0,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::HI_LO)]),row(1,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::LO_HI)]),row(2,&[Suffix(SELF,End,Mod::F32)])];
-const T99: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
-const T100: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
-const T101: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
-const T102: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
-const T103: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
-const T104: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
-const T105: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FILL)]),row(2,&[m(Mod::BROADCAST)])];
-const T106: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
-const T107: &[Row] = &[row(2,&[m(Mod::FLUSH)])];
-const T108: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
-const T109: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
-const T110: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
-const T111: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
-const T112: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
-const T113: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
-const T114: &[Row] = &[row(0,&[]),row(4,&[m(Mod::GATHER4)])];
-const T115: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
-const T116: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
-const T117: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
-const T118: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
-const T119: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
-const T120: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
-const T121: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
-const T122: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
-const T123: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
-const T124: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
-const T125: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
-const T126: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::SCATTER4)])];
-const T127: &[Row] = &[row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)])];
-const T128: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)]),row(4,&[m(Mod::GATHER4)])];
-const T129: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
-const T130: &[Row] = &[row(3,&[m(Mod::IV)])];
-const T131: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
-const T132: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
-const T133: &[Row] = &[row(4,&[m(Mod::IVALL)])];
-const T134: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
-const T135: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
-const T136: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
-const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
-const T138: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
-const T139: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
-const T140: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
-const T141: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
-const T142: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
-const T143: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
-const T144: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
-const T145: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
-const T146: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
-const T147: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T148: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T149: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T150: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T151: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T152: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T153: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T154: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
-const T155: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T159: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T166: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T168: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T169: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
-const T170: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
-const T171: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T173: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T174: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T175: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T176: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
-const T177: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
-const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
-const T180: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T181: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T183: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T184: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T185: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T193: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T194: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
-const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T202: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
-const T203: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
-const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
-const T205: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T206: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T207: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
-const T208: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
-const T209: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
-const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
-const T211: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
-const T212: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
-const T213: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
-const T214: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
-const T215: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
-const T216: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
-const T217: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
-const T218: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
-const T219: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
-const T220: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
-const T221: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T222: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T223: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T224: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
-const T225: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T226: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
-const T227: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
-const T228: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
-const T229: &[Row] = &[row(0,&[m(Mod::U4x2)]),row(1,&[m(Mod::S4x2)])];
-const T230: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
-const T231: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
-const T232: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
-const T233: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
-const T234: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
-const T235: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
-const T236: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
-const T237: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
-const T238: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
-const T239: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
-const T240: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
-const T241: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
-const T242: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
-const T243: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
-const T244: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
-const T245: &[Row] = &[row(2,&[m(Mod::E5M2_2)]),row(3,&[m(Mod::E4M3_2)]),row(5,&[m(Mod::E2M1_2)]),row(6,&[m(Mod::E2M3_2)]),row(7,&[m(Mod::E3M2_2)]),row(18,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(19,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(21,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(22,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(23,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
-const T246: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T247: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T248: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T249: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T250: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T251: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
-const T252: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T253: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T24: &[Row] = &[row(0,&[]),row(1,&[m(Mod::A0TX)])];
+const T25: &[Row] = &[row(0,&[]),row(1,&[m(Mod::A1T0)]),row(2,&[m(Mod::A0T1)]),row(3,&[m(Mod::A0TR)]),row(4,&[m(Mod::A0TX)]),row(5,&[m(Mod::ART0)])];
+const T26: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::A_KEEP)])];
+const T27: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::A_REUSE)])];
+const T28: &[Row] = &[row(0,&[m(Mod::AB)]),row(1,&[m(Mod::C)])];
+const T29: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ACC)])];
+const T30: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)])];
+const T31: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
+const T32: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::HPADD)])];
+const T33: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)])];
+const T34: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)]),row(8,&[m(Mod::EXCH)]),row(9,&[m(Mod::SAFEADD)])];
+const T35: &[Row] = &[row(0,&[m(Mod::ADD)]),row(1,&[m(Mod::MIN)]),row(2,&[m(Mod::MAX)]),row(3,&[m(Mod::INC)]),row(4,&[m(Mod::DEC)]),row(5,&[m(Mod::AND)]),row(6,&[m(Mod::OR)]),row(7,&[m(Mod::XOR)])];
+const T36: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ALIGN)])];
+const T37: &[Row] = &[row(0,&[m(Mod::ALL)]),row(1,&[m(Mod::ANY)]),row(2,&[m(Mod::EQ)])];
+const T38: &[Row] = &[row(0,&[m(Mod::AND)]),row(1,&[m(Mod::OR)])];
+const T39: &[Row] = &[row(0,&[m(Mod::AND)]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)])];
+const T40: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ANY)])];
+const T41: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)])];
+const T42: &[Row] = &[row(0,&[]),row(1,&[m(Mod::AOFFI)]),row(2,&[m(Mod::PTP)])];
+const T43: &[Row] = &[row(0,&[m(Mod::ARRIVE)])];
+const T44: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ARVCNT)]),row(2,&[m(Mod::TRANSCNT)])];
+const T45: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ASHIFT)])];
+const T46: &[Row] = &[row(0,&[]),row(3,&[m(Mod::ATTR)])];
+const T47: &[Row] = &[row(0,&[]),row(1,&[m(Mod::B1)]),row(2,&[m(Mod::B2)]),row(3,&[m(Mod::B3)])];
+const T48: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::B1)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B3)])];
+const T49: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BA)])];
+const T50: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF)])];
+const T51: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)])];
+const T52: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)]),row(2,&[m(Mod::TF32)])];
+const T53: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16_V2)])];
+const T54: &[Row] = &[row(0,&[m(Mod::BYPASS)]),row(1,&[])];
+const T55: &[Row] = &[row(2,&[m(Mod::C)])];
+const T56: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
+const T57: &[Row] = &[row(1,&[m(Mod::CAST)])];
+const T58: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
+const T59: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
+const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
+const T61: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
+const T62: &[Row] = &[row(0,&[]),row(1,&[Suffix(1,End,Mod::BUFFER1)]),row(2,&[Suffix(1,End,Mod::BUFFER2)]),row(3,&[Suffix(1,End,Mod::BUFFER3)]),row(4,&[Suffix(1,End,Mod::B_KEEP)]),row(5,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP)]),row(6,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP)]),row(7,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP)]),row(8,&[Suffix(1,End,Mod::B_REUSE)]),row(9,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_REUSE)]),row(10,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_REUSE)]),row(11,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_REUSE)]),row(12,&[Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(13,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(14,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(15,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(16,&[m(Mod::_2CTA)])];
+const T63: &[Row] = &[row(0,&[n(SELF,Symbol::COMP_STATUS)])];
+const T64: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T65: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T66: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T67: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::ORDERED),m(Mod::SYS)]),row(14,&[m(Mod::ORDERED),m(Mod::STRONG),m(Mod::SYS)]),row(15,&[m(Mod::MMIO),m(Mod::ORDERED),m(Mod::SYS)])];
+const T68: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
+const T69: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COUNTED)])];
+const T70: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
+const T71: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
+const T72: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
+const T73: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
+const T74: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DEEP)])];
+const T75: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
+const T76: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DST_G_BYTE_MASK)])];
+const T77: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
+const T78: &[Row] = &[row(70,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(71,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(102,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(103,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(192,&[m(Mod::E2M3),m(Mod::F16_2)]),row(193,&[m(Mod::E2M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(194,&[m(Mod::E3M2),m(Mod::F16_2)]),row(195,&[m(Mod::E3M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(196,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(197,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(198,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(199,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(208,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP)]),row(209,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(210,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP)]),row(211,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(212,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(213,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(214,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(215,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(216,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ)]),row(217,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(218,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ)]),row(219,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(220,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(221,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(222,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(223,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(224,&[m(Mod::BF16_2),m(Mod::E2M3)]),row(225,&[m(Mod::BF16_2),m(Mod::E2M3),Suffix(2,Part(0),Mod::H1)]),row(226,&[m(Mod::BF16_2),m(Mod::E3M2)]),row(227,&[m(Mod::BF16_2),m(Mod::E3M2),Suffix(2,Part(0),Mod::H1)]),row(228,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE)]),row(229,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(230,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE)]),row(231,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(240,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP)]),row(241,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(242,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP)]),row(243,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(244,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE)]),row(245,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(246,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE)]),row(247,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(248,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ)]),row(249,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(250,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ)]),row(251,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(252,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(253,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(254,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(255,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(256,&[m(Mod::E5M2),m(Mod::F16_2)]),row(257,&[m(Mod::E5M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(258,&[m(Mod::E4M3),m(Mod::F16_2)]),row(259,&[m(Mod::E4M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(260,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(261,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(262,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(263,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(272,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP)]),row(273,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(274,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP)]),row(275,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(276,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(277,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(278,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(279,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(280,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ)]),row(281,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(282,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ)]),row(283,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(284,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(285,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(286,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(287,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(288,&[m(Mod::BF16_2),m(Mod::E5M2)]),row(289,&[m(Mod::BF16_2),m(Mod::E5M2),Suffix(2,Part(0),Mod::H1)]),row(290,&[m(Mod::BF16_2),m(Mod::E4M3)]),row(291,&[m(Mod::BF16_2),m(Mod::E4M3),Suffix(2,Part(0),Mod::H1)]),row(292,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE)]),row(293,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(294,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE)]),row(295,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(304,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP)]),row(305,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(306,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP)]),row(307,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(308,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE)]),row(309,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(310,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE)]),row(311,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(312,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ)]),row(313,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(314,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ)]),row(315,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(316,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(317,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(318,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(319,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(354,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(355,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(358,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(359,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(384,&[m(Mod::E8),m(Mod::F16_2)]),row(385,&[m(Mod::E8),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(388,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE)]),row(389,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(400,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP)]),row(401,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(404,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(405,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(408,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ)]),row(409,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(412,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(413,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(416,&[m(Mod::BF16_2),m(Mod::E8)]),row(417,&[m(Mod::BF16_2),m(Mod::E8),Suffix(2,Part(0),Mod::H1)]),row(420,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE)]),row(421,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(432,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP)]),row(433,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(436,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE)]),row(437,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(440,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ)]),row(441,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(444,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE)]),row(445,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)])];
+const T79: &[Row] = &[row(50,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(51,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(54,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(55,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(80,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(81,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(82,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(83,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(84,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(85,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(86,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(87,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(166,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(167,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(178,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(179,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(182,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(183,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(192,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C)]),row(193,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(194,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C)]),row(195,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(196,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(197,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(198,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(199,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(200,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(201,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(202,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(203,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(204,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(205,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(206,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(207,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(208,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(209,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(210,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(211,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(212,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(213,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(214,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(215,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(226,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(227,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(230,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)]),row(231,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)])];
+const T80: &[Row] = &[row(7,&[m(Mod::E2M1),m(Mod::SATFINITE)]),row(12,&[m(Mod::E2M3)]),row(13,&[m(Mod::E3M2)]),row(14,&[m(Mod::E2M3),m(Mod::SATFINITE)]),row(15,&[m(Mod::E3M2),m(Mod::SATFINITE)]),row(16,&[m(Mod::E5M2)]),row(17,&[m(Mod::E4M3)]),row(18,&[m(Mod::E5M2),m(Mod::SATFINITE)]),row(19,&[m(Mod::E4M3),m(Mod::SATFINITE)]),row(21,&[m(Mod::S2_6),m(Mod::SATFINITE)]),row(23,&[m(Mod::S2_6)]),row(24,&[m(Mod::E8)]),row(26,&[m(Mod::E8),m(Mod::SATFINITE)])];
+const T81: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
+const T82: &[Row] = &[row(0,&[m(Mod::EFL2)]),row(1,&[m(Mod::ENL2)]),row(2,&[m(Mod::ELL2)])];
+const T83: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
+const T84: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
+const T85: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXPAND16BIT)])];
+const T86: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
+const T87: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
+const T88: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
+const T89: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
+const T90: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)])];
+const T91: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
+const T92: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
+const T93: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
+const T94: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
+const T95: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T96: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T97: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
+const T98: &[Row] = &[row(4,&[m(Mod::F16),m(Mod::PACK_AB)]),row(5,&[m(Mod::BF16),m(Mod::PACK_AB)]),row(14,&[m(Mod::E5M2),m(Mod::MERGE_C)]),row(15,&[m(Mod::E4M3),m(Mod::MERGE_C)])];
+const T99: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
+const T100: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
+const T101: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)]),row(17,&[m(Mod::E5M2x4),m(Mod::RN)]),row(18,&[m(Mod::E5M2x8),m(Mod::RN)]),row(19,&[m(Mod::E5M2x16),m(Mod::RN)]),row(20,&[m(Mod::E4M3x4),m(Mod::RN)]),row(21,&[m(Mod::E4M3x8),m(Mod::RN)]),row(22,&[m(Mod::E4M3x16),m(Mod::RN)])];
+const T102: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
+const T103: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
+const T104: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
+const T105: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
+const T106: &[Row] = &[row(0,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::HI_LO)]),row(1,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::LO_HI)]),row(2,&[Suffix(SELF,End,Mod::F32)])];
+const T107: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
+const T108: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
+const T109: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
+const T110: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
+const T111: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
+const T112: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
+const T113: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FILL)]),row(2,&[m(Mod::BROADCAST)])];
+const T114: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
+const T115: &[Row] = &[row(2,&[m(Mod::FLUSH)])];
+const T116: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
+const T117: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
+const T118: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
+const T119: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
+const T120: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
+const T121: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
+const T122: &[Row] = &[row(0,&[]),row(4,&[m(Mod::GATHER4)])];
+const T123: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
+const T124: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
+const T125: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
+const T126: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
+const T127: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
+const T128: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
+const T129: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
+const T130: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
+const T131: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
+const T132: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
+const T133: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
+const T134: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::SCATTER4)])];
+const T135: &[Row] = &[row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)])];
+const T136: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)]),row(4,&[m(Mod::GATHER4)])];
+const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
+const T138: &[Row] = &[row(3,&[m(Mod::IV)])];
+const T139: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
+const T140: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
+const T141: &[Row] = &[row(4,&[m(Mod::IVALL)])];
+const T142: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
+const T143: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
+const T144: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
+const T145: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
+const T146: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
+const T147: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
+const T148: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
+const T149: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
+const T150: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
+const T151: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
+const T152: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
+const T153: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
+const T154: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
+const T155: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T157: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T158: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
+const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
+const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
+const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T175: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T177: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T178: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
+const T179: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
+const T180: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T181: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T182: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T183: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T184: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T185: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
+const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
+const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
+const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T190: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T192: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T193: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
+const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T202: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T203: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
+const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T206: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T207: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
+const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T211: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
+const T212: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
+const T213: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
+const T214: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
+const T215: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T216: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T217: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T218: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
+const T219: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
+const T220: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
+const T221: &[Row] = &[row(0,&[]),row(2,&[m(Mod::_4dp256bit)]),row(3,&[m(Mod::_128dp128bit)]),row(4,&[m(Mod::_2x64dp128bit_lw02_lw13)]),row(5,&[m(Mod::_2x64dp128bit_lw01_lw23)]),row(6,&[m(Mod::_4x32dp128bit)])];
+const T222: &[Row] = &[row(0,&[]),row(1,&[m(Mod::x2)]),row(2,&[m(Mod::x4)]),row(3,&[m(Mod::x8)]),row(4,&[m(Mod::x16)]),row(5,&[m(Mod::x32)]),row(6,&[m(Mod::x64)]),row(7,&[m(Mod::x128)])];
+const T223: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
+const T224: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)]),row(5,&[m(Mod::_16dp32bit_t16_t31)])];
+const T225: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
+const T226: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
+const T227: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
+const T228: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
+const T229: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
+const T230: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
+const T231: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
+const T232: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
+const T233: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
+const T234: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
+const T235: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T236: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T237: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T238: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
+const T239: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T240: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
+const T241: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
+const T242: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
+const T243: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U4x16P64)]),row(2,&[m(Mod::U6x16P32)])];
+const T244: &[Row] = &[row(0,&[m(Mod::U4x2)]),row(1,&[m(Mod::S4x2)])];
+const T245: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
+const T246: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
+const T247: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
+const T248: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
+const T249: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
+const T250: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
+const T251: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
+const T252: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
+const T253: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
+const T254: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
+const T255: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
+const T256: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
+const T257: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
+const T258: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
+const T259: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
+const T260: &[Row] = &[row(2,&[m(Mod::E5M2_2)]),row(3,&[m(Mod::E4M3_2)]),row(5,&[m(Mod::E2M1_2)]),row(6,&[m(Mod::E2M3_2)]),row(7,&[m(Mod::E3M2_2)]),row(18,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(19,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(21,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(22,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(23,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
+const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
+const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T264: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T265: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
+const T266: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T267: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T268: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
+const T269: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T270: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -277,7 +294,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T21);
-const G7: Set = set(&[79],SELF,T161);
+const G7: Set = set(&[79],SELF,T169);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -289,61 +306,61 @@ const S15: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: tr
 const F16: Field = field((64, 8),(0, 0),1,0,false,false,Never);
 const F17: Field = field((40, 24),(0, 0),1,0,true,false,Zero);
 const S18: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::One,[255, 255, 255]);
-const G19: Set = set(&[76, 77],SELF,T39);
+const G19: Set = set(&[76, 77],SELF,T44);
 const F20: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S21: Slot = slot(Use,K::Reg,&[F20],W::Unknown,[255, 255, 255]);
 const F22: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S23: Slot = slot(Use,K::Reg,&[F22],W::Unknown,[255, 255, 255]);
-const G24: Set = set(&[76],SELF,T164);
+const G24: Set = set(&[76],SELF,T172);
 const F25: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S26: Slot = slot(Def,K::Pred,&[F25],W::One,[255, 255, 255]);
 const S27: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S28: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::Address,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Reg,&[F20],W::Size,[255, 255, 255]);
-const G30: Set = set(&[72],SELF,T70);
-const G31: Set = set(&[73, 74, 75],SELF,T189);
-const G32: Set = set(&[77, 78, 79, 80],SELF,T58);
-const G33: Set = set(&[84, 85, 86],SELF,T74);
-const G34: Set = set(&[87, 88, 89, 90],SELF,T30);
+const G30: Set = set(&[72],SELF,T77);
+const G31: Set = set(&[73, 74, 75],SELF,T198);
+const G32: Set = set(&[77, 78, 79, 80],SELF,T65);
+const G33: Set = set(&[84, 85, 86],SELF,T81);
+const G34: Set = set(&[87, 88, 89, 90],SELF,T33);
 const S35: Slot = slot(Use,K::Reg,&[F16],W::Size,[255, 255, 255]);
-const G36: Set = set(&[73, 74, 75],SELF,T187);
-const G37: Set = set(&[87, 88],SELF,T50);
-const G38: Set = set(&[73, 74, 75, 76],SELF,T92);
-const G39: Set = set(&[88, 89],SELF,T27);
+const G36: Set = set(&[73, 74, 75],SELF,T196);
+const G37: Set = set(&[87, 88],SELF,T56);
+const G38: Set = set(&[73, 74, 75, 76],SELF,T100);
+const G39: Set = set(&[88, 89],SELF,T30);
 const F40: Field = field((40, 23),(0, 0),1,0,true,false,Zero);
 const S41: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F40],W::Address,[255, 255, 255]);
-const G42: Set = set(&[63, 72, 76],SELF,T223);
+const G42: Set = set(&[63, 72, 76],SELF,T237);
 const S43: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F40],W::Address,[255, 255, 255]);
-const G44: Set = set(&[63, 72, 90],SELF,T223);
+const G44: Set = set(&[63, 72, 90],SELF,T237);
 const S45: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F40],W::Address,[255, 255, 255]);
-const G46: Set = set(&[63],2,T221);
+const G46: Set = set(&[63],2,T235);
 const G47: Set = set(&[74, 87],SELF,T22);
-const G48: Set = set(&[87, 88, 89, 90],SELF,T31);
+const G48: Set = set(&[87, 88, 89, 90],SELF,T34);
 const S49: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const G50: Set = set(&[78, 79],1,T249);
+const G50: Set = set(&[78, 79],1,T266);
 const S51: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
-const G52: Set = set(&[87],SELF,T51);
-const G53: Set = set(&[88],SELF,T204);
+const G52: Set = set(&[87],SELF,T57);
+const G53: Set = set(&[88],SELF,T214);
 const F54: Field = field((54, 4),(0, 0),1,0,false,false,Never);
 const S55: Slot = slot(Use,K::Imm,&[F54],W::One,[255, 255, 255]);
 const F56: Field = field((81, 3),(0, 0),1,0,false,false,Neutral);
 const S57: Slot = slot(Def,K::Pred,&[F56],W::One,[255, 255, 255]);
 const F58: Field = field((42, 12),(0, 0),1,0,false,false,Zero);
 const S59: Slot = slot(Use,K::Imm,&[F58],W::One,[255, 255, 255]);
-const G60: Set = set(&[77, 80],SELF,T209);
+const G60: Set = set(&[77, 80],SELF,T219);
 const F61: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S62: Slot = slot(Use,K::Pred,&[F61],W::One,[255, 255, 90]);
-const G63: Set = set(&[74, 75, 77, 80],SELF,T171);
+const G63: Set = set(&[74, 75, 77, 80],SELF,T180);
 const S64: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S65: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 255]);
 const S66: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
-const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T214);
-const G68: Set = set(&[84],SELF,T54);
+const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T228);
+const G68: Set = set(&[84],SELF,T60);
 const F69: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S70: Slot = slot(Use,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S71: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
-const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T214);
-const G73: Set = set(&[84],SELF,T172);
+const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T228);
+const G73: Set = set(&[84],SELF,T181);
 const S74: Slot = slot(Def,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S75: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F76: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -355,7 +372,7 @@ const F81: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S84: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G85: Set = set(&[75],SELF,T246);
+const G85: Set = set(&[75],SELF,T261);
 const F86: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S87: Slot = slot(Use,K::Imm,&[F86],W::One,[255, 255, 255]);
 const F88: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -364,60 +381,60 @@ const F90: Field = field((24, 3),(0, 0),1,0,false,false,Never);
 const S91: Slot = slot(Use,K::UPred,&[F90],W::One,[255, 255, 27]);
 const F92: Field = field((16, 8),(34, 48),4,0,true,false,Never);
 const S93: Slot = slot(Use,K::Target,&[F92],W::One,[255, 255, 255]);
-const G94: Set = set(&[84],SELF,T35);
-const G95: Set = set(&[85, 86],SELF,T129);
-const G96: Set = set(&[32, 33, 84],SELF,T244);
+const G94: Set = set(&[84],SELF,T40);
+const G95: Set = set(&[85, 86],SELF,T137);
+const G96: Set = set(&[32, 33, 84],SELF,T259);
 const S97: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 82]);
-const G98: Set = set(&[32],SELF,T68);
+const G98: Set = set(&[32],SELF,T75);
 const S99: Slot = slot(DefUse,K::Barrier,&[F81],W::One,[255, 255, 255]);
-const G100: Set = set(&[72],SELF,T178);
+const G100: Set = set(&[72],SELF,T187);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F102: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S103: Slot = slot(Use,K::Imm,&[F102],W::One,[255, 255, 255]);
 const S104: Slot = slot(Use,K::UReg,&[F12],W::Two,[255, 255, 255]);
-const G105: Set = set(&[32, 33],SELF,T243);
+const G105: Set = set(&[32, 33],SELF,T258);
 const F106: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S107: Slot = slot(Use,K::Target,&[F106],W::One,[255, 255, 255]);
-const G108: Set = set(&[72, 73],SELF,T179);
-const G109: Set = set(&[86],SELF,T158);
-const G110: Set = set(&[78, 79],SELF,T242);
-const G111: Set = set(&[87, 88, 89, 90],SELF,T134);
+const G108: Set = set(&[72, 73],SELF,T188);
+const G109: Set = set(&[86],SELF,T166);
+const G110: Set = set(&[78, 79],SELF,T257);
+const G111: Set = set(&[87, 88, 89, 90],SELF,T142);
 const F112: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S113: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T169);
+const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T178);
 const S115: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::Address,[255, 255, 255]);
-const G116: Set = set(&[78, 79, 80],SELF,T49);
-const G117: Set = set(&[87, 88, 89, 90],SELF,T133);
-const G118: Set = set(&[86],SELF,T67);
+const G116: Set = set(&[78, 79, 80],SELF,T55);
+const G117: Set = set(&[87, 88, 89, 90],SELF,T141);
+const G118: Set = set(&[86],SELF,T74);
 const S119: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G120: Set = set(&[87, 88, 89, 90],SELF,T130);
-const G121: Set = set(&[78, 79, 80],SELF,T242);
+const G120: Set = set(&[87, 88, 89, 90],SELF,T138);
+const G121: Set = set(&[78, 79, 80],SELF,T257);
 const F122: Field = field((73, 3),(0, 0),1,0,false,false,Zero);
 const S123: Slot = slot(Use,K::Imm,&[F122],W::One,[255, 255, 255]);
 const F124: Field = field((54, 5),(0, 0),1,0,false,false,Never);
 const F125: Field = field((37, 17),(0, 0),1,0,true,false,Zero);
 const S126: Slot = slot(Use,K::ConstIndexed,&[F124,F2,F125],W::One,[255, 255, 255]);
-const G127: Set = set(&[87, 88],SELF,T135);
-const G128: Set = set(&[87, 88, 89],SELF,T168);
+const G127: Set = set(&[87, 88],SELF,T143);
+const G128: Set = set(&[87, 88, 89],SELF,T177);
 const S129: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::One,[255, 255, 255]);
 const S130: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
-const G131: Set = set(&[73, 74],SELF,T190);
-const G132: Set = set(&[77],SELF,T152);
-const G133: Set = set(&[78, 79],SELF,T145);
+const G131: Set = set(&[73, 74],SELF,T199);
+const G132: Set = set(&[77],SELF,T160);
+const G133: Set = set(&[78, 79],SELF,T153);
 const S134: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G135: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T206);
+const G135: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T216);
 const G136: Set = set(&[80],SELF,T17);
 const F137: Field = field((84, 3),(0, 0),1,0,false,false,Never);
 const S138: Slot = slot(Def,K::Pred,&[F137],W::One,[255, 255, 255]);
 const F139: Field = field((32, 28),(0, 0),1,0,false,false,Never);
 const S140: Slot = slot(Use,K::Imm,&[F139],W::One,[255, 255, 255]);
-const G141: Set = set(&[62, 63],SELF,T173);
-const G142: Set = set(&[74, 75],SELF,T34);
-const G143: Set = set(&[76, 77, 78],SELF,T102);
+const G141: Set = set(&[62, 63],SELF,T182);
+const G142: Set = set(&[74, 75],SELF,T39);
+const G143: Set = set(&[76, 77, 78],SELF,T110);
 const S144: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
 const S145: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
 const S146: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
-const G147: Set = set(&[78, 79],SELF,T182);
+const G147: Set = set(&[78, 79],SELF,T191);
 const S148: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
 const S149: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
 const F150: Field = field((32, 6),(0, 0),1,0,false,false,Never);
@@ -438,147 +455,147 @@ const S164: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
 const F165: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
 const S166: Slot = slot(Use,K::UPred,&[F165],W::One,[255, 255, 90]);
 const G167: Set = set(&[76, 77],SELF,T23);
-const G168: Set = set(&[76, 77, 78, 79],SELF,T147);
-const G169: Set = set(&[85],SELF,T123);
+const G168: Set = set(&[76, 77, 78, 79],SELF,T155);
+const G169: Set = set(&[85],SELF,T131);
 const S170: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
-const G171: Set = set(&[84, 85],SELF,T137);
-const G172: Set = set(&[86],SELF,T155);
+const G171: Set = set(&[84, 85],SELF,T145);
+const G172: Set = set(&[86],SELF,T163);
 const S173: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
 const S174: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G175: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T79);
-const G176: Set = set(&[80],SELF,T110);
-const G177: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T216);
+const G175: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T87);
+const G176: Set = set(&[80],SELF,T118);
+const G177: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T230);
 const F178: Field = field((32, 16),(0, 0),1,0,false,false,Never);
 const S179: Slot = slot(Use,K::Float(FloatKind::F16),&[F178],W::One,[255, 255, 255]);
-const G180: Set = set(&[75, 76],SELF,T83);
-const G181: Set = set(&[84, 86],SELF,T78);
+const G180: Set = set(&[75, 76],SELF,T91);
+const G181: Set = set(&[84, 86],SELF,T86);
 const S182: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
-const G183: Set = set(&[75, 76, 77],SELF,T85);
+const G183: Set = set(&[75, 76, 77],SELF,T93);
 const S184: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G185: Set = set(&[60, 61, 84, 85],SELF,T80);
-const G186: Set = set(&[76, 77],SELF,T94);
-const G187: Set = set(&[75],SELF,T180);
-const G188: Set = set(&[77],SELF,T197);
-const G189: Set = set(&[79, 80],SELF,T184);
+const G185: Set = set(&[60, 61, 84, 85],SELF,T88);
+const G186: Set = set(&[76, 77],SELF,T102);
+const G187: Set = set(&[75],SELF,T189);
+const G188: Set = set(&[77],SELF,T206);
+const G189: Set = set(&[79, 80],SELF,T193);
 const S190: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
-const G191: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T71);
-const G192: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T72);
-const G193: Set = set(&[72, 79, 80, 81, 90],SELF,T146);
-const G194: Set = set(&[76, 77, 85, 86, 87],SELF,T73);
-const G195: Set = set(&[76, 78, 81, 87],SELF,T90);
-const G196: Set = set(&[76],SELF,T82);
-const G197: Set = set(&[72],2,T117);
-const G198: Set = set(&[73, 74, 82, 84, 88],SELF,T245);
+const G191: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T78);
+const G192: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T79);
+const G193: Set = set(&[72, 79, 80, 81, 90],SELF,T154);
+const G194: Set = set(&[76, 77, 85, 86, 87],SELF,T80);
+const G195: Set = set(&[76, 78, 81, 87],SELF,T98);
+const G196: Set = set(&[76],SELF,T90);
+const G197: Set = set(&[72],2,T125);
+const G198: Set = set(&[73, 74, 82, 84, 88],SELF,T260);
 const S199: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
 const S200: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
-const G201: Set = set(&[60, 61, 84, 85, 86],SELF,T88);
-const G202: Set = set(&[72, 75, 76],SELF,T240);
-const G203: Set = set(&[77],SELF,T160);
-const G204: Set = set(&[78, 79],SELF,T106);
-const G205: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T89);
+const G201: Set = set(&[60, 61, 84, 85, 86],SELF,T96);
+const G202: Set = set(&[72, 75, 76],SELF,T255);
+const G203: Set = set(&[77],SELF,T168);
+const G204: Set = set(&[78, 79],SELF,T114);
+const G205: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T97);
 const S206: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F178],W::One,[255, 255, 255]);
-const G207: Set = set(&[72, 75, 76],SELF,T241);
-const G208: Set = set(&[72],SELF,T231);
+const G207: Set = set(&[72, 75, 76],SELF,T256);
+const G208: Set = set(&[72],SELF,T246);
 const S209: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
-const G210: Set = set(&[72],3,T117);
-const G211: Set = set(&[74],SELF,T160);
-const G212: Set = set(&[76],SELF,T236);
-const G213: Set = set(&[78, 79],SELF,T217);
+const G210: Set = set(&[72],3,T125);
+const G211: Set = set(&[74],SELF,T168);
+const G212: Set = set(&[76],SELF,T251);
+const G213: Set = set(&[78, 79],SELF,T231);
 const S214: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
 const S215: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
-const G216: Set = set(&[77],SELF,T195);
+const G216: Set = set(&[77],SELF,T204);
 const S217: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
 const S218: Slot = slot(Use,K::Reg,&[F12],W::Packed,[72, 73, 255]);
 const S219: Slot = slot(Use,K::Reg,&[F20],W::Packed,[63, 62, 255]);
-const G220: Set = set(&[81, 82],1,T98);
-const G221: Set = set(&[83],1,T159);
-const G222: Set = set(&[84, 85],2,T98);
-const G223: Set = set(&[86],2,T159);
+const G220: Set = set(&[81, 82],1,T106);
+const G221: Set = set(&[83],1,T167);
+const G222: Set = set(&[84, 85],2,T106);
+const G223: Set = set(&[86],2,T167);
 const S224: Slot = slot(Use,K::UReg,&[F20],W::Packed,[63, 62, 255]);
-const G225: Set = set(&[72, 73],SELF,T194);
+const G225: Set = set(&[72, 73],SELF,T203);
 const S226: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
-const G227: Set = set(&[76, 80],SELF,T108);
+const G227: Set = set(&[76, 80],SELF,T116);
 const S228: Slot = slot(Use,K::Reg,&[F16],W::Packed,[75, 74, 255]);
-const G229: Set = set(&[84, 85],3,T98);
-const G230: Set = set(&[86],3,T159);
-const G231: Set = set(&[87, 88],2,T98);
-const G232: Set = set(&[82],SELF,T45);
-const G233: Set = set(&[83],1,T116);
-const G234: Set = set(&[84],2,T116);
+const G229: Set = set(&[84, 85],3,T106);
+const G230: Set = set(&[86],3,T167);
+const G231: Set = set(&[87, 88],2,T106);
+const G232: Set = set(&[82],SELF,T51);
+const G233: Set = set(&[83],1,T124);
+const G234: Set = set(&[84],2,T124);
 const S235: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
-const G236: Set = set(&[73],SELF,T220);
-const G237: Set = set(&[74],SELF,T200);
+const G236: Set = set(&[73],SELF,T234);
+const G237: Set = set(&[74],SELF,T210);
 const S238: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
 const F239: Field = field((66, 3),(0, 0),1,0,false,false,Never);
 const S240: Slot = slot(Def,K::Pred,&[F239],W::One,[255, 255, 255]);
-const G241: Set = set(&[81],SELF,T152);
-const G242: Set = set(&[82],SELF,T252);
-const G243: Set = set(&[84, 85, 86],SELF,T65);
+const G241: Set = set(&[81],SELF,T160);
+const G242: Set = set(&[82],SELF,T269);
+const G243: Set = set(&[84, 85, 86],SELF,T72);
 const S244: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G245: Set = set(&[57],SELF,T55);
-const G246: Set = set(&[60, 78],SELF,T212);
+const G245: Set = set(&[57],SELF,T61);
+const G246: Set = set(&[60, 78],SELF,T226);
 const G247: Set = set(&[61, 62, 63],5,T15);
-const G248: Set = set(&[76, 77],SELF,T154);
-const G249: Set = set(&[87, 88, 89],SELF,T141);
-const G250: Set = set(&[90],SELF,T157);
+const G248: Set = set(&[76, 77],SELF,T162);
+const G249: Set = set(&[87, 88, 89],SELF,T149);
+const G250: Set = set(&[90],SELF,T165);
 const F251: Field = field((40, 8),(0, 0),1,0,false,false,Never);
 const S252: Slot = slot(Use,K::UReg,&[F251],W::Unknown,[255, 255, 255]);
 const G253: Set = set(&[61, 62, 63],6,T15);
-const G254: Set = set(&[60],1,T117);
-const G255: Set = set(&[76, 77, 78, 79],SELF,T103);
-const G256: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T208);
-const G257: Set = set(&[77],SELF,T153);
+const G254: Set = set(&[60],1,T125);
+const G255: Set = set(&[76, 77, 78, 79],SELF,T111);
+const G256: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T218);
+const G257: Set = set(&[77],SELF,T161);
 const S258: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
-const G259: Set = set(&[60, 61],2,T115);
-const G260: Set = set(&[73, 78, 85],SELF,T95);
-const G261: Set = set(&[74, 75],1,T115);
+const G259: Set = set(&[60, 61],2,T123);
+const G260: Set = set(&[73, 78, 85],SELF,T103);
+const G261: Set = set(&[74, 75],1,T123);
 const F262: Field = field((48, 16),(0, 0),1,0,false,false,Never);
 const S263: Slot = slot(Use,K::Float(FloatKind::F16),&[F262],W::One,[255, 255, 255]);
-const G264: Set = set(&[85],SELF,T47);
+const G264: Set = set(&[85],SELF,T53);
 const S265: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
-const G266: Set = set(&[60, 61, 86],2,T97);
-const G267: Set = set(&[76, 80],SELF,T109);
-const G268: Set = set(&[78, 85],SELF,T96);
-const G269: Set = set(&[81, 82],3,T115);
-const G270: Set = set(&[81, 82, 86],2,T97);
-const G271: Set = set(&[81, 82],4,T115);
-const G272: Set = set(&[60, 61],3,T115);
+const G266: Set = set(&[60, 61, 86],2,T105);
+const G267: Set = set(&[76, 80],SELF,T117);
+const G268: Set = set(&[78, 85],SELF,T104);
+const G269: Set = set(&[81, 82],3,T123);
+const G270: Set = set(&[81, 82, 86],2,T105);
+const G271: Set = set(&[81, 82],4,T123);
+const G272: Set = set(&[60, 61],3,T123);
 const S273: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
 const S274: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
 const S275: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
 const G276: Set = set(&[75, 78],SELF,T3);
-const G277: Set = set(&[76],SELF,T84);
-const G278: Set = set(&[82, 83],SELF,T46);
+const G277: Set = set(&[76],SELF,T92);
+const G278: Set = set(&[82, 83],SELF,T52);
 const S279: Slot = slot(Use,K::Reg,&[F251],W::One,[255, 255, 255]);
 const F280: Field = field((48, 2),(0, 0),1,0,false,false,Never);
 const S281: Slot = slot(Use,K::Imm,&[F280],W::One,[255, 255, 255]);
-const G282: Set = set(&[50],5,T181);
+const G282: Set = set(&[50],5,T190);
 const G283: Set = set(&[75, 78],SELF,T2);
 const F284: Field = field((69, 3),(0, 0),1,0,false,false,Never);
 const S285: Slot = slot(Def,K::Pred,&[F284],W::One,[255, 255, 255]);
-const G286: Set = set(&[60, 61],4,T115);
-const G287: Set = set(&[74, 75],3,T115);
-const G288: Set = set(&[65],SELF,T47);
-const G289: Set = set(&[69, 70],SELF,T34);
-const G290: Set = set(&[71],SELF,T44);
-const G291: Set = set(&[71],SELF,T118);
-const G292: Set = set(&[74, 75],2,T115);
+const G286: Set = set(&[60, 61],4,T123);
+const G287: Set = set(&[74, 75],3,T123);
+const G288: Set = set(&[65],SELF,T53);
+const G289: Set = set(&[69, 70],SELF,T39);
+const G290: Set = set(&[71],SELF,T50);
+const G291: Set = set(&[71],SELF,T126);
+const G292: Set = set(&[74, 75],2,T123);
 const S293: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
-const G294: Set = set(&[60, 61, 74, 84, 85],SELF,T234);
-const G295: Set = set(&[75, 76, 77],SELF,T81);
-const G296: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T101);
+const G294: Set = set(&[60, 61, 74, 84, 85],SELF,T249);
+const G295: Set = set(&[75, 76, 77],SELF,T89);
+const G296: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T109);
 const F297: Field = field((32, 32),(0, 0),1,0,true,false,Never);
 const S298: Slot = slot(Use,K::Imm,&[F297],W::One,[255, 255, 255]);
-const G299: Set = set(&[75, 76, 77],SELF,T86);
+const G299: Set = set(&[75, 76, 77],SELF,T94);
 const S300: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
-const G301: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T100);
-const G302: Set = set(&[74],SELF,T227);
-const G303: Set = set(&[78, 79],SELF,T184);
-const G304: Set = set(&[74],SELF,T229);
-const G305: Set = set(&[80, 81],1,T42);
-const G306: Set = set(&[76, 77],SELF,T237);
-const G307: Set = set(&[72, 73, 76, 77, 78],SELF,T235);
-const G308: Set = set(&[74, 75],SELF,T196);
+const G301: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T108);
+const G302: Set = set(&[74],SELF,T241);
+const G303: Set = set(&[78, 79],SELF,T193);
+const G304: Set = set(&[74],SELF,T244);
+const G305: Set = set(&[80, 81],1,T48);
+const G306: Set = set(&[76, 77],SELF,T252);
+const G307: Set = set(&[72, 73, 76, 77, 78],SELF,T250);
+const G308: Set = set(&[74, 75],SELF,T205);
 const F309: Field = field((81, 3),(0, 0),1,0,false,false,Written);
 const S310: Slot = slot(Def,K::Pred,&[F309],W::One,[255, 255, 255]);
 const F311: Field = field((84, 3),(0, 0),1,0,false,false,Written);
@@ -591,7 +608,7 @@ const F317: Field = field((77, 3),(0, 0),1,0,false,false,Never);
 const S318: Slot = slot(Use,K::Pred,&[F317],W::One,[255, 255, 80]);
 const S319: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
 const G320: Set = set(&[73, 76, 77],SELF,T19);
-const G321: Set = set(&[74],SELF,T233);
+const G321: Set = set(&[74],SELF,T248);
 const S322: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
 const S323: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
 const S324: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
@@ -600,42 +617,42 @@ const S326: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
 const S327: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
 const S328: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
 const G329: Set = set(&[75, 85, 86],SELF,T0);
-const G330: Set = set(&[78],SELF,T233);
-const G331: Set = set(&[82],SELF,T195);
+const G330: Set = set(&[78],SELF,T248);
+const G331: Set = set(&[82],SELF,T204);
 const G332: Set = set(&[75, 85, 86],SELF,T1);
 const F333: Field = field((64, 8),(0, 0),4,0,false,false,Never);
 const S334: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F333],W::Unknown,[255, 255, 255]);
-const G335: Set = set(&[76],SELF,T52);
-const G336: Set = set(&[78, 79],SELF,T166);
+const G335: Set = set(&[76],SELF,T58);
+const G336: Set = set(&[78, 79],SELF,T175);
 const F337: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
 const S338: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F337],W::Unknown,[255, 255, 255]);
 const F339: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
 const S340: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F339],W::Unknown,[255, 255, 255]);
-const G341: Set = set(&[74, 75],SELF,T219);
-const G342: Set = set(&[76, 77],SELF,T167);
-const G343: Set = set(&[78],SELF,T201);
-const G344: Set = set(&[76, 77],SELF,T40);
-const G345: Set = set(&[76, 77, 78],SELF,T104);
+const G341: Set = set(&[74, 75],SELF,T233);
+const G342: Set = set(&[76, 77],SELF,T176);
+const G343: Set = set(&[78],SELF,T211);
+const G344: Set = set(&[76, 77],SELF,T46);
+const G345: Set = set(&[76, 77, 78],SELF,T112);
 const F346: Field = field((68, 3),(0, 0),1,0,false,false,Never);
 const S347: Slot = slot(Use,K::Pred,&[F346],W::One,[255, 255, 71]);
 const F348: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
 const S349: Slot = slot(Use,K::Pred,&[F348],W::One,[255, 255, 67]);
-const G350: Set = set(&[68, 69],SELF,T140);
-const G351: Set = set(&[73, 74, 75],SELF,T239);
-const G352: Set = set(&[77, 78, 79, 80],SELF,T59);
+const G350: Set = set(&[68, 69],SELF,T148);
+const G351: Set = set(&[73, 74, 75],SELF,T254);
+const G352: Set = set(&[77, 78, 79, 80],SELF,T66);
 const S353: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
-const G354: Set = set(&[72, 90],SELF,T224);
+const G354: Set = set(&[72, 90],SELF,T238);
 const S355: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
 const F356: Field = field((38, 16),(0, 0),1,0,true,false,Never);
 const S357: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F356],W::One,[255, 255, 255]);
-const G358: Set = set(&[73, 74, 75],SELF,T238);
-const G359: Set = set(&[78, 79],SELF,T124);
+const G358: Set = set(&[73, 74, 75],SELF,T253);
+const G359: Set = set(&[78, 79],SELF,T132);
 const S360: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F356],W::One,[255, 255, 255]);
 const S361: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
 const F362: Field = field((37, 17),(0, 0),1,0,true,false,Never);
 const S363: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F362],W::One,[255, 255, 255]);
-const G364: Set = set(&[80],SELF,T213);
-const G365: Set = set(&[72, 90],SELF,T225);
+const G364: Set = set(&[80],SELF,T227);
+const G365: Set = set(&[72, 90],SELF,T239);
 const S366: Slot = slot(Def,K::Reg,&[F16],W::Four,[255, 255, 255]);
 const S367: Slot = slot(Def,K::Reg,&[F0],W::Four,[255, 255, 255]);
 const F368: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
@@ -643,245 +660,282 @@ const S369: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: 
 const F370: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
 const S371: Slot = slot(Use,K::Imm,&[F370],W::One,[255, 255, 255]);
 const S372: Slot = slot(Use,K::Pred,&[F165],W::One,[255, 255, 90]);
-const G373: Set = set(&[73, 74],SELF,T140);
-const G374: Set = set(&[75, 76],2,T221);
-const G375: Set = set(&[81, 82],SELF,T75);
+const G373: Set = set(&[73, 74],SELF,T148);
+const G374: Set = set(&[75, 76],2,T235);
+const G375: Set = set(&[81, 82],SELF,T82);
 const S376: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F368],W::Address,[255, 255, 255]);
 const S377: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F368],W::Address,[255, 255, 255]);
 const S378: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
 const G379: Set = set(&[73, 74],SELF,T18);
-const G380: Set = set(&[81, 82],1,T221);
-const G381: Set = set(&[87, 88, 89],SELF,T28);
+const G380: Set = set(&[81, 82],1,T235);
+const G381: Set = set(&[87, 88, 89],SELF,T31);
 const S382: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
-const G383: Set = set(&[73, 74, 75, 76, 87],SELF,T93);
-const G384: Set = set(&[88, 89],SELF,T29);
+const G383: Set = set(&[73, 74, 75, 76, 87],SELF,T101);
+const G384: Set = set(&[88, 89],SELF,T32);
 const F385: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
 const F386: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
 const S387: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F385,F386],W::One,[255, 255, 255]);
 const F388: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
 const S389: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F388],W::Address,[255, 255, 255]);
-const G390: Set = set(&[72, 73],SELF,T140);
+const G390: Set = set(&[72, 73],SELF,T148);
 const G391: Set = set(&[74, 75],SELF,T20);
-const G392: Set = set(&[76, 83],1,T222);
-const G393: Set = set(&[77, 78, 79, 80],SELF,T57);
-const G394: Set = set(&[81],SELF,T48);
-const G395: Set = set(&[82],SELF,T253);
+const G392: Set = set(&[76, 83],1,T236);
+const G393: Set = set(&[77, 78, 79, 80],SELF,T64);
+const G394: Set = set(&[81],SELF,T54);
+const G395: Set = set(&[82],SELF,T270);
 const S396: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F388],W::Address,[255, 255, 255]);
 const S397: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
 const S398: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
 const S399: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
 const G400: Set = set(&[72, 73],SELF,T13);
 const G401: Set = set(&[75, 76, 77],SELF,T6);
-const G402: Set = set(&[78, 79, 80],SELF,T143);
-const S403: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F337],W::Unknown,[255, 255, 255]);
-const G404: Set = set(&[72],SELF,T25);
-const F405: Field = field((75, 5),(0, 0),1,0,false,false,Never);
-const S406: Slot = slot(Use,K::Imm,&[F405],W::One,[255, 255, 255]);
-const G407: Set = set(&[73, 80],SELF,T120);
-const F408: Field = field((24, 58),(0, 0),1,0,true,false,Never);
-const S409: Slot = slot(Use,K::Target,&[F408],W::One,[255, 255, 255]);
-const F410: Field = field((72, 8),(0, 0),1,0,false,false,Never);
-const S411: Slot = slot(Use,K::Imm,&[F410],W::One,[255, 255, 255]);
-const G412: Set = set(&[80],SELF,T165);
-const S413: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G414: Set = set(&[73],SELF,T230);
-const G415: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T64);
-const F416: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
-const S417: Slot = slot(Use,K::Imm,&[F416],W::One,[255, 255, 255]);
-const G418: Set = set(&[75, 76, 77],SELF,T5);
-const G419: Set = set(&[78, 79],SELF,T149);
-const G420: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T61);
-const G421: Set = set(&[74, 75, 76, 77],SELF,T150);
-const G422: Set = set(&[60, 61, 72, 73],SELF,T87);
-const G423: Set = set(&[84],SELF,T210);
-const G424: Set = set(&[85],SELF,T247);
-const G425: Set = set(&[86],SELF,T177);
-const S426: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G427: Set = set(&[79],SELF,T76);
-const S428: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
-const S429: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G430: Set = set(&[76, 77],SELF,T41);
-const G431: Set = set(&[78, 79, 80],SELF,T63);
-const S432: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
-const F433: Field = field((64, 3),(72, 5),1,0,false,false,Never);
-const S434: Slot = slot(Use,K::Imm,&[F433],W::One,[255, 255, 255]);
-const S435: Slot = slot(Use,K::UPred,&[F346],W::One,[255, 255, 71]);
-const S436: Slot = slot(Use,K::Imm,&[F178],W::One,[255, 255, 255]);
-const G437: Set = set(&[72, 73, 74],SELF,T99);
-const G438: Set = set(&[73, 74],SELF,T112);
-const S439: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G440: Set = set(&[76, 77],1,T42);
-const F441: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
-const S442: Slot = slot(Use,K::Imm,&[F441],W::One,[255, 255, 255]);
-const G443: Set = set(&[86, 87],SELF,T105);
-const S444: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
-const G445: Set = set(&[72],0,T221);
-const G446: Set = set(&[73, 74],SELF,T186);
-const G447: Set = set(&[87, 88, 89],SELF,T32);
-const G448: Set = set(&[73, 74],SELF,T188);
-const S449: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
-const G450: Set = set(&[72, 90],SELF,T226);
-const G451: Set = set(&[73],SELF,T185);
-const G452: Set = set(&[78, 79, 80],SELF,T163);
-const G453: Set = set(&[86],SELF,T156);
-const G454: Set = set(&[31],0,T183);
-const G455: Set = set(&[31],1,T183);
-const S456: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const G457: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T205);
-const G458: Set = set(&[78, 79],SELF,T250);
-const G459: Set = set(&[73, 74],SELF,T193);
-const G460: Set = set(&[76],SELF,T138);
-const G461: Set = set(&[77],SELF,T251);
-const G462: Set = set(&[80],SELF,T119);
-const G463: Set = set(&[58, 59],SELF,T121);
-const F464: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S465: Slot = slot(Use,K::Imm,&[F464],W::One,[255, 255, 255]);
-const F466: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S467: Slot = slot(Use,K::Imm,&[F466],W::One,[255, 255, 255]);
-const G468: Set = set(&[73, 74],SELF,T20);
-const G469: Set = set(&[90],0,T221);
-const G470: Set = set(&[77, 78, 79, 80],SELF,T60);
-const F471: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
-const S472: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F471],W::Address,[255, 255, 255]);
-const S473: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
-const S474: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
-const F475: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
-const S476: Slot = slot(Use,K::Imm,&[F475],W::One,[255, 255, 255]);
-const S477: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
-const G478: Set = set(&[78, 79],0,T249);
-const S479: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
-const G480: Set = set(&[75],SELF,T4);
-const G481: Set = set(&[78, 79],SELF,T144);
-const S482: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S483: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G484: Set = set(&[59, 60],SELF,T122);
-const G485: Set = set(&[61, 62, 63],SELF,T8);
-const G486: Set = set(&[72],SELF,T43);
-const G487: Set = set(&[73, 74, 75],SELF,T191);
-const G488: Set = set(&[73, 74, 75],SELF,T186);
-const S489: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
-const S490: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
-const G491: Set = set(&[73, 74, 75],SELF,T175);
-const S492: Slot = slot(Use,K::UReg,&[F251],W::One,[255, 255, 255]);
-const G493: Set = set(&[72, 73, 74, 75],SELF,T176);
-const S494: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G495: Set = set(&[87],3,T56);
-const S496: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
-const G497: Set = set(&[72],SELF,T218);
-const G498: Set = set(&[76, 77],SELF,T170);
-const S499: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G500: Set = set(&[74],SELF,T248);
-const S501: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
-const S502: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
-const S503: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
-const G504: Set = set(&[73, 74],SELF,T215);
-const G505: Set = set(&[75],SELF,T162);
-const G506: Set = set(&[76, 77],SELF,T38);
-const G507: Set = set(&[84, 85, 86],SELF,T24);
-const G508: Set = set(&[72],SELF,T136);
-const G509: Set = set(&[72],SELF,T132);
-const G510: Set = set(&[76, 77],SELF,T107);
-const S511: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
-const S512: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
-const S513: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
-const S514: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
-const G515: Set = set(&[56, 57],SELF,T36);
-const G516: Set = set(&[59, 87, 88, 89],SELF,T141);
-const G517: Set = set(&[60],SELF,T198);
-const G518: Set = set(&[61, 62, 63],5,T11);
-const G519: Set = set(&[78],SELF,T66);
-const G520: Set = set(&[79, 80],SELF,T91);
-const S521: Slot = slot(Use,K::UReg,&[F251],W::Two,[255, 255, 255]);
-const G522: Set = set(&[61, 62, 63],6,T11);
-const G523: Set = set(&[61, 62, 63],5,T10);
-const G524: Set = set(&[76],SELF,T53);
-const G525: Set = set(&[77, 78],SELF,T148);
-const G526: Set = set(&[87, 88],SELF,T142);
-const G527: Set = set(&[61, 62, 63],6,T10);
-const G528: Set = set(&[61, 62, 63],5,T16);
-const G529: Set = set(&[76, 77],SELF,T37);
-const G530: Set = set(&[87, 88],SELF,T174);
-const G531: Set = set(&[61, 62, 63],6,T16);
-const S532: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G533: Set = set(&[61, 62, 63],4,T11);
-const G534: Set = set(&[76, 77],SELF,T153);
-const S535: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
-const G536: Set = set(&[61, 62, 63],5,T12);
-const G537: Set = set(&[87, 88],SELF,T139);
-const G538: Set = set(&[61, 62, 63],6,T12);
-const S539: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
-const F540: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S541: Slot = slot(Use,K::Imm,&[F540],W::One,[255, 255, 255]);
-const G542: Set = set(&[62, 63],3,T211);
-const F543: Field = field((0, 0),(0, 0),1,0,false,false,Never);
-const S544: Slot = slot(Use,K::Imm,&[F543],W::One,[255, 255, 255]);
-const S545: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
-const S546: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
-const S547: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
-const G548: Set = set(&[73],SELF,T113);
-const G549: Set = set(&[74],SELF,T111);
-const G550: Set = set(&[75],SELF,T151);
-const G551: Set = set(&[77, 79],SELF,T202);
-const G552: Set = set(&[78, 80],SELF,T207);
-const G553: Set = set(&[81, 82],SELF,T140);
-const G554: Set = set(&[83],SELF,T199);
-const G555: Set = set(&[84],SELF,T69);
-const G556: Set = set(&[85],SELF,T62);
-const S557: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F251],W::Two,[255, 255, 255]);
-const G558: Set = set(&[81, 82, 83, 84],SELF,T192);
-const G559: Set = set(&[77, 78, 79],SELF,T203);
-const S560: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
-const S561: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
-const F562: Field = field((73, 5),(0, 0),1,0,false,false,Never);
-const S563: Slot = slot(Use,K::Imm,&[F562],W::One,[255, 255, 255]);
-const S564: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
-const S565: Slot = slot(Def,K::UPred,&[F309],W::One,[255, 255, 255]);
-const S566: Slot = slot(Def,K::UPred,&[F311],W::One,[255, 255, 255]);
-const S567: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
-const S568: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
-const S569: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
-const S570: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
-const S571: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
-const S572: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
-const S573: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
-const S574: Slot = slot(Use,K::UPred,&[F317],W::One,[255, 255, 80]);
-const S575: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
-const S576: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
-const S577: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
-const S578: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
-const S579: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
-const S580: Slot = slot(Def,K::UPred,&[F137],W::One,[255, 255, 255]);
-const S581: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
-const S582: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
-const S583: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S584: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F585: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S586: Slot = slot(Use,K::Imm,&[F585],W::One,[255, 255, 255]);
-const F587: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S588: Slot = slot(Use,K::Imm,&[F587],W::One,[255, 255, 255]);
-const S589: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
-const G590: Set = set(&[82],SELF,T131);
-const S591: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
-const G592: Set = set(&[79, 80, 81],SELF,T9);
-const G593: Set = set(&[82, 83, 84],SELF,T128);
-const G594: Set = set(&[85],SELF,T14);
-const G595: Set = set(&[82, 83, 84],SELF,T114);
-const G596: Set = set(&[82, 83, 84],SELF,T127);
-const G597: Set = set(&[82],SELF,T125);
-const G598: Set = set(&[82, 83],SELF,T126);
-const G599: Set = set(&[73],SELF,T232);
-const G600: Set = set(&[75],SELF,T26);
-const G601: Set = set(&[76, 77],3,T115);
-const G602: Set = set(&[76, 77],4,T115);
-const G603: Set = set(&[73],SELF,T7);
-const G604: Set = set(&[72, 73],SELF,T228);
-const G605: Set = set(&[76],SELF,T180);
-const S606: Slot = slot(Def,K::Reg,&[F385],W::One,[255, 255, 255]);
-const G607: Set = set(&[72, 73],SELF,T33);
-const S608: Slot = slot(Def,K::UReg,&[F385],W::One,[255, 255, 255]);
-const G609: Set = set(&[85],SELF,T77);
+const G402: Set = set(&[78, 79, 80],SELF,T151);
+const S403: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const F404: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
+const S405: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F404],W::One,[255, 255, 255]);
+const G406: Set = set(&[80],SELF,T173);
+const G407: Set = set(&[81, 82, 87],SELF,T223);
+const G408: Set = set(&[83, 84, 85],SELF,T222);
+const S409: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const S410: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F337],W::Unknown,[255, 255, 255]);
+const G411: Set = set(&[72],SELF,T28);
+const F412: Field = field((75, 5),(0, 0),1,0,false,false,Never);
+const S413: Slot = slot(Use,K::Imm,&[F412],W::One,[255, 255, 255]);
+const G414: Set = set(&[73, 80],SELF,T128);
+const F415: Field = field((24, 58),(0, 0),1,0,true,false,Never);
+const S416: Slot = slot(Use,K::Target,&[F415],W::One,[255, 255, 255]);
+const F417: Field = field((72, 8),(0, 0),1,0,false,false,Never);
+const S418: Slot = slot(Use,K::Imm,&[F417],W::One,[255, 255, 255]);
+const G419: Set = set(&[80],SELF,T174);
+const S420: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
+const G421: Set = set(&[73],SELF,T245);
+const G422: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T71);
+const F423: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
+const S424: Slot = slot(Use,K::Imm,&[F423],W::One,[255, 255, 255]);
+const G425: Set = set(&[75, 76, 77],SELF,T5);
+const G426: Set = set(&[78, 79],SELF,T157);
+const G427: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T68);
+const G428: Set = set(&[74, 75, 76, 77],SELF,T158);
+const G429: Set = set(&[60, 61, 72, 73],SELF,T95);
+const G430: Set = set(&[84],SELF,T220);
+const G431: Set = set(&[85],SELF,T263);
+const G432: Set = set(&[86],SELF,T186);
+const S433: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
+const G434: Set = set(&[79],SELF,T83);
+const S435: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
+const S436: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G437: Set = set(&[76, 77],SELF,T47);
+const G438: Set = set(&[78, 79, 80],SELF,T70);
+const S439: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
+const F440: Field = field((64, 3),(72, 5),1,0,false,false,Never);
+const S441: Slot = slot(Use,K::Imm,&[F440],W::One,[255, 255, 255]);
+const S442: Slot = slot(Use,K::UPred,&[F346],W::One,[255, 255, 71]);
+const S443: Slot = slot(Use,K::Imm,&[F178],W::One,[255, 255, 255]);
+const G444: Set = set(&[72, 73, 74],SELF,T107);
+const G445: Set = set(&[73, 74],SELF,T120);
+const S446: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G447: Set = set(&[76, 77],1,T48);
+const F448: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
+const S449: Slot = slot(Use,K::Imm,&[F448],W::One,[255, 255, 255]);
+const G450: Set = set(&[86, 87],SELF,T113);
+const S451: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
+const G452: Set = set(&[72],0,T235);
+const G453: Set = set(&[73, 74],SELF,T195);
+const G454: Set = set(&[87, 88, 89],SELF,T35);
+const G455: Set = set(&[73, 74],SELF,T197);
+const S456: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
+const G457: Set = set(&[72, 90],SELF,T240);
+const G458: Set = set(&[73],SELF,T194);
+const G459: Set = set(&[78, 79, 80],SELF,T171);
+const G460: Set = set(&[86],SELF,T164);
+const G461: Set = set(&[31],0,T192);
+const G462: Set = set(&[31],1,T192);
+const S463: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const G464: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T215);
+const G465: Set = set(&[78, 79],SELF,T267);
+const G466: Set = set(&[73, 74],SELF,T202);
+const G467: Set = set(&[76],SELF,T146);
+const G468: Set = set(&[77],SELF,T268);
+const G469: Set = set(&[80],SELF,T127);
+const G470: Set = set(&[58, 59],SELF,T129);
+const F471: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S472: Slot = slot(Use,K::Imm,&[F471],W::One,[255, 255, 255]);
+const F473: Field = field((53, 5),(0, 0),1,0,false,false,Never);
+const S474: Slot = slot(Use,K::Imm,&[F473],W::One,[255, 255, 255]);
+const G475: Set = set(&[73, 74],SELF,T20);
+const G476: Set = set(&[90],0,T235);
+const G477: Set = set(&[77, 78, 79, 80],SELF,T67);
+const F478: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
+const S479: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F478],W::Address,[255, 255, 255]);
+const S480: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
+const S481: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
+const F482: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const S483: Slot = slot(Use,K::Imm,&[F482],W::One,[255, 255, 255]);
+const S484: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
+const G485: Set = set(&[78, 79],0,T266);
+const S486: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
+const G487: Set = set(&[75],SELF,T4);
+const G488: Set = set(&[78, 79],SELF,T152);
+const S489: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F404],W::One,[255, 255, 255]);
+const S490: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
+const G491: Set = set(&[80],SELF,T85);
+const G492: Set = set(&[81, 82, 87],SELF,T224);
+const S493: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S494: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G495: Set = set(&[59, 60],SELF,T130);
+const G496: Set = set(&[61, 62, 63],SELF,T8);
+const G497: Set = set(&[72],SELF,T49);
+const G498: Set = set(&[73, 74, 75],SELF,T200);
+const G499: Set = set(&[73, 74, 75],SELF,T195);
+const S500: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
+const S501: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
+const G502: Set = set(&[73, 74, 75],SELF,T184);
+const S503: Slot = slot(Use,K::UReg,&[F251],W::One,[255, 255, 255]);
+const G504: Set = set(&[72, 73, 74, 75],SELF,T185);
+const S505: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G506: Set = set(&[87],3,T63);
+const S507: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
+const G508: Set = set(&[72],SELF,T232);
+const G509: Set = set(&[76, 77],SELF,T179);
+const S510: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G511: Set = set(&[74],SELF,T264);
+const S512: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
+const S513: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
+const S514: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
+const G515: Set = set(&[73, 74],SELF,T229);
+const G516: Set = set(&[75],SELF,T170);
+const G517: Set = set(&[76, 77],SELF,T43);
+const G518: Set = set(&[84, 85, 86],SELF,T25);
+const G519: Set = set(&[72],SELF,T144);
+const G520: Set = set(&[72],SELF,T140);
+const G521: Set = set(&[76, 77],SELF,T115);
+const S522: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
+const S523: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
+const S524: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
+const S525: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
+const G526: Set = set(&[56, 57],SELF,T41);
+const G527: Set = set(&[59, 87, 88, 89],SELF,T149);
+const G528: Set = set(&[60],SELF,T208);
+const G529: Set = set(&[61, 62, 63],5,T11);
+const G530: Set = set(&[78],SELF,T73);
+const G531: Set = set(&[79, 80],SELF,T99);
+const S532: Slot = slot(Use,K::UReg,&[F251],W::Two,[255, 255, 255]);
+const G533: Set = set(&[61, 62, 63],6,T11);
+const G534: Set = set(&[61, 62, 63],5,T10);
+const G535: Set = set(&[76],SELF,T59);
+const G536: Set = set(&[77, 78],SELF,T156);
+const G537: Set = set(&[87, 88],SELF,T150);
+const G538: Set = set(&[61, 62, 63],6,T10);
+const G539: Set = set(&[61, 62, 63],5,T16);
+const G540: Set = set(&[76, 77],SELF,T42);
+const G541: Set = set(&[87, 88],SELF,T183);
+const G542: Set = set(&[61, 62, 63],6,T16);
+const S543: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G544: Set = set(&[61, 62, 63],4,T11);
+const G545: Set = set(&[76, 77],SELF,T161);
+const S546: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
+const G547: Set = set(&[61, 62, 63],5,T12);
+const G548: Set = set(&[87, 88],SELF,T147);
+const G549: Set = set(&[61, 62, 63],6,T12);
+const S550: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
+const F551: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S552: Slot = slot(Use,K::Imm,&[F551],W::One,[255, 255, 255]);
+const G553: Set = set(&[62, 63],3,T225);
+const F554: Field = field((0, 0),(0, 0),1,0,false,false,Never);
+const S555: Slot = slot(Use,K::Imm,&[F554],W::One,[255, 255, 255]);
+const S556: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
+const S557: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
+const S558: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
+const G559: Set = set(&[73],SELF,T121);
+const G560: Set = set(&[74],SELF,T119);
+const G561: Set = set(&[75],SELF,T159);
+const G562: Set = set(&[77, 79],SELF,T212);
+const G563: Set = set(&[78, 80],SELF,T217);
+const G564: Set = set(&[81, 82],SELF,T148);
+const G565: Set = set(&[83],SELF,T209);
+const G566: Set = set(&[84],SELF,T76);
+const G567: Set = set(&[85],SELF,T69);
+const S568: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F251],W::Two,[255, 255, 255]);
+const G569: Set = set(&[81, 82, 83, 84],SELF,T201);
+const G570: Set = set(&[77, 78, 79],SELF,T213);
+const S571: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
+const S572: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
+const F573: Field = field((73, 5),(0, 0),1,0,false,false,Never);
+const S574: Slot = slot(Use,K::Imm,&[F573],W::One,[255, 255, 255]);
+const S575: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
+const S576: Slot = slot(Def,K::UPred,&[F309],W::One,[255, 255, 255]);
+const S577: Slot = slot(Def,K::UPred,&[F311],W::One,[255, 255, 255]);
+const S578: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
+const S579: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
+const S580: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
+const S581: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
+const S582: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
+const S583: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
+const S584: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
+const S585: Slot = slot(Use,K::UPred,&[F317],W::One,[255, 255, 80]);
+const S586: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
+const S587: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
+const S588: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
+const S589: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
+const S590: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
+const S591: Slot = slot(Def,K::UPred,&[F137],W::One,[255, 255, 255]);
+const S592: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
+const S593: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
+const S594: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S595: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F596: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S597: Slot = slot(Use,K::Imm,&[F596],W::One,[255, 255, 255]);
+const F598: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S599: Slot = slot(Use,K::Imm,&[F598],W::One,[255, 255, 255]);
+const G600: Set = set(&[85],SELF,T14);
+const G601: Set = set(&[75],SELF,T36);
+const G602: Set = set(&[87],SELF,T38);
+const S603: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
+const S604: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
+const G605: Set = set(&[76, 85],SELF,T262);
+const G606: Set = set(&[77],SELF,T24);
+const S607: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F404],W::One,[255, 255, 255]);
+const S608: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
+const G609: Set = set(&[80, 81],SELF,T243);
+const G610: Set = set(&[83, 84, 88],SELF,T221);
+const S611: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
+const S612: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
+const S613: Slot = slot(Use,K::InstructionDescriptor,&[F251],W::Two,[255, 255, 255]);
+const F614: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
+const S615: Slot = slot(Use,K::UReg,&[F614],W::Lanes,[255, 255, 255]);
+const F616: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
+const S617: Slot = slot(Use,K::Imm,&[F616],W::One,[255, 255, 255]);
+const G618: Set = set(&[79, 80, 81, 82, 85],SELF,T62);
+const G619: Set = set(&[83],SELF,T265);
+const G620: Set = set(&[84],0,T26);
+const G621: Set = set(&[86],0,T27);
+const S622: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
+const G623: Set = set(&[74],SELF,T45);
+const F624: Field = field((48, 8),(0, 0),1,0,false,false,Never);
+const S625: Slot = slot(Use,K::TensorMemory { offset: false },&[F624],W::Two,[255, 255, 255]);
+const G626: Set = set(&[62],SELF,T207);
+const S627: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
+const G628: Set = set(&[82],SELF,T139);
+const S629: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
+const G630: Set = set(&[79, 80, 81],SELF,T9);
+const G631: Set = set(&[82, 83, 84],SELF,T136);
+const G632: Set = set(&[82, 83, 84],SELF,T122);
+const G633: Set = set(&[82, 83, 84],SELF,T135);
+const G634: Set = set(&[82],SELF,T133);
+const G635: Set = set(&[82, 83],SELF,T134);
+const G636: Set = set(&[73],SELF,T247);
+const G637: Set = set(&[75],SELF,T29);
+const G638: Set = set(&[76, 77],3,T123);
+const G639: Set = set(&[76, 77],4,T123);
+const G640: Set = set(&[73],SELF,T7);
+const G641: Set = set(&[72, 73],SELF,T242);
+const G642: Set = set(&[76],SELF,T189);
+const S643: Slot = slot(Def,K::Reg,&[F385],W::One,[255, 255, 255]);
+const G644: Set = set(&[72, 73],SELF,T37);
+const S645: Slot = slot(Def,K::UReg,&[F385],W::One,[255, 255, 255]);
+const G646: Set = set(&[85],SELF,T84);
 
-static FORMS: [Form; 652] = [
+static FORMS: [Form; 672] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ACQSHMINIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x877, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1085,7 +1139,7 @@ static FORMS: [Form; 652] = [
     Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x820, unused: 0x1fff78e0cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S182], sets: &[G227,G216,G147,G243], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c20, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S217], sets: &[G227,G216,G147,G243], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x24a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S218,S219], sets: &[G227,G147,G220,G221,G231], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x84a, unused: 0x1fff7f02cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S218,S182], sets: &[G227,G147,G220,G221], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x84a, unused: 0x1fff7f02cff0000000000000000, unused_value: 0x10000000000000000000000, always: &[], slots: &[S144,S218,S182], sets: &[G227,G147,G220,G221], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c4a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S218,S224], sets: &[G227,G147,G220,G221,G231], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d73, unused: 0x1fff0718f000dffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S244,S1,S3,S11,S66], sets: &[G245,G246,G247,G248,G249,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f74, unused: 0x1fff0718f000dff000000000000, unused_value: 0x0, always: &[], slots: &[S57,S244,S1,S3,S11,S252,S66], sets: &[G245,G246,G253,G248,G249,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1247,302 +1301,322 @@ static FORMS: [Form; 652] = [
     Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000984, unused: 0x1fff7ff31ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S397], sets: &[G351,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x83b, unused: 0x1fff7fe04ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S399,S49], sets: &[G400,G401,G402], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S399,S397], sets: &[G400,G401,G402], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S403], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S313,S406], sets: &[G407], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S235,S406,S62], sets: &[G407], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S313,S190,S406], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S235,S190,S406,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S190,S77,S406], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S315,S190,S77,S406,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S77,S406], sets: &[G407], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S77,S406,S62], sets: &[G407], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S77,S190,S406], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S77,S190,S406,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S319,S406], sets: &[G407], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S238,S406,S62], sets: &[G407], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S319,S190,S406], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S238,S190,S406,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S403,S405], sets: &[G406,G407,G408], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S409,S405], sets: &[G406,G408], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S410], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S313,S413], sets: &[G414], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S235,S413,S62], sets: &[G414], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S313,S190,S413], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S235,S190,S413,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S190,S77,S413], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S315,S190,S77,S413,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S77,S413], sets: &[G414], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S77,S413,S62], sets: &[G414], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S77,S190,S413], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S77,S190,S413,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S258,S319,S413], sets: &[G414], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S315,S238,S413,S62], sets: &[G414], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S258,S319,S190,S413], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S315,S238,S190,S413,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S144], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S409], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S190,S411,S62], sets: &[G412], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S190,S411,S62], sets: &[G412], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S190,S411,S62], sets: &[G412], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S413], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S413], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G415], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S417], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S417], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S417], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G418,G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S215], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S182], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S179], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S206], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S217], sets: &[G422,G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G423,G424,G425], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S416], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S190,S418,S62], sets: &[G419], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S190,S418,S62], sets: &[G419], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S190,S418,S62], sets: &[G419], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S420], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S420], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S424], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S424], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S424], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G425,G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S215], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S182], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S179], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S206], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S217], sets: &[G429,G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G430,G431,G432], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x80000000000000000095d, unused: 0x1fff077ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CLEAR)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G423,G424,G425], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G423,G424,G425], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G430,G431,G432], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G430,G431,G432], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NOP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x918, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S426,S21], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S426,S298], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S426,S428], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S429,S84,S65], sets: &[G430], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S429,S84,S77], sets: &[G430], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S429,S84,S80], sets: &[G430], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G431], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S347,S411,S432], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S190,S411,S432], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S65,S190,S411,S432], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S318,S347,S434,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S318,S435,S434,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S347,S411,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S190,S411,S432], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S80,S190,S411,S432], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S436], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S433,S21], sets: &[G434], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S433,S298], sets: &[G434], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S433,S435], sets: &[G434], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S436,S84,S65], sets: &[G437], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S436,S84,S77], sets: &[G437], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S436,S84,S80], sets: &[G437], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S347,S418,S439], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S190,S418,S439], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S65,S190,S418,S439], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S318,S347,S441,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S318,S442,S441,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S347,S418,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S190,S418,S439], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S80,S190,S418,S439], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S443], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S235], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x909, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S238], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::PREEXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82d, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G437], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G437], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G437], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G437], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G437], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S353], sets: &[G365,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S439,S84,S65], sets: &[G440], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S439,S84,S442], sets: &[G440], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S439,S84,S80], sets: &[G440], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S130,S84], sets: &[G443], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S130,S84], sets: &[G443], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S444,S29], sets: &[G445,G446,G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G448,G32,G33,G447], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S449,S29], sets: &[G450,G448,G32,G33,G447], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G448,G32,G33,G447], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G444], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G444], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G444], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G444], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G444], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G445], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S353], sets: &[G365,G445], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S84,S65], sets: &[G447], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S84,S449], sets: &[G447], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S84,S80], sets: &[G447], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S130,S84], sets: &[G450], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S130,S84], sets: &[G450], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G452,G453,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G455,G32,G33,G454], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S29], sets: &[G457,G455,G32,G33,G454], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G455,G32,G33,G454], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S449,S29], sets: &[G450,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S29], sets: &[G457,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S84], sets: &[G451,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G453], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G453], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G454], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G455], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S456,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S428], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S456,S428], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S84], sets: &[G458,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G461], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S463,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S435], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S463,S435], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G135], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130,S66], sets: &[G457], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130,S66], sets: &[G464], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x807, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S426], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S433], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G236,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G236,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G236,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G459,G85,G460,G461,G462], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G459,G85,G460,G461,G462], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G459,G85,G460,G461,G462], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G459,G85,G460,G461,G462], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G459,G85,G460,G461,G462], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S190], sets: &[G463], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S465], sets: &[G463], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S467,S190], sets: &[G463], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S467,S465], sets: &[G463], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G466,G85,G467,G468,G469], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G466,G85,G467,G468,G469], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G466,G85,G467,G468,G469], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G466,G85,G467,G468,G469], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G466,G85,G467,G468,G469], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S190], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S472], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S474,S190], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S474,S472], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S449,S29], sets: &[G450,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S29], sets: &[G457,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S444,S29], sets: &[G468,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G351,G470,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S449,S29], sets: &[G450,G351,G470,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G351,G470,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S472,S473,S474,S476], sets: &[G470,G375,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G475,G476], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G351,G477,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S456,S29], sets: &[G457,G351,G477,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S382,S29], sets: &[G351,G477,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S479,S480,S481,S483], sets: &[G477,G375,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G351,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G351,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S477,S29], sets: &[G351,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G351,G478], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G351,G478], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S479], sets: &[G400,G480,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S479], sets: &[G400,G480,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S482,S21,S483], sets: &[G484,G485,G486,G487,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S482,S21,S483], sets: &[G484,G485,G486,G446,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S482,S21,S252], sets: &[G484,G485,G486,G487,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S482,S21,S252], sets: &[G484,G485,G486,G488,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S489,S490,S190], sets: &[G484,G485,G491,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S489,S490,S190], sets: &[G484,G485,G486,G351,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S489,S490,S492], sets: &[G484,G485,G493,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S489,S490,S492], sets: &[G484,G485,G486,G351,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S482,S494,S483], sets: &[G485,G486], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S482,S66,S252], sets: &[G485,G486,G495], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S490,S496,S190], sets: &[G484,G485,G486,G487,G32,G33,G447], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S490,S496,S492], sets: &[G484,G485,G486,G487,G32,G33,G447], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S490,S496,S190], sets: &[G484,G485,G491,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S490,S496,S190], sets: &[G484,G485,G486,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S490,S496,S492], sets: &[G484,G485,G493,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S490,S496,S492], sets: &[G484,G485,G486,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G497,G498], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S499,S18], sets: &[G500], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S501,S502,S503], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S144,S18,S65], sets: &[G504,G505,G506,G507], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G508], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G509], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S501,S502], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G510], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S511,S512,S513,S514,S66,S417], sets: &[G515,G516,G517,G518,G248,G519,G520,G33,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S511,S512,S513,S514,S521,S66,S417], sets: &[G515,G516,G517,G522,G248,G519,G520,G33,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S511,S512,S513,S514,S66,S417], sets: &[G515,G517,G523,G524,G525,G520,G33,G526,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S511,S512,S513,S514,S521,S66,S417], sets: &[G515,G517,G527,G524,G525,G520,G33,G526,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S511,S512,S513,S514,S66,S417], sets: &[G517,G528,G529,G519,G520,G33,G530,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S511,S512,S513,S514,S521,S66,S417], sets: &[G517,G531,G529,G519,G520,G33,G530,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S532,S144,S426,S21,S66,S417], sets: &[G533,G534,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S1,S426,S11,S252,S66,S417], sets: &[G518,G534,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S511,S512,S513,S535,S66,S417], sets: &[G515,G536,G520,G33,G537,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S511,S512,S513,S535,S521,S66,S417], sets: &[G515,G538,G520,G33,G537,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S511,S512,S539,S66,S541], sets: &[G542,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S511,S512,S539,S66,S521,S544,S541], sets: &[G542,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S545,S546,S547], sets: &[G548,G549,G550,G551,G552,G553,G554,G555,G556], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S545,S546,S547,S557], sets: &[G548,G549,G550,G551,G552,G553,G554,G555,G556], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S546,S547], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S546,S547,S557], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S545,S546,S547], sets: &[G548,G551,G552,G558,G556,G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S545,S546,S547,S557], sets: &[G548,G559,G558,G556,G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S484,S29], sets: &[G351,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G351,G485], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G351,G485], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S486], sets: &[G400,G487,G488], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S486], sets: &[G400,G487,G488], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S489,S490], sets: &[G491,G492,G408], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S493,S21,S494], sets: &[G495,G496,G497,G498,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S493,S21,S494], sets: &[G495,G496,G497,G453,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S493,S21,S252], sets: &[G495,G496,G497,G498,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S493,S21,S252], sets: &[G495,G496,G497,G499,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S500,S501,S190], sets: &[G495,G496,G502,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S500,S501,S190], sets: &[G495,G496,G497,G351,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S500,S501,S503], sets: &[G495,G496,G504,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S500,S501,S503], sets: &[G495,G496,G497,G351,G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S493,S505,S494], sets: &[G496,G497], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S493,S66,S252], sets: &[G496,G497,G506], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S501,S507,S190], sets: &[G495,G496,G497,G498,G32,G33,G454], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S501,S507,S503], sets: &[G495,G496,G497,G498,G32,G33,G454], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S501,S507,S190], sets: &[G495,G496,G502,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S501,S507,S190], sets: &[G495,G496,G497,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S501,S507,S503], sets: &[G495,G496,G504,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S501,S507,S503], sets: &[G495,G496,G497,G351,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G508,G509], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S510,S18], sets: &[G511], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S512,S513,S514], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S144,S18,S65], sets: &[G515,G516,G517,G518], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G519], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G520], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S512,S513], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G521], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S522,S523,S524,S525,S66,S424], sets: &[G526,G527,G528,G529,G248,G530,G531,G33,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S522,S523,S524,S525,S532,S66,S424], sets: &[G526,G527,G528,G533,G248,G530,G531,G33,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S522,S523,S524,S525,S66,S424], sets: &[G526,G528,G534,G535,G536,G531,G33,G537,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S522,S523,S524,S525,S532,S66,S424], sets: &[G526,G528,G538,G535,G536,G531,G33,G537,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S522,S523,S524,S525,S66,S424], sets: &[G528,G539,G540,G530,G531,G33,G541,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S522,S523,S524,S525,S532,S66,S424], sets: &[G528,G542,G540,G530,G531,G33,G541,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S543,S144,S433,S21,S66,S424], sets: &[G544,G545,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S244,S1,S433,S11,S252,S66,S424], sets: &[G529,G545,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S522,S523,S524,S546,S66,S424], sets: &[G526,G547,G531,G33,G548,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S522,S523,S524,S546,S532,S66,S424], sets: &[G526,G549,G531,G33,G548,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S522,S523,S550,S66,S552], sets: &[G553,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S522,S523,S550,S66,S532,S555,S552], sets: &[G553,G250], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S556,S557,S558], sets: &[G559,G560,G561,G562,G563,G564,G565,G566,G567], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S556,S557,S558,S568], sets: &[G559,G560,G561,G562,G563,G564,G565,G566,G567], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S557,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S557,S558,S568], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S556,S557,S558], sets: &[G559,G562,G563,G569,G567,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S556,S557,S558,S568], sets: &[G559,G570,G569,G567,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S130,S561,S560,S436,S563], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S561,S560,S80,S563], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S130,S547,S182], sets: &[G189], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S564,S238], sets: &[G236,G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S564,S77], sets: &[G236,G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S501,S565,S566,S567,S568,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S501,S565,S566,S570,S571,S572,S573,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S501,S565,S566,S567,S568,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S501,S565,S566,S570,S571,S572,S573,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S501,S565,S566,S567,S298,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S501,S565,S566,S570,S298,S572,S573,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S501,S565,S566,S567,S298,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S501,S565,S566,S570,S298,S572,S573,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S560,S80,S575], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S560,S80,S576,S573], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S577,S564,S560,S80,S578], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S577,S564,S560,S80,S579,S573], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S560,S547,S298], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S560,S547,S298,S573], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S560,S298,S575], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S560,S298,S576,S573], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S577,S564,S560,S298,S578], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S577,S564,S560,S298,S579,S573], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S561,S580,S560,S80,S573], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S561,S580,S560,S80,S573,S435], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S561,S580,S560,S298,S573], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S561,S580,S560,S298,S573,S435], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S564,S581,S319,S406], sets: &[G407], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S564,S170,S238,S406,S573], sets: &[G407], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S564,S581,S319,S547,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S564,S170,S238,S547,S406,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S564,S581,S547,S77,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S130,S564,S170,S547,S77,S406,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S564,S581,S77,S406], sets: &[G407], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S564,S170,S77,S406,S573], sets: &[G407], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S564,S581,S77,S547,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S564,S170,S77,S547,S406,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S582], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S582,S409], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S564,S130,S560,S80,S547,S411,S573], sets: &[G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S564,S130,S560,S77,S547,S411,S573], sets: &[G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S501,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S501,S503], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S583,S560,S77], sets: &[G430], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S583,S560,S80], sets: &[G430], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S561,S580,S573,S80,S435,S411,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S561,S580,S573,S80,S547,S411,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S561,S580,S560,S80,S547,S411,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S561,S580,S573,S574,S435,S434,S432], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S130,S572,S571,S443,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S572,S571,S80,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S130,S558,S182], sets: &[G189], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S575,S238], sets: &[G236,G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S575,S77], sets: &[G236,G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S512,S576,S577,S578,S579,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S512,S576,S577,S581,S582,S583,S584,S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S512,S576,S577,S578,S579,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S512,S576,S577,S581,S582,S583,S584,S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S512,S576,S577,S578,S298,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S512,S576,S577,S581,S298,S583,S584,S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S512,S576,S577,S578,S298,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S512,S576,S577,S581,S298,S583,S584,S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S571,S80,S586], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S571,S80,S587,S584], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S588,S575,S571,S80,S589], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S588,S575,S571,S80,S590,S584], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S571,S558,S298], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S571,S558,S298,S584], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S571,S298,S586], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S571,S298,S587,S584], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S588,S575,S571,S298,S589], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S588,S575,S571,S298,S590,S584], sets: &[G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S572,S591,S571,S80,S584], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S572,S591,S571,S80,S584,S442], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S572,S591,S571,S298,S584], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S572,S591,S571,S298,S584,S442], sets: &[G236,G142,G345], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S575,S592,S319,S413], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S575,S170,S238,S413,S584], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S575,S592,S319,S558,S413], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S575,S170,S238,S558,S413,S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S575,S592,S558,S77,S413], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S130,S575,S170,S558,S77,S413,S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S575,S592,S77,S413], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S575,S170,S77,S413,S584], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S575,S592,S77,S558,S413], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S575,S170,S77,S558,S413,S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S593,S416], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S575,S130,S571,S80,S558,S418,S584], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S575,S130,S571,S77,S558,S418,S584], sets: &[G419], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S512,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S512,S514], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S594,S571,S77], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S594,S571,S80], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S572,S591,S584,S80,S442,S418,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S572,S591,S584,S80,S558,S418,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S572,S591,S571,S80,S558,S418,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S572,S591,S584,S585,S442,S441,S439], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S238], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S80,S547], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S77,S547], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S584,S560,S442], sets: &[G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S584,S560,S80], sets: &[G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S80,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S77,S573], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S561,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S80,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S77,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S595,S571,S449], sets: &[G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S595,S571,S80], sets: &[G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S80,S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S77,S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S572,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffff00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S586], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S561,S586], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S572,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S588], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S80], sets: &[G236,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S77], sets: &[G236,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S80,S547], sets: &[G459,G85,G460,G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S547,S77], sets: &[G459,G85,G460,G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S560,S77,S547], sets: &[G459,G85,G460,G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S80], sets: &[G236,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S77], sets: &[G236,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S80,S558], sets: &[G466,G85,G467,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S558,S77], sets: &[G466,G85,G467,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S571,S77,S558], sets: &[G466,G85,G467,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S572,S130,S80,S558], sets: &[G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S572,S130,S80], sets: &[G601,G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S80], sets: &[G600,G602], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S80,S604], sets: &[G561,G605,G606], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9e9, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S607,S608], sets: &[G609,G610,G600], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S608,S612,S613,S615,S584,S617], sets: &[G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S608,S612,S613,S615,S584,S617], sets: &[G623,G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S608,S612,S613,S615,S584], sets: &[G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S608,S612,S613,S615,S584], sets: &[G623,G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S608,S612,S613,S625,S584], sets: &[G626,G600,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S608,S612,S613,S625,S584], sets: &[G626,G600,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S608,S612,S613,S615,S584], sets: &[G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S608,S612,S613,S615,S584], sets: &[G623,G618,G619,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S608,S612,S613,S625,S584], sets: &[G600,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S608,S612,S613,S625,S584], sets: &[G600,G620,G621], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S607], sets: &[G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S589], sets: &[G590], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S627], sets: &[G628], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589,S547], sets: &[G550,G592,G593,G594], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589,S547,S557], sets: &[G550,G592,G593,G594], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589], sets: &[G592,G595,G594], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589,S557], sets: &[G592,G595,G594], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S591,S589,S547], sets: &[G592,G596], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S591,S589,S547,S557], sets: &[G592,G596], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S591,S589], sets: &[G592,G595], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S591,S589,S557], sets: &[G592,G595], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589], sets: &[G592,G597,G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589,S557], sets: &[G592,G597,G447], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589], sets: &[G592,G598], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S591,S589,S557], sets: &[G592,G598], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S560], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627,S558], sets: &[G561,G630,G631,G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627,S558,S568], sets: &[G561,G630,G631,G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627], sets: &[G630,G632,G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627,S568], sets: &[G630,G632,G600], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S629,S627,S558], sets: &[G630,G633], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S629,S627,S558,S568], sets: &[G630,G633], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S629,S627], sets: &[G630,G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S629,S627,S568], sets: &[G630,G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627], sets: &[G630,G634,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627,S568], sets: &[G630,G634,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627], sets: &[G630,G635], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S629,S627,S568], sets: &[G630,G635], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x84c, unused: 0x1fff7ffffff00000000ffff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S190], sets: &[G236], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S77], sets: &[G236], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S190], sets: &[G236], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S190], sets: &[G236], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S80], sets: &[G236], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S190], sets: &[G599,G600], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S77], sets: &[G599,G600], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S190], sets: &[G599,G600], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S190], sets: &[G599,G600], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S80], sets: &[G599,G600], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S215,S265,S62], sets: &[G259,G261,G601,G176,G241,G242,G264], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S263,S179,S265,S62], sets: &[G261,G602,G176,G241,G242,G264], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S217,S265,S62], sets: &[G259,G261,G601,G176,G241,G242,G264], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S313], sets: &[G603], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G603], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319], sets: &[G603], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S313,S190,S62], sets: &[G604,G605], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314,S77,S62], sets: &[G604,G605], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G604,G605], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319,S190,S62], sets: &[G604,G605], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314,S80,S62], sets: &[G604,G605], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S65,S62], sets: &[G604,G605], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S298,S62], sets: &[G604,G605], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S80,S62], sets: &[G604,G605], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190,S62], sets: &[G604,G605], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G604,G605], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190,S62], sets: &[G604,G605], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S606,S26,S62], sets: &[G607], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S608,S561,S62], sets: &[G607], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G609], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S190], sets: &[G636,G637], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S77], sets: &[G636,G637], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S190], sets: &[G636,G637], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S190], sets: &[G636,G637], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S80], sets: &[G636,G637], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S215,S265,S62], sets: &[G259,G261,G638,G176,G241,G242,G264], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S263,S179,S265,S62], sets: &[G261,G639,G176,G241,G242,G264], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S214,S217,S265,S62], sets: &[G259,G261,G638,G176,G241,G242,G264], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S313], sets: &[G640], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G640], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319], sets: &[G640], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S313,S190,S62], sets: &[G641,G642], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314,S77,S62], sets: &[G641,G642], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G641,G642], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319,S190,S62], sets: &[G641,G642], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314,S80,S62], sets: &[G641,G642], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S65,S62], sets: &[G641,G642], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S298,S62], sets: &[G641,G642], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S310,S312,S84,S80,S62], sets: &[G641,G642], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190,S62], sets: &[G641,G642], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G641,G642], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190,S62], sets: &[G641,G642], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S643,S26,S62], sets: &[G644], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S645,S572,S62], sets: &[G644], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G646], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S89,S84,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S89,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 481] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (560, 46, 47), (561, 47, 49), (562, 49, 50), (563, 50, 51), (564, 51, 52), (566, 52, 53), (567, 53, 55), (568, 55, 56), (569, 56, 57), (570, 57, 58), (572, 58, 60), (574, 60, 68), (575, 68, 69), (576, 69, 71), (579, 71, 72), (581, 72, 73), (582, 73, 74), (583, 74, 75), (584, 75, 76), (585, 76, 77), (586, 77, 78), (587, 78, 79), (630, 79, 80), (647, 80, 81), (652, 81, 83), (656, 83, 85), (657, 85, 89), (658, 89, 90), (662, 90, 91), (663, 91, 93), (665, 93, 94), (666, 94, 95), (667, 95, 96), (669, 96, 97), (670, 97, 98), (671, 98, 99), (676, 99, 101), (677, 101, 103), (701, 103, 104), (702, 104, 105), (703, 105, 106), (714, 106, 108), (716, 108, 109), (768, 109, 110), (769, 110, 111), (770, 111, 112), (772, 112, 113), (773, 113, 114), (774, 114, 115), (775, 115, 118), (776, 118, 119), (777, 119, 120), (784, 120, 121), (785, 121, 122), (786, 122, 123), (787, 123, 124), (796, 124, 126), (797, 126, 128), (799, 128, 129), (801, 129, 131), (802, 131, 133), (804, 133, 134), (806, 134, 136), (831, 136, 137), (832, 137, 138), (835, 138, 139), (836, 139, 140), (840, 140, 142), (846, 142, 143), (850, 143, 144), (851, 144, 145), (853, 145, 147), (854, 147, 149), (855, 149, 150), (861, 150, 151), (874, 151, 152), (880, 152, 153), (897, 153, 154), (901, 154, 155), (902, 155, 156), (903, 156, 157), (904, 157, 158), (905, 158, 159), (906, 159, 160), (907, 160, 161), (908, 161, 162), (909, 162, 163), (913, 163, 165), (916, 165, 166), (918, 166, 167), (928, 167, 168), (929, 168, 170), (930, 170, 171), (931, 171, 172), (935, 172, 173), (936, 173, 174), (937, 174, 175), (938, 175, 176), (941, 176, 177), (948, 177, 179), (949, 179, 181), (950, 181, 183), (952, 183, 185), (954, 185, 187), (955, 187, 189), (956, 189, 191), (960, 191, 192), (961, 192, 193), (964, 193, 194), (966, 194, 195), (968, 195, 197), (969, 197, 198), (974, 198, 199), (1041, 199, 201), (1044, 201, 202), (1045, 202, 203), (1046, 203, 204), (1049, 204, 205), (1057, 205, 206), (1059, 206, 207), (1060, 207, 209), (1065, 209, 210), (1066, 210, 211), (1067, 211, 212), (1072, 212, 214), (1073, 214, 216), (1075, 216, 217), (1076, 217, 218), (1086, 218, 220), (1091, 220, 221), (1093, 221, 222), (1094, 222, 223), (1097, 223, 224), (1099, 224, 225), (1100, 225, 226), (1169, 226, 228), (1177, 228, 229), (1188, 229, 231), (1210, 231, 232), (1309, 232, 234), (1313, 234, 235), (1314, 235, 236), (1318, 236, 238), (1344, 238, 239), (1351, 239, 240), (1354, 240, 241), (1410, 241, 242), (1417, 242, 243), (1421, 243, 244), (1447, 244, 245), (1451, 245, 246), (1457, 246, 247), (1458, 247, 248), (1460, 248, 250), (1464, 250, 252), (1964, 252, 253), (2049, 253, 254), (2050, 254, 255), (2051, 255, 256), (2052, 256, 257), (2053, 257, 258), (2054, 258, 259), (2055, 259, 260), (2056, 260, 261), (2057, 261, 263), (2058, 263, 264), (2059, 264, 265), (2060, 265, 267), (2061, 267, 268), (2063, 268, 269), (2064, 269, 271), (2065, 271, 275), (2066, 275, 276), (2067, 276, 277), (2068, 277, 278), (2069, 278, 279), (2070, 279, 280), (2071, 280, 281), (2073, 281, 282), (2074, 282, 283), (2075, 283, 284), (2076, 284, 286), (2080, 286, 287), (2082, 287, 288), (2083, 288, 289), (2084, 289, 291), (2085, 291, 293), (2087, 293, 295), (2088, 295, 296), (2091, 296, 297), (2093, 297, 298), (2094, 298, 299), (2095, 299, 301), (2097, 301, 304), (2098, 304, 305), (2102, 305, 306), (2104, 306, 307), (2105, 307, 308), (2107, 308, 310), (2110, 310, 313), (2112, 313, 315), (2115, 315, 316), (2116, 316, 318), (2117, 318, 320), (2118, 320, 321), (2119, 321, 322), (2120, 322, 323), (2121, 323, 324), (2122, 324, 325), (2124, 325, 326), (2166, 326, 327), (2167, 327, 328), (2178, 328, 329), (2179, 329, 330), (2180, 330, 331), (2182, 331, 332), (2183, 332, 333), (2188, 333, 335), (2192, 335, 337), (2193, 337, 341), (2194, 341, 342), (2198, 342, 343), (2199, 343, 345), (2201, 345, 346), (2202, 346, 347), (2203, 347, 348), (2204, 348, 349), (2212, 349, 351), (2213, 351, 353), (2236, 353, 354), (2237, 354, 355), (2238, 355, 356), (2239, 356, 357), (2304, 357, 358), (2305, 358, 359), (2306, 359, 360), (2308, 360, 363), (2309, 363, 366), (2310, 366, 368), (2312, 368, 371), (2313, 371, 372), (2320, 372, 374), (2321, 374, 378), (2322, 378, 382), (2328, 382, 383), (2329, 383, 384), (2330, 384, 387), (2331, 387, 388), (2333, 388, 390), (2336, 390, 391), (2339, 391, 392), (2340, 392, 393), (2341, 393, 394), (2342, 394, 396), (2343, 396, 397), (2369, 397, 398), (2370, 398, 399), (2371, 399, 401), (2372, 401, 403), (2373, 403, 404), (2374, 404, 405), (2375, 405, 407), (2376, 407, 409), (2377, 409, 410), (2378, 410, 412), (2380, 412, 413), (2381, 413, 414), (2382, 414, 415), (2384, 415, 417), (2386, 417, 418), (2388, 418, 419), (2390, 419, 421), (2391, 421, 422), (2392, 422, 423), (2393, 423, 424), (2395, 424, 425), (2396, 425, 426), (2397, 426, 428), (2430, 428, 431), (2431, 431, 432), (2432, 432, 435), (2433, 435, 437), (2435, 437, 440), (2436, 440, 442), (2437, 442, 444), (2438, 444, 446), (2439, 446, 448), (2440, 448, 449), (2441, 449, 450), (2442, 450, 452), (2444, 452, 453), (2446, 453, 456), (2447, 456, 460), (2448, 460, 462), (2450, 462, 463), (2456, 463, 464), (2458, 464, 465), (2460, 465, 466), (2462, 466, 467), (2466, 467, 469), (2467, 469, 471), (2468, 471, 473), (2469, 473, 475), (2470, 475, 478), (2471, 478, 479), (2472, 479, 481), (2474, 481, 482), (2475, 482, 483), (2479, 483, 484), (2480, 484, 485), (2481, 485, 487), (2482, 487, 488), (2483, 488, 489), (2487, 489, 490), (2489, 490, 492), (2499, 492, 493), (2503, 493, 494), (2504, 494, 496), (2505, 496, 498), (2510, 498, 499), (2845, 499, 501), (2879, 501, 502), (2946, 502, 503), (3074, 503, 504), (3075, 504, 505), (3076, 505, 506), (3079, 506, 507), (3080, 507, 508), (3081, 508, 510), (3082, 510, 511), (3083, 511, 512), (3084, 512, 514), (3087, 514, 515), (3088, 515, 517), (3089, 517, 521), (3090, 521, 522), (3091, 522, 523), (3092, 523, 524), (3093, 524, 525), (3094, 525, 526), (3095, 526, 527), (3097, 527, 528), (3098, 528, 529), (3099, 529, 530), (3101, 530, 531), (3102, 531, 532), (3103, 532, 533), (3104, 533, 534), (3107, 534, 536), (3108, 536, 538), (3109, 538, 540), (3110, 540, 541), (3111, 541, 543), (3112, 543, 544), (3115, 544, 545), (3121, 545, 547), (3122, 547, 548), (3126, 548, 549), (3128, 549, 550), (3129, 550, 551), (3134, 551, 554), (3136, 554, 556), (3139, 556, 557), (3141, 557, 558), (3142, 558, 559), (3143, 559, 560), (3144, 560, 561), (3145, 561, 562), (3146, 562, 563), (3190, 563, 564), (3202, 564, 565), (3203, 565, 566), (3204, 566, 567), (3260, 567, 568), (3328, 568, 569), (3329, 569, 570), (3330, 570, 571), (3332, 571, 572), (3333, 572, 573), (3334, 573, 574), (3335, 574, 575), (3336, 575, 576), (3337, 576, 577), (3344, 577, 578), (3345, 578, 579), (3346, 579, 580), (3354, 580, 581), (3364, 581, 582), (3410, 582, 583), (3412, 583, 584), (3414, 584, 586), (3415, 586, 587), (3421, 587, 588), (3425, 588, 589), (3428, 589, 590), (3431, 590, 591), (3437, 591, 592), (3443, 592, 593), (3471, 593, 596), (3472, 596, 597), (3473, 597, 598), (3517, 598, 599), (3518, 599, 600), (3527, 600, 601), (3604, 601, 602), (3605, 602, 603), (3606, 603, 604), (3609, 604, 605), (3617, 605, 607), (3619, 607, 609), (3620, 609, 611), (3621, 611, 613), (3623, 613, 615), (3625, 615, 616), (3626, 616, 617), (3627, 617, 618), (3632, 618, 619), (3633, 619, 621), (3635, 621, 622), (3636, 622, 623), (3651, 623, 624), (3653, 624, 625), (3654, 625, 626), (3657, 626, 627), (3659, 627, 628), (3925, 628, 630), (3926, 630, 632), (3936, 632, 633), (3939, 633, 634), (3942, 634, 635), (3945, 635, 636), (3948, 636, 637), (3951, 637, 638), (3956, 638, 639), (3977, 639, 640), (3978, 640, 641), (3980, 641, 642), (3987, 642, 643), (3989, 643, 644), (3991, 644, 645), (3993, 645, 646), (3995, 646, 647), (3997, 647, 648), (3999, 648, 649), (4014, 649, 651), (4019, 651, 652)];
+static OPCODES: [(u16, u16, u16); 494] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (560, 46, 47), (561, 47, 49), (562, 49, 50), (563, 50, 51), (564, 51, 52), (566, 52, 53), (567, 53, 55), (568, 55, 56), (569, 56, 57), (570, 57, 58), (572, 58, 60), (574, 60, 68), (575, 68, 69), (576, 69, 71), (579, 71, 72), (581, 72, 73), (582, 73, 74), (583, 74, 75), (584, 75, 76), (585, 76, 77), (586, 77, 78), (587, 78, 79), (630, 79, 80), (647, 80, 81), (652, 81, 83), (656, 83, 85), (657, 85, 89), (658, 89, 90), (662, 90, 91), (663, 91, 93), (665, 93, 94), (666, 94, 95), (667, 95, 96), (669, 96, 97), (670, 97, 98), (671, 98, 99), (676, 99, 101), (677, 101, 103), (701, 103, 104), (702, 104, 105), (703, 105, 106), (714, 106, 108), (716, 108, 109), (768, 109, 110), (769, 110, 111), (770, 111, 112), (772, 112, 113), (773, 113, 114), (774, 114, 115), (775, 115, 118), (776, 118, 119), (777, 119, 120), (784, 120, 121), (785, 121, 122), (786, 122, 123), (787, 123, 124), (796, 124, 126), (797, 126, 128), (799, 128, 129), (801, 129, 131), (802, 131, 133), (804, 133, 134), (806, 134, 136), (831, 136, 137), (832, 137, 138), (835, 138, 139), (836, 139, 140), (840, 140, 142), (846, 142, 143), (850, 143, 144), (851, 144, 145), (853, 145, 147), (854, 147, 149), (855, 149, 150), (861, 150, 151), (874, 151, 152), (880, 152, 153), (897, 153, 154), (901, 154, 155), (902, 155, 156), (903, 156, 157), (904, 157, 158), (905, 158, 159), (906, 159, 160), (907, 160, 161), (908, 161, 162), (909, 162, 163), (913, 163, 165), (916, 165, 166), (918, 166, 167), (928, 167, 168), (929, 168, 170), (930, 170, 171), (931, 171, 172), (935, 172, 173), (936, 173, 174), (937, 174, 175), (938, 175, 176), (941, 176, 177), (948, 177, 179), (949, 179, 181), (950, 181, 183), (952, 183, 185), (954, 185, 187), (955, 187, 189), (956, 189, 191), (960, 191, 192), (961, 192, 193), (964, 193, 194), (966, 194, 195), (968, 195, 197), (969, 197, 198), (974, 198, 199), (995, 199, 200), (1001, 200, 201), (1041, 201, 203), (1044, 203, 204), (1045, 204, 205), (1046, 205, 206), (1049, 206, 207), (1057, 207, 208), (1059, 208, 209), (1060, 209, 211), (1065, 211, 212), (1066, 212, 213), (1067, 213, 214), (1072, 214, 216), (1073, 216, 218), (1075, 218, 219), (1076, 219, 220), (1086, 220, 222), (1091, 222, 223), (1093, 223, 224), (1094, 224, 225), (1097, 225, 226), (1099, 226, 227), (1100, 227, 228), (1169, 228, 230), (1177, 230, 231), (1188, 231, 233), (1210, 233, 234), (1309, 234, 236), (1313, 236, 237), (1314, 237, 238), (1318, 238, 240), (1344, 240, 241), (1351, 241, 242), (1354, 242, 243), (1410, 243, 244), (1417, 244, 245), (1421, 245, 246), (1447, 246, 247), (1451, 247, 248), (1457, 248, 249), (1458, 249, 250), (1460, 250, 252), (1464, 252, 254), (1507, 254, 255), (1514, 255, 259), (1964, 259, 260), (2049, 260, 261), (2050, 261, 262), (2051, 262, 263), (2052, 263, 264), (2053, 264, 265), (2054, 265, 266), (2055, 266, 267), (2056, 267, 268), (2057, 268, 270), (2058, 270, 271), (2059, 271, 272), (2060, 272, 274), (2061, 274, 275), (2063, 275, 276), (2064, 276, 278), (2065, 278, 282), (2066, 282, 283), (2067, 283, 284), (2068, 284, 285), (2069, 285, 286), (2070, 286, 287), (2071, 287, 288), (2073, 288, 289), (2074, 289, 290), (2075, 290, 291), (2076, 291, 293), (2080, 293, 294), (2082, 294, 295), (2083, 295, 296), (2084, 296, 298), (2085, 298, 300), (2087, 300, 302), (2088, 302, 303), (2091, 303, 304), (2093, 304, 305), (2094, 305, 306), (2095, 306, 308), (2097, 308, 311), (2098, 311, 312), (2102, 312, 313), (2104, 313, 314), (2105, 314, 315), (2107, 315, 317), (2110, 317, 320), (2112, 320, 322), (2115, 322, 323), (2116, 323, 325), (2117, 325, 327), (2118, 327, 328), (2119, 328, 329), (2120, 329, 330), (2121, 330, 331), (2122, 331, 332), (2124, 332, 333), (2166, 333, 334), (2167, 334, 335), (2178, 335, 336), (2179, 336, 337), (2180, 337, 338), (2182, 338, 339), (2183, 339, 340), (2188, 340, 342), (2192, 342, 344), (2193, 344, 348), (2194, 348, 349), (2198, 349, 350), (2199, 350, 352), (2201, 352, 353), (2202, 353, 354), (2203, 354, 355), (2204, 355, 356), (2212, 356, 358), (2213, 358, 360), (2236, 360, 361), (2237, 361, 362), (2238, 362, 363), (2239, 363, 364), (2304, 364, 365), (2305, 365, 366), (2306, 366, 367), (2308, 367, 370), (2309, 370, 373), (2310, 373, 375), (2312, 375, 378), (2313, 378, 379), (2320, 379, 381), (2321, 381, 385), (2322, 385, 389), (2328, 389, 390), (2329, 390, 391), (2330, 391, 394), (2331, 394, 395), (2333, 395, 397), (2336, 397, 398), (2339, 398, 399), (2340, 399, 400), (2341, 400, 401), (2342, 401, 403), (2343, 403, 404), (2369, 404, 405), (2370, 405, 406), (2371, 406, 408), (2372, 408, 410), (2373, 410, 411), (2374, 411, 412), (2375, 412, 414), (2376, 414, 416), (2377, 416, 417), (2378, 417, 419), (2380, 419, 420), (2381, 420, 421), (2382, 421, 422), (2384, 422, 424), (2386, 424, 425), (2388, 425, 426), (2390, 426, 428), (2391, 428, 429), (2392, 429, 430), (2393, 430, 431), (2395, 431, 432), (2396, 432, 433), (2397, 433, 435), (2430, 435, 438), (2431, 438, 439), (2432, 439, 442), (2433, 442, 444), (2435, 444, 447), (2436, 447, 449), (2437, 449, 451), (2438, 451, 453), (2439, 453, 455), (2440, 455, 456), (2441, 456, 457), (2442, 457, 459), (2444, 459, 460), (2446, 460, 463), (2447, 463, 467), (2448, 467, 469), (2450, 469, 470), (2456, 470, 471), (2458, 471, 472), (2460, 472, 473), (2462, 473, 474), (2466, 474, 476), (2467, 476, 478), (2468, 478, 480), (2469, 480, 482), (2470, 482, 485), (2471, 485, 486), (2472, 486, 488), (2474, 488, 489), (2475, 489, 490), (2479, 490, 491), (2480, 491, 492), (2481, 492, 494), (2482, 494, 495), (2483, 495, 496), (2487, 496, 497), (2489, 497, 499), (2499, 499, 500), (2503, 500, 501), (2504, 501, 503), (2505, 503, 505), (2510, 505, 506), (2531, 506, 507), (2534, 507, 508), (2535, 508, 509), (2537, 509, 510), (2538, 510, 514), (2541, 514, 515), (2542, 515, 517), (2845, 517, 519), (2879, 519, 520), (2946, 520, 521), (3074, 521, 522), (3075, 522, 523), (3076, 523, 524), (3079, 524, 525), (3080, 525, 526), (3081, 526, 528), (3082, 528, 529), (3083, 529, 530), (3084, 530, 532), (3087, 532, 533), (3088, 533, 535), (3089, 535, 539), (3090, 539, 540), (3091, 540, 541), (3092, 541, 542), (3093, 542, 543), (3094, 543, 544), (3095, 544, 545), (3097, 545, 546), (3098, 546, 547), (3099, 547, 548), (3101, 548, 549), (3102, 549, 550), (3103, 550, 551), (3104, 551, 552), (3107, 552, 554), (3108, 554, 556), (3109, 556, 558), (3110, 558, 559), (3111, 559, 561), (3112, 561, 562), (3115, 562, 563), (3121, 563, 565), (3122, 565, 566), (3126, 566, 567), (3128, 567, 568), (3129, 568, 569), (3134, 569, 572), (3136, 572, 574), (3139, 574, 575), (3141, 575, 576), (3142, 576, 577), (3143, 577, 578), (3144, 578, 579), (3145, 579, 580), (3146, 580, 581), (3190, 581, 582), (3202, 582, 583), (3203, 583, 584), (3204, 584, 585), (3260, 585, 586), (3328, 586, 587), (3329, 587, 588), (3330, 588, 589), (3332, 589, 590), (3333, 590, 591), (3334, 591, 592), (3335, 592, 593), (3336, 593, 594), (3337, 594, 595), (3344, 595, 596), (3345, 596, 597), (3346, 597, 598), (3354, 598, 599), (3364, 599, 600), (3410, 600, 601), (3412, 601, 602), (3414, 602, 604), (3415, 604, 605), (3421, 605, 606), (3425, 606, 607), (3428, 607, 608), (3431, 608, 609), (3437, 609, 610), (3443, 610, 611), (3471, 611, 614), (3472, 614, 615), (3473, 615, 616), (3517, 616, 617), (3518, 617, 618), (3527, 618, 619), (3562, 619, 620), (3604, 620, 621), (3605, 621, 622), (3606, 622, 623), (3609, 623, 624), (3617, 624, 626), (3619, 626, 628), (3620, 628, 630), (3621, 630, 632), (3623, 632, 634), (3625, 634, 635), (3626, 635, 636), (3627, 636, 637), (3632, 637, 638), (3633, 638, 640), (3635, 640, 641), (3636, 641, 642), (3651, 642, 643), (3653, 643, 644), (3654, 644, 645), (3657, 645, 646), (3659, 646, 647), (3925, 647, 649), (3926, 649, 651), (3936, 651, 652), (3939, 652, 653), (3942, 653, 654), (3945, 654, 655), (3948, 655, 656), (3951, 656, 657), (3956, 657, 658), (3977, 658, 659), (3978, 659, 660), (3980, 660, 661), (3987, 661, 662), (3989, 662, 663), (3991, 663, 664), (3993, 664, 665), (3995, 665, 666), (3997, 666, 667), (3999, 667, 668), (4014, 668, 670), (4019, 670, 671), (4074, 671, 672)];
 
-static BY_OPCODE: [u16; 652] = [388, 405, 429, 452, 212, 190, 191, 215, 218, 327, 328, 642, 280, 281, 368, 369, 366, 367, 382, 277, 618, 623, 422, 316, 460, 457, 55, 409, 410, 411, 199, 162, 182, 172, 184, 288, 289, 290, 291, 286, 292, 293, 110, 97, 113, 104, 223, 228, 227, 246, 249, 252, 631, 315, 314, 271, 274, 391, 239, 238, 130, 143, 144, 145, 134, 132, 131, 133, 109, 240, 241, 157, 265, 634, 628, 639, 177, 202, 165, 196, 587, 555, 556, 537, 538, 561, 562, 559, 560, 571, 583, 539, 540, 598, 596, 526, 577, 578, 579, 545, 546, 547, 548, 535, 528, 581, 432, 433, 94, 187, 63, 168, 121, 146, 255, 208, 209, 207, 392, 418, 122, 147, 256, 210, 30, 31, 38, 39, 455, 3, 4, 7, 8, 402, 320, 319, 79, 80, 70, 71, 648, 647, 380, 444, 445, 41, 40, 43, 42, 44, 397, 514, 518, 345, 469, 473, 477, 480, 465, 10, 11, 25, 26, 90, 91, 484, 485, 494, 385, 386, 12, 18, 507, 19, 20, 427, 365, 604, 605, 614, 615, 612, 613, 608, 609, 520, 521, 525, 524, 522, 523, 222, 456, 441, 171, 589, 590, 593, 569, 370, 371, 619, 624, 423, 461, 163, 173, 294, 295, 98, 114, 105, 224, 225, 230, 229, 250, 253, 135, 136, 158, 269, 635, 178, 166, 616, 563, 564, 599, 549, 550, 534, 36, 37, 5, 9, 322, 321, 81, 59, 333, 342, 466, 29, 500, 93, 501, 502, 606, 607, 610, 611, 344, 417, 389, 406, 430, 95, 645, 453, 213, 192, 193, 216, 219, 329, 330, 96, 643, 282, 283, 374, 375, 372, 373, 383, 278, 620, 625, 424, 317, 462, 458, 56, 412, 413, 200, 221, 174, 296, 297, 298, 299, 300, 301, 111, 106, 421, 0, 116, 117, 232, 231, 237, 247, 632, 272, 275, 363, 364, 137, 138, 139, 242, 243, 159, 482, 483, 266, 267, 636, 629, 640, 179, 203, 617, 197, 1, 573, 575, 585, 646, 588, 557, 558, 541, 542, 567, 568, 565, 566, 572, 584, 543, 544, 600, 597, 527, 580, 551, 552, 553, 554, 532, 536, 529, 582, 188, 64, 169, 125, 124, 123, 148, 149, 150, 257, 258, 393, 394, 395, 419, 127, 126, 152, 153, 154, 151, 261, 262, 259, 260, 401, 450, 100, 101, 102, 118, 34, 35, 2, 325, 403, 408, 323, 324, 326, 69, 62, 72, 75, 73, 74, 68, 651, 61, 60, 649, 650, 66, 335, 334, 336, 120, 381, 442, 443, 446, 447, 46, 45, 47, 67, 337, 338, 58, 398, 399, 349, 350, 348, 476, 341, 340, 339, 347, 346, 359, 360, 358, 361, 362, 471, 470, 475, 474, 478, 479, 481, 467, 14, 13, 27, 437, 436, 435, 76, 82, 83, 77, 87, 88, 387, 488, 489, 496, 497, 16, 15, 22, 21, 353, 352, 355, 354, 440, 439, 438, 503, 24, 23, 428, 119, 351, 6, 504, 505, 506, 492, 603, 601, 602, 451, 530, 591, 592, 594, 595, 570, 32, 33, 84, 343, 390, 407, 431, 454, 214, 194, 195, 217, 220, 331, 332, 644, 284, 285, 378, 379, 376, 377, 384, 279, 621, 626, 425, 318, 463, 459, 57, 414, 415, 416, 201, 175, 185, 302, 303, 304, 305, 287, 306, 307, 112, 107, 234, 233, 248, 633, 273, 276, 140, 142, 141, 244, 245, 160, 268, 637, 630, 641, 180, 204, 198, 574, 576, 586, 533, 189, 65, 170, 128, 155, 263, 211, 396, 420, 129, 156, 264, 103, 404, 448, 449, 48, 54, 49, 400, 508, 512, 510, 516, 205, 85, 86, 78, 89, 92, 472, 434, 531, 622, 627, 426, 464, 164, 183, 176, 186, 308, 309, 310, 311, 312, 313, 99, 115, 108, 226, 236, 235, 251, 254, 161, 270, 638, 181, 167, 51, 50, 53, 52, 509, 513, 511, 515, 517, 519, 206, 468, 17, 28, 486, 487, 490, 491, 498, 499, 495, 357, 356, 493];
+static BY_OPCODE: [u16; 672] = [390, 407, 431, 454, 212, 190, 191, 215, 218, 327, 328, 662, 280, 281, 370, 371, 368, 369, 384, 277, 638, 643, 424, 316, 462, 459, 55, 411, 412, 413, 199, 162, 182, 172, 184, 288, 289, 290, 291, 286, 292, 293, 110, 97, 113, 104, 223, 228, 227, 246, 249, 252, 651, 315, 314, 271, 274, 393, 239, 238, 130, 143, 144, 145, 134, 132, 131, 133, 109, 240, 241, 157, 265, 654, 648, 659, 177, 202, 165, 196, 590, 558, 559, 540, 541, 564, 565, 562, 563, 574, 586, 542, 543, 601, 599, 529, 580, 581, 582, 548, 549, 550, 551, 538, 531, 584, 434, 435, 94, 187, 63, 168, 121, 146, 255, 208, 209, 207, 394, 420, 122, 147, 256, 210, 30, 31, 38, 39, 457, 3, 4, 7, 8, 404, 320, 319, 79, 80, 70, 71, 668, 667, 382, 446, 447, 41, 40, 43, 42, 44, 399, 517, 521, 345, 471, 475, 479, 482, 467, 10, 11, 25, 26, 90, 91, 487, 488, 497, 387, 388, 12, 18, 510, 19, 20, 429, 367, 624, 625, 634, 635, 632, 633, 628, 629, 523, 524, 528, 527, 525, 526, 222, 458, 443, 171, 592, 593, 596, 572, 604, 607, 372, 373, 639, 644, 425, 463, 163, 173, 294, 295, 98, 114, 105, 224, 225, 230, 229, 250, 253, 135, 136, 158, 269, 655, 178, 166, 636, 566, 567, 602, 552, 553, 537, 36, 37, 5, 9, 322, 321, 81, 59, 333, 342, 468, 29, 503, 93, 504, 505, 626, 627, 630, 631, 605, 610, 612, 614, 616, 344, 419, 391, 408, 432, 95, 665, 455, 213, 192, 193, 216, 219, 329, 330, 96, 663, 282, 283, 376, 377, 374, 375, 385, 278, 640, 645, 426, 317, 464, 460, 56, 414, 415, 200, 221, 174, 296, 297, 298, 299, 300, 301, 111, 106, 423, 0, 116, 117, 232, 231, 237, 247, 652, 272, 275, 363, 364, 137, 138, 139, 242, 243, 159, 484, 485, 266, 267, 656, 649, 660, 179, 203, 637, 197, 1, 576, 578, 588, 666, 591, 560, 561, 544, 545, 570, 571, 568, 569, 575, 587, 546, 547, 603, 600, 530, 583, 554, 555, 556, 557, 535, 539, 532, 585, 188, 64, 169, 125, 124, 123, 148, 149, 150, 257, 258, 395, 396, 397, 421, 127, 126, 152, 153, 154, 151, 261, 262, 259, 260, 403, 452, 100, 101, 102, 118, 34, 35, 2, 325, 405, 410, 323, 324, 326, 69, 62, 72, 75, 73, 74, 68, 671, 61, 60, 669, 670, 66, 335, 334, 336, 120, 383, 444, 445, 448, 449, 46, 45, 47, 67, 337, 338, 58, 400, 401, 349, 350, 348, 478, 341, 340, 339, 347, 346, 359, 360, 358, 361, 362, 473, 472, 477, 476, 480, 481, 483, 469, 14, 13, 27, 439, 438, 437, 76, 82, 83, 77, 87, 88, 389, 491, 492, 499, 500, 16, 15, 22, 21, 353, 352, 355, 354, 442, 441, 440, 506, 24, 23, 430, 119, 351, 6, 507, 508, 509, 495, 623, 621, 622, 453, 533, 594, 595, 597, 598, 573, 606, 620, 609, 608, 611, 613, 615, 617, 486, 366, 365, 32, 33, 84, 343, 392, 409, 433, 456, 214, 194, 195, 217, 220, 331, 332, 664, 284, 285, 380, 381, 378, 379, 386, 279, 641, 646, 427, 318, 465, 461, 57, 416, 417, 418, 201, 175, 185, 302, 303, 304, 305, 287, 306, 307, 112, 107, 234, 233, 248, 653, 273, 276, 140, 142, 141, 244, 245, 160, 268, 657, 650, 661, 180, 204, 198, 577, 579, 589, 536, 189, 65, 170, 128, 155, 263, 211, 398, 422, 129, 156, 264, 103, 406, 450, 451, 48, 54, 49, 402, 511, 515, 513, 519, 205, 85, 86, 78, 89, 92, 474, 436, 534, 618, 642, 647, 428, 466, 164, 183, 176, 186, 308, 309, 310, 311, 312, 313, 99, 115, 108, 226, 236, 235, 251, 254, 161, 270, 658, 181, 167, 51, 50, 53, 52, 512, 516, 514, 518, 520, 522, 206, 470, 17, 28, 489, 490, 493, 494, 501, 502, 498, 357, 356, 496, 619];
 
-static OPS: [(u16, u16); 229] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 95), (95, 96), (0, 0), (96, 97), (97, 100), (100, 104), (104, 109), (109, 110), (110, 113), (113, 116), (116, 118), (118, 119), (119, 120), (120, 121), (121, 130), (130, 146), (146, 157), (157, 162), (162, 165), (165, 168), (168, 171), (171, 172), (172, 177), (177, 182), (182, 184), (184, 187), (187, 190), (190, 196), (196, 199), (199, 202), (202, 205), (205, 207), (207, 212), (212, 215), (215, 218), (218, 221), (221, 222), (222, 223), (223, 227), (227, 238), (0, 0), (238, 240), (240, 246), (246, 249), (249, 252), (252, 255), (255, 265), (265, 271), (271, 274), (274, 277), (277, 280), (0, 0), (280, 286), (286, 288), (0, 0), (288, 314), (314, 316), (316, 319), (319, 325), (325, 326), (326, 327), (327, 333), (333, 336), (336, 337), (337, 338), (338, 339), (339, 342), (342, 344), (344, 345), (345, 351), (351, 352), (352, 356), (356, 358), (358, 361), (361, 363), (363, 365), (365, 366), (366, 380), (380, 382), (382, 385), (385, 387), (387, 388), (388, 391), (0, 0), (391, 392), (392, 397), (397, 401), (401, 402), (0, 0), (402, 405), (405, 408), (408, 409), (409, 417), (417, 418), (418, 421), (421, 422), (422, 427), (0, 0), (0, 0), (427, 429), (429, 432), (432, 434), (0, 0), (434, 435), (435, 441), (441, 442), (442, 444), (444, 450), (450, 451), (451, 452), (452, 455), (455, 456), (456, 457), (457, 460), (460, 465), (465, 469), (469, 472), (472, 473), (473, 477), (477, 480), (480, 482), (482, 484), (484, 488), (488, 492), (492, 494), (494, 496), (496, 500), (500, 508), (508, 510), (510, 512), (512, 514), (514, 516), (516, 518), (518, 520), (520, 522), (522, 524), (524, 526), (526, 528), (528, 530), (530, 531), (531, 532), (532, 534), (534, 535), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (535, 537), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (537, 545), (545, 555), (0, 0), (555, 559), (0, 0), (559, 569), (569, 571), (571, 573), (573, 575), (575, 577), (577, 581), (581, 583), (583, 585), (585, 587), (587, 589), (589, 593), (593, 596), (596, 598), (598, 601), (601, 603), (603, 604), (604, 608), (608, 612), (612, 614), (614, 616), (0, 0), (0, 0), (616, 618), (618, 623), (623, 628), (628, 631), (631, 634), (634, 639), (639, 642), (642, 645), (645, 646), (646, 647), (0, 0), (0, 0), (647, 651), (651, 652)];
+static OPS: [(u16, u16); 239] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 95), (95, 96), (0, 0), (96, 97), (97, 100), (100, 104), (104, 109), (109, 110), (110, 113), (113, 116), (116, 118), (118, 119), (119, 120), (120, 121), (121, 130), (130, 146), (146, 157), (157, 162), (162, 165), (165, 168), (168, 171), (171, 172), (172, 177), (177, 182), (182, 184), (184, 187), (187, 190), (190, 196), (196, 199), (199, 202), (202, 205), (205, 207), (207, 212), (212, 215), (215, 218), (218, 221), (221, 222), (222, 223), (223, 227), (227, 238), (0, 0), (238, 240), (240, 246), (246, 249), (249, 252), (252, 255), (255, 265), (265, 271), (271, 274), (274, 277), (277, 280), (0, 0), (280, 286), (286, 288), (0, 0), (288, 314), (314, 316), (316, 319), (319, 325), (325, 326), (326, 327), (327, 333), (333, 336), (336, 337), (337, 338), (338, 339), (339, 342), (342, 344), (344, 345), (345, 351), (351, 352), (352, 356), (356, 358), (358, 361), (361, 363), (363, 365), (365, 367), (367, 368), (368, 382), (382, 384), (384, 387), (387, 389), (389, 390), (390, 393), (0, 0), (393, 394), (394, 399), (399, 403), (403, 404), (0, 0), (404, 407), (407, 410), (410, 411), (411, 419), (419, 420), (420, 423), (423, 424), (424, 429), (0, 0), (0, 0), (429, 431), (431, 434), (434, 436), (0, 0), (436, 437), (437, 443), (443, 444), (444, 446), (446, 452), (452, 453), (453, 454), (454, 457), (457, 458), (458, 459), (459, 462), (462, 467), (467, 471), (471, 474), (474, 475), (475, 479), (479, 482), (482, 484), (484, 486), (486, 487), (487, 491), (491, 495), (495, 497), (497, 499), (499, 503), (503, 511), (511, 513), (513, 515), (515, 517), (517, 519), (519, 521), (521, 523), (523, 525), (525, 527), (527, 529), (529, 531), (531, 533), (533, 534), (534, 535), (535, 537), (537, 538), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (538, 540), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (540, 548), (548, 558), (0, 0), (558, 562), (0, 0), (562, 572), (572, 574), (574, 576), (576, 578), (578, 580), (580, 584), (584, 586), (586, 588), (588, 590), (590, 592), (592, 596), (596, 599), (599, 601), (601, 604), (604, 607), (607, 609), (609, 610), (610, 612), (612, 614), (614, 616), (616, 620), (620, 621), (621, 623), (623, 624), (624, 628), (628, 632), (632, 634), (634, 636), (0, 0), (0, 0), (636, 638), (638, 643), (643, 648), (648, 651), (651, 654), (654, 659), (659, 662), (662, 665), (665, 666), (666, 667), (0, 0), (0, 0), (667, 671), (671, 672)];
 
-static ORDERS: [&[Mod]; 229] = [
+static ORDERS: [&[Mod]; 239] = [
     &[],
     &[],
     &[Mod::O,Mod::_128,Mod::_64,Mod::_96],
@@ -1647,6 +1721,7 @@ static ORDERS: [&[Mod]; 229] = [
     &[Mod::EF,Mod::EL,Mod::EU,Mod::LU,Mod::NA,Mod::_128,Mod::_64,Mod::S16,Mod::S8,Mod::U16,Mod::U8],
     &[],
     &[Mod::_16,Mod::U6x16P32TO8,Mod::U4x16P64TO8,Mod::_8,Mod::M816,Mod::M832,Mod::M88,Mod::MT88,Mod::MT1616,Mod::_2,Mod::_4],
+    &[Mod::_16dp128bit,Mod::_16dp256bit,Mod::_16dp64bit,Mod::_16dp32bit_t0_t15,Mod::_16dp32bit_t16_t31,Mod::x2,Mod::x4,Mod::x8,Mod::x16,Mod::x32,Mod::x64,Mod::x128,Mod::PACK16BIT],
     &[],
     &[Mod::HI,Mod::X,Mod::SX32],
     &[],
@@ -1693,6 +1768,7 @@ static ORDERS: [&[Mod]; 229] = [
     &[Mod::EF,Mod::EL,Mod::EU,Mod::LU,Mod::NA,Mod::_128,Mod::_64,Mod::S16,Mod::S8,Mod::U16,Mod::U8],
     &[],
     &[Mod::_16,Mod::_8,Mod::M88,Mod::MT88,Mod::MT168,Mod::_2,Mod::_4],
+    &[Mod::_16dp128bit,Mod::_16dp256bit,Mod::_16dp64bit,Mod::_16dp32bit_t0_t15,Mod::_16dp32bit_t16_t31,Mod::x2,Mod::x4,Mod::x8,Mod::x16,Mod::x32,Mod::x64,Mod::x128,Mod::EXPAND16BIT],
     &[Mod::D,Mod::BA,Mod::_1D,Mod::_1D_ARRAY,Mod::_1D_BUFFER,Mod::_2D,Mod::_2D_ARRAY,Mod::_3D,Mod::ADD,Mod::AND,Mod::CAS,Mod::DEC,Mod::EXCH,Mod::INC,Mod::MAX,Mod::MIN,Mod::OR,Mod::XOR,Mod::EF,Mod::EL,Mod::EU,Mod::LU,Mod::NA,Mod::_64,Mod::F16x2,Mod::F32,Mod::FTZ,Mod::RN,Mod::S32,Mod::S64,Mod::SD32,Mod::SD64,Mod::U64,Mod::CONSTANT,Mod::CTA,Mod::MMIO,Mod::STRONG,Mod::GPU,Mod::SM,Mod::SYS,Mod::VC,Mod::PRIVATE,Mod::IGN,Mod::TRAP],
     &[Mod::D,Mod::BA,Mod::P,Mod::_1D,Mod::_1D_ARRAY,Mod::_1D_BUFFER,Mod::_2D,Mod::_2D_ARRAY,Mod::_3D,Mod::EF,Mod::EL,Mod::EU,Mod::LU,Mod::NA,Mod::_128,Mod::_64,Mod::S16,Mod::S8,Mod::U16,Mod::U8,Mod::CONSTANT,Mod::CTA,Mod::MMIO,Mod::STRONG,Mod::GPU,Mod::SM,Mod::SYS,Mod::VC,Mod::PRIVATE,Mod::R,Mod::RG,Mod::IGN,Mod::TRAP],
     &[Mod::BA,Mod::_1D,Mod::_1D_ARRAY,Mod::_1D_BUFFER,Mod::_2D,Mod::_2D_ARRAY,Mod::_3D],
@@ -1750,6 +1826,14 @@ static ORDERS: [&[Mod]; 229] = [
     &[],
     &[Mod::W,Mod::U32],
     &[Mod::L,Mod::R,Mod::W,Mod::S32,Mod::S64,Mod::U32,Mod::U64,Mod::HI],
+    &[Mod::_2CTA,Mod::CAS,Mod::FIND_AND_SET,Mod::AND,Mod::OR,Mod::ALIGN],
+    &[Mod::_2CTA,Mod::MULTICAST,Mod::A0TX,Mod::WAKEUP,Mod::FLUSH],
+    &[Mod::T,Mod::S,Mod::_2CTA,Mod::_128dp128bit,Mod::_4dp256bit,Mod::_2x64dp128bit_lw02_lw13,Mod::_2x64dp128bit_lw01_lw23,Mod::_4x32dp128bit,Mod::U4x16P64,Mod::U6x16P32],
+    &[Mod::_2CTA,Mod::ASHIFT,Mod::_4X,Mod::BLOCK16,Mod::WS,Mod::A_REUSE,Mod::A_KEEP,Mod::B_REUSE,Mod::B_KEEP,Mod::BUFFER1,Mod::BUFFER2,Mod::BUFFER3],
+    &[Mod::_2CTA,Mod::ASHIFT,Mod::_4X,Mod::BLOCK16,Mod::WS,Mod::A_REUSE,Mod::A_KEEP,Mod::B_REUSE,Mod::B_KEEP,Mod::BUFFER1,Mod::BUFFER2,Mod::BUFFER3],
+    &[Mod::_2CTA,Mod::ASHIFT,Mod::_4X,Mod::BLOCK16,Mod::WS,Mod::A_REUSE,Mod::A_KEEP,Mod::B_REUSE,Mod::B_KEEP,Mod::BUFFER1,Mod::BUFFER2,Mod::BUFFER3],
+    &[Mod::_2CTA,Mod::ASHIFT,Mod::_4X,Mod::BLOCK16,Mod::WS,Mod::A_REUSE,Mod::A_KEEP,Mod::B_REUSE,Mod::B_KEEP,Mod::BUFFER1,Mod::BUFFER2,Mod::BUFFER3],
+    &[Mod::_2CTA,Mod::DOWN],
     &[],
     &[],
     &[Mod::_1D,Mod::_2D,Mod::_3D,Mod::_4D,Mod::_5D,Mod::IM2COL,Mod::GATHER4,Mod::W128,Mod::W,Mod::MULTICAST,Mod::_2CTA],
