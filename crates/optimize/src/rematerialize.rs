@@ -9,7 +9,7 @@
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value, effects,
+    BlockId, Budget, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value, effects,
 };
 use oriole_sass::info::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -24,15 +24,15 @@ const MOST: u32 = 6;
 /// A use so near behind the place of high pressure gains nothing.
 const NEAR: u32 = 16;
 
-/// Makes values again until no more than `budget` general registers are live at once. True if something changed.
-pub fn run(function: &mut Function, budget: u32) -> bool {
+/// Makes values again until no more registers are live at once than there are. True if something changed.
+pub fn run(function: &mut Function, budget: &Budget) -> bool {
     let mut changed = false;
     // Blocks in which nothing more can be done.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     for _ in 0..ROUNDS {
         let found = Analyses::new(function);
-        let Some(peak) = found.highest(&left).filter(|peak| peak.live.len() as u32 > budget) else { break };
-        let chosen = found.choose(&peak, peak.live.len() - budget as usize);
+        let Some(peak) = found.highest(budget, &left).filter(|peak| peak.excess > 0) else { break };
+        let chosen = found.choose(&peak);
         if chosen.is_empty() {
             left.insert(peak.block);
             continue;
@@ -45,11 +45,50 @@ pub fn run(function: &mut Function, budget: u32) -> bool {
     changed
 }
 
-/// Where most general registers are live: before an instruction of a block.
+/// Where most registers are missing: before an instruction of a block.
 struct Peak {
     block: BlockId,
     at: u32,
+    /// What takes general registers there: predicates do if there are too many.
     live: Vec<Value>,
+    /// How many registers are missing.
+    excess: u32,
+}
+
+/// What is live at a place.
+#[derive(Default)]
+struct Live {
+    values: FxHashSet<Value>,
+    general: u32,
+    predicates: u32,
+}
+
+impl Live {
+    fn count(&mut self, file: File) -> Option<&mut u32> {
+        match file {
+            File::R => Some(&mut self.general),
+            File::P => Some(&mut self.predicates),
+            _ => None,
+        }
+    }
+
+    fn begin(&mut self, value: Value, file: File) {
+        if self.count(file).is_some() && self.values.insert(value) {
+            self.count(file).into_iter().for_each(|count| *count += 1);
+        }
+    }
+
+    fn end(&mut self, value: Value, file: File) {
+        if self.values.remove(&value) {
+            self.count(file).into_iter().for_each(|count| *count -= 1);
+        }
+    }
+
+    /// How many general registers are missing: predicates beyond their number take one each.
+    fn excess(&self, budget: &Budget, block: BlockId) -> u32 {
+        let spilled = self.predicates.saturating_sub(budget.predicates);
+        (self.general + spilled).saturating_sub(budget.general[block])
+    }
 }
 
 /// Instructions of a block from a place on in which uses get a value made again.
@@ -93,51 +132,48 @@ impl<'a> Analyses<'a> {
         Analyses { definitions: Definitions::new(function), function, cfg, liveness, loops, uses }
     }
 
-    /// Goes backwards through a block; `visit` gets each place with the general registers that are live before it.
-    fn walk(&self, block: BlockId, mut visit: impl FnMut(u32, &FxHashSet<Value>)) {
-        let general = |value: &Value| self.function.file(*value) == File::R;
-        let mut live: FxHashSet<Value> =
-            self.liveness.live_out(block).iter().copied().filter(general).collect();
+    /// Goes backwards through a block; `visit` gets each place with what is live before it.
+    fn walk(&self, block: BlockId, mut visit: impl FnMut(u32, &Live)) {
+        let file = |value: Value| self.function.file(value);
+        let mut live = Live::default();
+        self.liveness.live_out(block).iter().for_each(|&value| live.begin(value, file(value)));
         let instructions = &self.function.block(block).instructions;
         visit(instructions.len() as u32, &live);
         for (index, instruction) in instructions.iter().enumerate().rev() {
             if instruction.guard.is_none() {
-                instruction.for_each_definition(|value| {
-                    live.remove(&value);
-                });
+                instruction.for_each_definition(|value| live.end(value, file(value)));
             }
-            instruction.for_each_use(|value| {
-                if general(&value) {
-                    live.insert(value);
-                }
-            });
+            instruction.for_each_use(|value| live.begin(value, file(value)));
             visit(index as u32, &live);
         }
     }
 
-    /// The place with most general registers outside of some blocks; of equals the first.
-    fn highest(&self, left: &FxHashSet<BlockId>) -> Option<Peak> {
-        let mut best: Option<(usize, BlockId, u32)> = None;
+    /// The place outside of some blocks where most registers are missing; of equals the first.
+    fn highest(&self, budget: &Budget, left: &FxHashSet<BlockId>) -> Option<Peak> {
+        let mut best: Option<(u32, BlockId, u32)> = None;
         for &block in self.cfg.order().iter().filter(|block| !left.contains(block)) {
             self.walk(block, |at, live| {
-                if best.is_none_or(|(most, ..)| live.len() > most) {
-                    best = Some((live.len(), block, at));
+                let excess = live.excess(budget, block);
+                if best.is_none_or(|(most, ..)| excess > most) {
+                    best = Some((excess, block, at));
                 }
             });
         }
-        let (_, block, at) = best?;
+        let (excess, block, at) = best?;
         let mut values = Vec::new();
         self.walk(block, |place, live| {
             if place == at {
-                values.extend(live.iter().copied());
+                let spills = live.predicates > budget.predicates;
+                let takes = |value: &Value| spills || self.function.file(*value) == File::R;
+                values.extend(live.values.iter().copied().filter(takes));
             }
         });
         values.sort_unstable();
-        Some(Peak { block, at, live: values })
+        Some(Peak { block, at, live: values, excess })
     }
 
-    /// The cheapest to make again, until so many registers are free.
-    fn choose(&self, peak: &Peak, wanted: usize) -> Vec<Chosen> {
+    /// The cheapest to make again, until so many registers are free as are missing.
+    fn choose(&self, peak: &Peak) -> Vec<Chosen> {
         let mut seen: FxHashSet<(BlockId, u32)> = FxHashSet::default();
         let mut ranked: Vec<(u64, usize, Chosen, Vec<Value>)> = Vec::new();
         for &value in &peak.live {
@@ -156,7 +192,7 @@ impl<'a> Analyses<'a> {
             // What others are made from stays, and nothing is made from what goes.
             let clash = chosen.values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
-            if clash || gone.len() >= wanted {
+            if clash || gone.len() >= peak.excess as usize {
                 continue;
             }
             gone.extend(chosen.values.iter().copied());

@@ -7,7 +7,7 @@ use oriole_optimize::{
     back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, rematerialize,
     uniform_registers,
 };
-use oriole_ori::{Form, Opcode, Pseudo, parse};
+use oriole_ori::{Budget, Form, Function, Opcode, Pseudo, parse};
 
 #[test]
 fn random_functions_keep_their_meaning() {
@@ -89,6 +89,12 @@ b0:
     .assert_eq(&function.to_string());
 }
 
+/// Makes values again with the same budget everywhere.
+fn made_again(function: &mut Function, budget: u32) -> bool {
+    let general = function.blocks.iter().map(|_| budget).collect();
+    rematerialize::run(function, &Budget { general, predicates: 6 })
+}
+
 #[test]
 fn made_again_random_functions_keep_their_meaning() {
     let mut changed = 0;
@@ -101,7 +107,7 @@ fn made_again_random_functions_keep_their_meaning() {
         live_dead::run(&mut function);
         expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
-        changed += u32::from(rematerialize::run(&mut function, 1));
+        changed += u32::from(made_again(&mut function, 1));
         let what = format!("seed {seed}");
         assert_verified(&function, Form::Plain, &what);
         assert_same(&before, &evaluator::run(&function, &checking_world(&function, seed)), &what);
@@ -133,8 +139,8 @@ b2:
 ";
     // What fits stays as it is.
     let mut function = parse(text).unwrap();
-    assert!(!rematerialize::run(&mut function, 5));
-    assert!(rematerialize::run(&mut function, 3));
+    assert!(!made_again(&mut function, 5));
+    assert!(made_again(&mut function, 3));
     expect![[r#"
         kernel params=0 barriers=0
           value r2
@@ -181,5 +187,42 @@ b2:
   EXIT ; 8
 ";
     let mut function = parse(text).unwrap();
-    assert!(!rematerialize::run(&mut function, 1), "{function}");
+    assert!(!made_again(&mut function, 1), "{function}");
+}
+
+/// Only what is missing counts: where a part of a function has fewer registers, what lives through that part is made again, and
+/// predicates beyond their number take registers as well.
+#[test]
+fn each_block_has_its_own_budget_and_predicates_count() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = IADD3 r0, 0x10, RZ ; 1
+  p2, PT = ISETP.AND.LT r0, 0x10, PT ; 2
+  p3, PT = ISETP.AND.LT r0, 0x20, PT ; 3
+  r6 = MOV 0x0 ; 4
+b1: -> b1 b2
+  r6 = IADD3 r6, r0, RZ ; 5
+  p7, PT = ISETP.AND.LT r6, 0x64, PT ; 6
+  @p7 BRA b1 ; 7
+b2:
+  STS [r1], r6 mem(shared w) ; 8
+  @p2 STS [r1+0x4], r6 mem(shared w) ; 9
+  @p3 STS [r1+0x8], r6 mem(shared w) ; 10
+  EXIT ; 11
+";
+    let behind_the_loop = |general: [u32; 3], predicates: u32| {
+        let mut function = parse(text).unwrap();
+        let budget = Budget { general: general.into_iter().collect(), predicates };
+        rematerialize::run(&mut function, &budget);
+        assert_verified(&function, Form::Plain, "made again");
+        function.blocks.last().expect("a block").instructions.iter().map(|i| i.origin.0).collect::<Vec<_>>()
+    };
+    let found = [([3, 3, 3], 3), ([3, 2, 3], 3), ([3, 3, 3], 2), ([3, 2, 3], 2)]
+        .map(|(general, predicates)| behind_the_loop(general, predicates));
+    assert_eq!(
+        found,
+        [vec![8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 2, 9, 10, 11],]
+    );
 }

@@ -23,6 +23,7 @@ pub mod dot;
 pub mod edges;
 pub mod effects;
 pub mod function;
+pub mod grants;
 pub mod handle;
 pub mod instruction;
 pub mod liveness;
@@ -52,6 +53,7 @@ pub use function::{
     Block, BlockId, CallShape, Clobbers, Function, LocalVariable, Successors, SymbolId, SymbolKind,
     SymbolRef, Table,
 };
+pub use grants::{Budget, Grants};
 pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

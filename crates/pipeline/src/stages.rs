@@ -83,7 +83,7 @@ fn order(function: &mut Function, options: &OrderOptions, context: &Context) -> 
     let tables = context.target.schedule();
     let Some(budget) = oriole_schedule::before_allocation(function, &tables, options) else { return true };
     options.rematerialize
-        && rematerialize::run(function, budget)
+        && rematerialize::run(function, &budget)
         && oriole_schedule::before_allocation(function, &tables, options).is_none()
 }
 

@@ -152,7 +152,7 @@ fn switches_of_allocation_change_kernels() {
     expect![[r#"
         no-remat: Some("mma_quarters, 38 to 0")
         no-register-clusters: Some("sparse_floats, 0 to 0")
-        no-hoist-constants: Some("gemm_f16, 138 to 138")
+        no-hoist-constants: Some("gemm_f16, 133 to 133")
     "#]]
     .assert_eq(&report);
 }
@@ -202,9 +202,9 @@ fn registers_are_saved_for_a_block_more() {
     }
     expect![[r#"
         64: 92 92
-        74: 102 90
+        74: 102 92
         100: 128 128
-        106: 134 122
+        106: 134 124
     "#]]
     .assert_eq(&report);
 }

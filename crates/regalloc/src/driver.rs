@@ -1,7 +1,6 @@
 //! The driver of register allocation: in which order the register files are allocated, and with which register limits.
 
 use crate::frame::{self, FRAME_ALIGN};
-use crate::grants::Grants;
 use crate::linear_scan::{CostBudget, Registers, ScanInputs, scan};
 use crate::operands::alignment;
 use crate::reallocate::{improve, start};
@@ -10,7 +9,7 @@ use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
 use oriole_chip::{Chip, RegisterFiles};
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, Cfg, File, Function, Opcode, Pseudo, Value};
+use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Pseudo, Value};
 
 /// A function whose local variables have their places: the input of the allocation proper, and what the checker
 /// compares with.

@@ -16,7 +16,6 @@ mod driver;
 mod edges;
 mod expand;
 mod frame;
-mod grants;
 mod handles;
 mod hoist_constants;
 mod linear_scan;

@@ -37,7 +37,7 @@ pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
 use oriole_chip::{Chip, Limits};
 use oriole_latency::Model;
 use oriole_options::{FinishOptions, OrderOptions};
-use oriole_ori::{BlockId, Function, MachineFunction};
+use oriole_ori::{BlockId, Budget, Function, MachineFunction};
 use oriole_sass::form::Table;
 use std::fmt;
 use typed_index_collections::{TiVec, ti_vec};
@@ -105,9 +105,9 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen. Gives the general registers
-/// that there are for values, if even so more are live at once.
-pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<u32> {
+/// Orders the instructions within the blocks of a function (phase 97), before registers are chosen. Gives the registers that
+/// there are for values, if even so more are live at once somewhere.
+pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<Budget> {
     if options.reorder { pre_ra::order(function, tables, options) } else { None }
 }
 

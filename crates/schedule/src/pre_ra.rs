@@ -9,7 +9,8 @@
 //! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
 //! against registers.
 //!
-//! Where that asks for more registers than there are, time does not matter: every block is ordered within what there is, and
+//! Where that asks for more registers than there are, time does not matter: every block is ordered within what there is (in
+//! some kernels parts have their own counts of registers), and
 //! in those that do not fit even so, what computes with values only may pass barriers of the block. An address that is
 //! computed before a barrier and used behind it is then computed where it is used.
 
@@ -20,16 +21,17 @@ use crate::region::{Counts, FILES, Region};
 use crate::{Tables, bottom_up, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
-use oriole_ori::effects::register_grant;
-use oriole_ori::{BlockId, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode};
+use oriole_ori::{
+    BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode,
+};
 
 /// Predicates live at once that need no register of another file.
 const PREDICATES: u32 = 6;
 /// Uniform registers live at once.
 const UNIFORM: u32 = 48;
 
-/// General registers that allocation keeps for the stack pointer and loses to the alignment of tuples.
-const RESERVED: u32 = 4;
+/// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
+const RESERVED: u32 = 5;
 
 /// So many registers are free when loads are gathered in batches.
 const BATCH_BUDGET: u32 = 64;
@@ -68,13 +70,19 @@ struct Choice {
 impl Choice {
     fn new(region: &Region, order: Vec<u32>) -> Choice {
         let peak = region.pressure(&order);
-        let spilled = peak[1].saturating_sub(PREDICATES);
-        Choice { time: region.time(&order) + SPILLED_PREDICATE * spilled, peak, order }
+        let mut choice = Choice { time: region.time(&order), peak, order };
+        choice.time += SPILLED_PREDICATE * choice.spilled();
+        choice
+    }
+
+    /// Predicates that take general registers.
+    fn spilled(&self) -> u32 {
+        self.peak[1].saturating_sub(PREDICATES)
     }
 
     /// General registers that it asks for, those of spilled predicates included.
     fn registers(&self) -> u32 {
-        self.peak[0] + self.peak[1].saturating_sub(PREDICATES)
+        self.peak[0] + self.spilled()
     }
 
     fn fits(&self, budget: Counts) -> bool {
@@ -82,53 +90,71 @@ impl Choice {
     }
 }
 
-/// Orders the instructions of every block. Gives the general registers that there are for values, if the orders ask for more.
-pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<u32> {
+/// Orders the instructions of every block. Gives the registers that there are for values, if the orders ask for more.
+pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<Budget> {
     let mut blocks = Blocks::new(function, tables.latency);
+    let budget = budget(function, &blocks.cfg, tables, options);
     let mut candidates = blocks.candidates();
-    let mut chosen = choose(&candidates, options, u32::MAX);
-    let budget = registers(function, tables, options);
-    let most = |chosen: &[Choice]| chosen.iter().map(|choice| choice.peak[0]).max().unwrap_or(0);
-    if most(&chosen) > budget {
-        let over = |candidate: &&mut Candidate| candidate.low.peak[0] > budget;
+    let mut chosen = choose(&candidates, options, &|_| u32::MAX);
+    let exceeds = |block: BlockId, choice: &Choice| choice.registers() > budget.general[block];
+    let is_short = |candidates: &[Candidate], chosen: &[Choice]| {
+        candidates.iter().zip(chosen).any(|(candidate, choice)| exceeds(candidate.block, choice))
+    };
+    if is_short(&candidates, &chosen) {
+        let over = |candidate: &&mut Candidate| exceeds(candidate.block, &candidate.low);
         for candidate in candidates.iter_mut().filter(over).filter(|_| options.across_barriers) {
             let open = blocks.candidate(candidate.block, Sides::Open);
             if open.low.registers() < candidate.low.registers() {
                 *candidate = open;
             }
         }
-        chosen = choose(&candidates, options, budget);
+        let left =
+            |candidate: &Candidate| budget.general[candidate.block].saturating_sub(candidate.low.spilled());
+        chosen = choose(&candidates, options, &left);
     }
-    let short = most(&chosen) > budget;
+    let short = is_short(&candidates, &chosen);
     for (candidate, choice) in candidates.iter().zip(chosen) {
         arrange(&mut function.block_mut(candidate.block).instructions, &choice.order);
     }
     short.then_some(budget)
 }
 
-/// General registers that there are for values, where there are most.
-fn registers(function: &Function, tables: &Tables, options: &OrderOptions) -> u32 {
+/// The registers that there are for values.
+fn budget(function: &Function, cfg: &Cfg, tables: &Tables, options: &OrderOptions) -> Budget {
     let stated = function.register_limit.unwrap_or(tables.registers);
-    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    let granted = instructions.filter_map(register_grant).max().unwrap_or(0).max(stated);
-    let count = granted.min(tables.registers).min(options.limit.unwrap_or(tables.registers));
-    u32::from(count).saturating_sub(RESERVED)
+    let grants = function.register_limit.and_then(|first| Grants::new(function, cfg, first));
+    let most = tables.registers.min(options.limit.unwrap_or(tables.registers));
+    let granted = |block| grants.as_ref().map_or(stated, |grants| grants.throughout(function, block));
+    let general = |block| u32::from(granted(block).min(most)).saturating_sub(RESERVED);
+    Budget { general: function.block_ids().map(general).collect(), predicates: PREDICATES }
 }
 
-/// An order for each block, all within so many general registers if they can be.
-fn choose(candidates: &[Candidate], options: &OrderOptions, budget: u32) -> Vec<Choice> {
+/// An order for each block, within its limit of general registers if that can be.
+fn choose(
+    candidates: &[Candidate],
+    options: &OrderOptions,
+    limit: &dyn Fn(&Candidate) -> u32,
+) -> Vec<Choice> {
+    let limits = candidates.iter().map(limit);
+    let budget = limits.clone().max().unwrap_or(0);
     // What no order can do without.
-    let least = candidates.iter().map(|candidate| candidate.low.peak[0]).max().unwrap_or(0).min(budget);
+    let low = candidates.iter().map(|candidate| candidate.low.peak[0]);
+    let least = low.zip(limits).map(|(low, limit)| low.min(limit)).max().unwrap_or(0);
     let (most, price) = match options.mode {
         ScheduleMode::Pressure => (least, PRICE),
         ScheduleMode::Latency => (budget, PRICE),
         ScheduleMode::Batches => (least.max(BATCH_BUDGET.min(budget)), 0),
     };
-    weigh(candidates, least, most, price)
+    weigh(candidates, limit, [least, most], price)
 }
 
-/// Tries budgets from `least` up to `most` registers; gives the orders of the blocks for the best of them.
-fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Choice> {
+/// Tries budgets from the least up to the most registers; gives the orders of the blocks for the best of them.
+fn weigh(
+    candidates: &[Candidate],
+    limit: &dyn Fn(&Candidate) -> u32,
+    [least, most]: [u32; 2],
+    price: u64,
+) -> Vec<Choice> {
     let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
         candidates.iter().zip(times).map(|(candidate, time)| candidate.weight * u64::from(time)).sum()
     };
@@ -138,13 +164,14 @@ fn weigh(candidates: &[Candidate], least: u32, most: u32, price: u64) -> Vec<Cho
     let mut more = 0;
     loop {
         let budget = least + more;
-        let within = |candidate: &Candidate| candidate.within(candidate.budget(budget));
-        let chosen: Vec<Choice> = candidates.iter().map(within).collect();
+        let of = |candidate: &Candidate| candidate.budget(budget.min(limit(candidate)));
+        let chosen: Vec<Choice> =
+            candidates.iter().map(|candidate| candidate.within(of(candidate))).collect();
         let now = score(total(&mut chosen.iter().map(|choice| choice.time)), more);
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
             best = Some((now, chosen));
         }
-        let quick = candidates.iter().all(|candidate| candidate.quick.fits(candidate.budget(budget)));
+        let quick = candidates.iter().all(|candidate| candidate.quick.fits(of(candidate)));
         // Steps become wider: what matters is the ratio.
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;

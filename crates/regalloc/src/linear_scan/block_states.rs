@@ -5,8 +5,16 @@ use super::{COPY, FREE, Location, NONE, Occupants, Scan, location};
 use crate::moves::Emitter;
 use crate::next_use::{LOOP_EXIT, NEVER};
 use crate::set::RegisterSet;
-use oriole_ori::{BlockId, Value};
+use oriole_ori::{BlockId, File, Value};
 use smallvec::SmallVec;
+
+/// So many registers are kept free in a loop: tuples want room to be put in place, predicates are single.
+fn slack(file: File) -> u32 {
+    match file {
+        File::R => 4,
+        _ => 1,
+    }
+}
 
 impl Scan<'_> {
     /// Sets the state for the top of a block.
@@ -104,7 +112,7 @@ impl Scan<'_> {
     /// On entry to a loop with high register pressure: values that are only live through it are spilled before it.
     pub(super) fn thin_out(&mut self, block: BlockId, live_in: &[(Value, u32)]) {
         let available = self.usable.len();
-        let wanted = self.inputs.pressure[block] + 4;
+        let wanted = self.inputs.pressure[block] + slack(self.registers.file);
         let Some(mut excess) = wanted.checked_sub(available) else { return };
         let mut carried: Vec<(u32, Value)> = live_in
             .iter()

@@ -2,12 +2,11 @@
 //! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
 use super::affinity::{self, Affinities};
-use crate::grants::Grants;
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{destinations, is_parallel_copy, is_partial};
 use crate::work::Work;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
+    BlockId, Cfg, Dominators, File, Grants, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};

@@ -1,7 +1,7 @@
 //! Small functions, before and after.
 
 use crate::allocate;
-use crate::tests::options;
+use crate::tests::{options, run};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_ori::parse::parse;
@@ -607,6 +607,28 @@ b2:
               EXIT ; 11
         "#]],
     );
+}
+
+/// What lives through a loop leaves room for the predicates that the loop makes, and for one more.
+#[test]
+fn predicates_that_live_through_a_loop_stay_in_their_registers() {
+    let put_away = |count: u32| {
+        let mut text = String::from("kernel params=0 barriers=0\nb0: -> b1\n  r0 = S2R %(SR_TID.X) ; 0\n");
+        for k in 1..=count {
+            text += &format!("  p{k}, PT = ISETP.EQ.U32.AND r0, {k:#x}, PT ; 0\n");
+        }
+        text += "  r20 = MOV 0x0 ; 0\nb1: -> b1 b2\n  r20 = IADD3 r20, 0x1, RZ ; 1\n";
+        text += "  p21, PT = ISETP.LT.AND r20, r0, PT ; 1\n  @p21 BRA b1 ; 1\nb2:\n";
+        for k in 1..=count {
+            text += &format!("  @p{k} STS [r0], r20 mem(shared w) ; 2\n");
+        }
+        let function = parse(&(text + "  EXIT ; 2\n")).expect("test input parses");
+        let (_, allocation, problems) = run(&function, None).expect("allocation");
+        assert!(problems.is_empty(), "{problems:?}");
+        allocation.inserted.iter().flatten().any(|&inserted| inserted)
+    };
+    assert!(!put_away(4) && !put_away(5));
+    assert!(put_away(6), "the loop would have none to spare");
 }
 
 /// Zeros that both sides of a branch begin with, in the same registers, are made before it; a pair of them side by side.
