@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensors, textures, video, warp_group, words
+    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
@@ -44,6 +44,7 @@ def main(arguments):
     stack.write_ptx()
     gradients.write_ptx()
     tensors.write_ptx()
+    tensor_memory.write_ptx()
     textures.write_ptx()
     warp_group.write_ptx()
     video.write_ptx()

@@ -140,8 +140,8 @@ class TensorMap:
 CASES = []
 
 
-def case(entry, source, grid, block, arguments, shared=0, cluster=None, bind=None):
-    """Notes a case: kernel, source without ending, shape, arguments, and what the variables of the module are."""
+def case(entry, source, grid, block, arguments, shared=0, cluster=None, bind=None, folder=ROOT):
+    """Notes a case: kernel, source without ending, shape, arguments, what the variables of the module are, and the folder."""
     triple = lambda shape: list(shape) + [1] * (3 - len(shape))
     record = {'name': entry, 'ptx': source + '.ptx', 'entry': entry, 'grid': triple(grid), 'block': triple(block), 'shared_bytes': shared, 'args': [], 'expect': {}}
     if cluster:
@@ -167,12 +167,12 @@ def case(entry, source, grid, block, arguments, shared=0, cluster=None, bind=Non
                     compare[str(index)] = argument.compare
     if compare:
         record['compare'] = compare
-    CASES.append(record)
+    CASES.append((folder, record))
 
 
 def write():
     """Writes one file for each case."""
-    for record in CASES:
-        with open(os.path.join(ROOT, record['name'] + '.json'), 'w') as out:
+    for folder, record in CASES:
+        with open(os.path.join(folder, record['name'] + '.json'), 'w') as out:
             json.dump(record, out, indent=1)
             out.write('\n')

@@ -25,6 +25,12 @@ impl MatrixUnit {
     pub const fn of_groups(self) -> MatrixUnit {
         MatrixUnit { narrow_fraction_bits: self.group_narrow_fraction_bits, ..self }
     }
+
+    /// What it does with products in tensor memory, which multiply narrow numbers as they are (not confirmed: the published
+    /// model is one of warps and warp groups).
+    pub const fn of_tensor_memory(self) -> MatrixUnit {
+        MatrixUnit { narrow_fraction_bits: Some(self.fraction_bits), ..self }
+    }
 }
 
 /// Volta.

@@ -10,6 +10,7 @@
 //! The check errs on the side of silence: a fence by any thread counts for all, and lanes of a warp know the same.
 
 use crate::clocks::{Clocks, Who};
+use crate::tensor::TensorState;
 use std::collections::BTreeMap;
 
 /// A rule that is broken.
@@ -23,6 +24,13 @@ pub enum Race {
     CopyNotArrived,
     /// A copy overwrites shared memory that others may still use: nothing orders them.
     TargetInUse,
+    /// Tensor memory is used before the barrier object of the operation that writes it told that it is through.
+    ResultNotThere,
+    /// Tensor memory is overwritten that an operation may still read.
+    OperandOverwritten,
+    /// An operation uses tensor memory whose load or store the warp has not waited for, or not told of; or a load uses what
+    /// a store of its own warp may not have written.
+    AccessGoingOn,
 }
 
 /// The lowest bit of a block's rank in an address of the shared memory of its cluster.
@@ -61,7 +69,7 @@ pub fn shared_bytes(address: u64, size: u32) -> Bytes {
 const CELL: u64 = 4;
 
 /// The time of a use that is still going on.
-const GOING_ON: u32 = u32::MAX;
+pub(crate) const GOING_ON: u32 = u32::MAX;
 
 /// A phase of a barrier object: its address, and the parity that is waited for.
 pub type Phase = (u64, bool);
@@ -76,13 +84,13 @@ struct Reading {
 }
 
 /// A copy that writes shared memory.
-struct Writing {
-    pc: u32,
-    who: Who,
+pub(crate) struct Writing {
+    pub pc: u32,
+    pub who: Who,
     /// The group that it was closed in, if it belongs to groups.
     group: Option<u32>,
     /// Who has found out that it is there, and when.
-    known: Vec<(usize, u32)>,
+    pub known: Vec<(usize, u32)>,
 }
 
 /// A copy under way: its place in the list of them all.
@@ -102,6 +110,8 @@ struct Cell {
     /// The copy that wrote them last.
     copy: Option<CopyNumber>,
     uses: Vec<Use>,
+    /// Operations on tensor memory that read them.
+    readers: Vec<CopyNumber>,
 }
 
 /// What is under way in a cluster, and which rules were broken by the instruction at hand.
@@ -109,11 +119,13 @@ struct Cell {
 pub struct Transfers {
     /// Whether the kernel has copies or products that read shared memory on their own.
     watched: bool,
-    clocks: Clocks,
+    pub(crate) clocks: Clocks,
     /// By block, who wrote each byte since the last fence: place of the instruction and one, or zero.
     written: BTreeMap<u32, Vec<u32>>,
     reading: Vec<Reading>,
-    copies: Vec<Writing>,
+    pub(crate) copies: Vec<Writing>,
+    /// What is under way in tensor memory.
+    pub(crate) tensor: TensorState,
     /// Barrier objects of the older format, which are looked at with plain loads.
     counted: Vec<Bytes>,
     /// Copies that belong to groups and that nobody has waited for.
@@ -148,7 +160,7 @@ impl Transfers {
     }
 
     /// True if a warp knows that a copy is there.
-    fn has_come(&self, copy: CopyNumber, warp: usize) -> bool {
+    pub(crate) fn has_come(&self, copy: CopyNumber, warp: usize) -> bool {
         let known = &self.copies[copy].known;
         known.iter().any(|&(other, then)| self.clocks.knows(warp, other, then))
     }
@@ -188,6 +200,7 @@ impl Transfers {
         self.use_cells(bytes, pc, who, self.clocks.now(self.clocks.number(who)));
         if writes {
             self.overwrite(bytes);
+            self.overwrite_operands(bytes, who, Race::SourceOverwritten);
             self.mark_written(bytes, pc + 1);
         }
     }
@@ -215,6 +228,28 @@ impl Transfers {
     fn overwrite(&mut self, bytes: Bytes) {
         let reader = self.reading.iter().find(|one| one.bytes.meets(&bytes));
         self.found.extend(reader.map(|one| (Race::SourceOverwritten, one.pc)));
+    }
+
+    /// The bytes change: operations on tensor memory that read them must be through, as far as the warp knows.
+    fn overwrite_operands(&mut self, bytes: Bytes, who: Who, race: Race) {
+        let warp = self.clocks.number(who);
+        let mut readers: Vec<CopyNumber> =
+            self.cells(bytes).iter_mut().flat_map(|cell| std::mem::take(&mut cell.readers)).collect();
+        readers.dedup();
+        let reader = readers.into_iter().find(|&reader| !self.has_come(reader, warp));
+        self.found.extend(reader.map(|reader| (race, self.copies[reader].pc)));
+    }
+
+    /// An operation on tensor memory reads shared memory.
+    pub fn operation_reads(&mut self, bytes: Bytes, operation: CopyNumber, who: Who) {
+        if self.watched {
+            self.read_apart(bytes, who);
+            self.cells(bytes).iter_mut().for_each(|cell| {
+                if cell.readers.last() != Some(&operation) {
+                    cell.readers.push(operation);
+                }
+            });
+        }
     }
 
     /// A read that goes another way to memory than those of threads.
@@ -259,13 +294,21 @@ impl Transfers {
 
     /// A warp starts a copy to shared memory, of which a phase tells, or else the group that it will be closed in.
     pub fn start(&mut self, pc: u32, who: Who, phase: Option<Phase>) -> CopyNumber {
-        let id = self.copies.len();
+        let id = self.begin_copy(pc, who);
         if self.watched {
-            self.copies.push(Writing { pc, who, group: None, known: Vec::new() });
             match phase {
                 Some(phase) => self.tell_by(phase, id),
                 None => self.grouped.push(id),
             }
+        }
+        id
+    }
+
+    /// The number of what begins now.
+    pub(crate) fn begin_copy(&mut self, pc: u32, who: Who) -> CopyNumber {
+        let id = self.copies.len();
+        if self.watched {
+            self.copies.push(Writing { pc, who, group: None, known: Vec::new() });
         }
         id
     }
@@ -285,10 +328,14 @@ impl Transfers {
             if one.who != who || !one.known.is_empty() {
                 continue;
             }
-            let told = self.by_phase.entry(phase).or_default();
-            if !told.contains(&copy) {
-                self.tell_by(phase, copy);
-            }
+            self.tell_once(phase, copy);
+        }
+    }
+
+    /// A phase will tell of a copy, if it does not yet.
+    pub(crate) fn tell_once(&mut self, phase: Phase, copy: CopyNumber) {
+        if !self.by_phase.entry(phase).or_default().contains(&copy) {
+            self.tell_by(phase, copy);
         }
     }
 
@@ -319,8 +366,9 @@ impl Transfers {
             !own && !self.clocks.knows(warp, one.warp, one.then)
         });
         self.found.extend(in_use.map(|one| (Race::TargetInUse, one.pc)));
+        self.overwrite_operands(bytes, who, Race::TargetInUse);
         for cell in self.cells(bytes) {
-            *cell = Cell { copy: Some(copy), uses: Vec::new() };
+            *cell = Cell { copy: Some(copy), ..Cell::default() };
         }
         self.mark_written(bytes, 0);
     }

@@ -12,6 +12,7 @@ use crate::launch::{Fault, FaultKind};
 use crate::memory::{Place, function_at, in_block, shared_address};
 use crate::object;
 use crate::step::{Action, CallTarget, Location};
+use crate::tensor_memory;
 use crate::texture;
 use crate::value::integer::Kind;
 
@@ -95,6 +96,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             access::copy(at, &to, &from, 4, 4)?;
         }
         Action::Policy(step) => bulk::policy(at, step),
+        Action::Tensor(step) => tensor_memory::execute(at, step)?,
         Action::Texture(step) => texture::execute(at, step)?,
         Action::Allocate { destination, size, align } => {
             let start = at.lane.allocate(at.read(*size), *align)?;

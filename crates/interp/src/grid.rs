@@ -12,6 +12,7 @@ use crate::step::Action;
 use crate::texture::Objects;
 use crate::warp::Warp;
 use crate::watch::Watch;
+use oriole_tensor_memory::TensorMemory;
 
 /// Steps of a warp before the next warp of the block has its turn.
 const WARP_QUANTUM: u64 = 20_000;
@@ -62,6 +63,7 @@ impl Block {
         let mut progress = false;
         for warp in &mut self.warps {
             warp.answer_tests(machine, &mut self.state)?;
+            warp.ask_for_columns(machine, &mut self.state)?;
             if warp.is_ready() {
                 progress = true;
                 warp.run(machine, &mut self.state, WARP_QUANTUM)?;
@@ -128,6 +130,7 @@ impl Block {
             Some(State::Collective(_, mask)) => format!("the lanes of member mask {mask:#x}"),
             Some(State::Object) => "a phase of a barrier object".to_string(),
             Some(State::Cluster) => "the barrier of its cluster".to_string(),
+            Some(State::Columns) => "columns of tensor memory".to_string(),
             Some(State::Ready | State::Exited) | None => "nothing".to_string(),
         };
         let fault = Fault::new(
@@ -156,6 +159,7 @@ struct Cluster {
     blocks: Vec<Block>,
     /// Their shared memory, while another cluster runs.
     shared: Vec<Vec<u8>>,
+    tensor: Vec<TensorMemory>,
     watch: Watch,
     meetings: u64,
 }
@@ -175,16 +179,19 @@ impl Cluster {
             .collect();
         let shared = vec![vec![0; decoded.shared_bytes as usize]; blocks.len()];
         let watch = Watch::new(decoded.has_copies, blocks.len(), blocks[0].warps.len());
-        Cluster { blocks, shared, watch, meetings: 0 }
+        let tensor = vec![TensorMemory::default(); blocks.len()];
+        Cluster { blocks, shared, tensor, watch, meetings: 0 }
     }
 
     /// A turn, with the memory of the cluster in its place.
     fn run(&mut self, machine: &mut Machine) -> Result<Turn, Fault> {
         machine.shared = std::mem::take(&mut self.shared);
+        machine.tensor = std::mem::take(&mut self.tensor);
         machine.watch = std::mem::take(&mut self.watch);
         machine.cluster_meetings = self.meetings;
         let turn = self.turn(machine);
         self.shared = std::mem::take(&mut machine.shared);
+        self.tensor = std::mem::take(&mut machine.tensor);
         self.watch = std::mem::take(&mut machine.watch);
         self.meetings = machine.cluster_meetings;
         turn
@@ -202,7 +209,7 @@ impl Cluster {
             }
             progress |= self.meet(machine);
             if self.blocks.iter().all(Block::has_ended) {
-                return Ok(Turn::Ended);
+                return self.check_columns(machine).map(|()| Turn::Ended);
             }
             // Threads that look at objects again and again do nothing that others could see.
             let waits = self.blocks.iter().flat_map(|block| &block.warps).all(|warp| !warp.is_ready());
@@ -212,6 +219,19 @@ impl Cluster {
             }
         }
         Ok(Turn::UsedUp)
+    }
+
+    /// Columns of tensor memory must have been given back when a block ends.
+    fn check_columns(&self, machine: &Machine) -> Result<(), Fault> {
+        let kept =
+            self.blocks.iter().zip(&machine.tensor).find_map(|(block, tensor)| Some((block, tensor.kept()?)));
+        let Some((block, (first, columns))) = kept else { return Ok(()) };
+        let text = format!(
+            "{columns} columns of tensor memory from column {first} on are not given back at the end"
+        );
+        let mut fault = Fault::new(FaultKind::Illegal, text);
+        fault.thread = Some((block.state.index, [0; 3]));
+        Err(fault)
     }
 
     /// Ends the waiting at the barrier of the cluster if all threads have arrived that have not ended.
@@ -285,6 +305,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         heap: BTreeMap::new(),
         events: 0,
         shared: Vec::new(),
+        tensor: Vec::new(),
         watch: Watch::default(),
         cluster_meetings: 0,
         cluster,

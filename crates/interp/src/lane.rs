@@ -25,6 +25,8 @@ pub enum State {
     Object,
     /// The barrier of the cluster.
     Cluster,
+    /// Columns of tensor memory.
+    Columns,
     /// It has ended.
     Exited,
 }

@@ -26,6 +26,7 @@ pub mod program;
 mod shares;
 mod step;
 mod tensor;
+mod tensor_memory;
 mod texture;
 pub mod value;
 mod warp;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_chip::MatrixUnit;
+use oriole_tensor_memory::TensorMemory;
 
 use crate::barrier::Barrier;
 use crate::lane::{Lane, SpecialValues};
@@ -34,6 +35,8 @@ pub struct Machine<'a> {
     pub events: u64,
     /// Shared memory of the cluster that runs, by rank of the block.
     pub shared: Vec<Vec<u8>>,
+    /// Tensor memory, in the same way.
+    pub tensor: Vec<TensorMemory>,
     /// What copies have under way in it.
     pub watch: Watch,
     /// How often all threads of the cluster that runs have met.

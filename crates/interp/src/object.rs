@@ -227,6 +227,16 @@ impl LaneContext<'_, '_> {
         Ok(before.encode())
     }
 
+    /// The operations in tensor memory that the thread has started are through, and an object learns it. The operations are
+    /// done at once, and so this is an arrival.
+    pub fn commit_operations(&mut self, location: &Location) -> Result<(), Fault> {
+        let address = self.object_address(location)?;
+        let (name, object) = (self.object_name(address), self.object(address)?);
+        self.machine.watch.commit_operations(name, object);
+        self.change_object(address, true, |object| object.arrive(1, false))?;
+        Ok(())
+    }
+
     /// Whether the phase of this parity is over.
     pub fn phase_is_over(&mut self, location: &Location, parity: bool) -> Result<bool, Fault> {
         let address = self.object_address(location)?;

@@ -48,8 +48,10 @@ impl Action {
     /// Whether it uses shared memory beside the thread that starts it.
     pub fn is_asynchronous(&self) -> bool {
         match self {
-            Action::Copy { .. } | Action::Bulk(_) | Action::Box(_) => true,
-            Action::Matrix(step) => matches!(step.operation, MatrixOperation::GroupProduct(_)),
+            Action::Copy { .. } | Action::Bulk(_) | Action::Box(_) | Action::Tensor(_) => true,
+            Action::Matrix(step) => {
+                matches!(step.operation, MatrixOperation::GroupProduct(_) | MatrixOperation::Tensor(_))
+            }
             _ => false,
         }
     }
@@ -245,6 +247,8 @@ pub enum Action {
     },
     /// A product of matrices, or a move of small ones, that a whole warp executes together.
     Matrix(Box<MatrixStep>),
+    /// What a single thread starts in tensor memory.
+    Tensor(Box<TensorStep>),
     /// `activemask`
     ActiveMask(Destination),
     /// `bar` and `barrier`
@@ -530,9 +534,87 @@ pub struct MatrixStep {
     pub sources: Vec<Vec<Source>>,
 }
 
+/// What a thread starts in tensor memory.
+#[derive(Clone, Debug)]
+pub struct TensorStep {
+    /// Blocks that take part.
+    pub blocks: u32,
+    /// What happens.
+    pub operation: TensorOperation,
+}
+
+/// Which of them. Places in tensor memory are operands with an offset.
+#[derive(Clone, Debug)]
+pub enum TensorOperation {
+    /// `tcgen05.mma`
+    Product(Box<TensorProduct>),
+    /// `tcgen05.cp`
+    Copy {
+        /// What is copied.
+        copy: oriole_tensor_memory::Copy,
+        /// Where to.
+        to: Location,
+        /// The descriptor of the source.
+        from: Source,
+    },
+    /// `tcgen05.shift`
+    Shift(Location),
+    /// `tcgen05.commit`
+    Commit(Signal),
+}
+
+/// A product in tensor memory.
+#[derive(Clone, Debug)]
+pub struct TensorProduct {
+    /// What the instruction says.
+    pub form: oriole_tensor_memory::Form,
+    /// The result.
+    pub result: Location,
+    /// The left factor in tensor memory, or else its descriptor.
+    pub left: Result<Location, Source>,
+    /// The descriptor of the right factor.
+    pub right: Source,
+    /// What says which elements of a sparse factor are there.
+    pub metadata: Option<Location>,
+    /// The description of the product.
+    pub description: Source,
+    /// The scales of both factors.
+    pub scales: Option<[Location; 2]>,
+    /// Lanes that keep what they have.
+    pub kept_lanes: Vec<Source>,
+    /// Old sums count.
+    pub adds: Source,
+    /// By how many powers of two they count less.
+    pub down: u32,
+    /// Which columns are zero.
+    pub zero_columns: Option<Source>,
+}
+
+/// What a warp does with tensor memory.
+#[derive(Clone, Copy, Debug)]
+pub enum TensorWarp {
+    /// `tcgen05.alloc`: where the address goes. Operand: the columns.
+    Allocate(Location),
+    /// `tcgen05.dealloc`; operands: the address and the columns.
+    Release,
+    /// `tcgen05.relinquish_alloc_permit`
+    GiveUp,
+    /// `tcgen05.ld`
+    Load(oriole_tensor_memory::Movement, Location),
+    /// `tcgen05.st`; operand: the registers.
+    Store(oriole_tensor_memory::Movement, Location),
+    /// `tcgen05.wait`: for stores, or for loads.
+    Wait {
+        /// For stores.
+        stores: bool,
+    },
+}
+
 /// Which of them.
 #[derive(Clone, Copy, Debug)]
 pub enum MatrixOperation {
+    /// What a warp does with tensor memory.
+    Tensor(TensorWarp),
     /// `mma`; operands a, b, c, and the metadata of a sparse one.
     Product(Product),
     /// `mma.m8n8k4` of halves; operands a, b, c.

@@ -102,6 +102,22 @@ impl Warp {
         Ok(())
     }
 
+    /// Lets the lanes ask again that wait for columns of tensor memory.
+    pub fn ask_for_columns(&mut self, machine: &mut Machine, block: &mut BlockState) -> Result<(), Fault> {
+        let waiting = self.lanes_where(|lane| lane.state == State::Columns);
+        if waiting == 0 {
+            return Ok(());
+        }
+        let code = machine.code;
+        for lane in members(waiting) {
+            if let Action::Matrix(step) = &code.steps[self.lanes[lane].pc as usize].action {
+                self.lanes[lane].state = State::Collective(step.key, u32::MAX);
+            }
+        }
+        let specials = machine.special_values(block, self.index);
+        self.meet(machine, block, &specials)
+    }
+
     /// Runs until no lane can, or for this many steps.
     pub fn run(&mut self, machine: &mut Machine, block: &mut BlockState, quantum: u64) -> Result<(), Fault> {
         let end = self.steps + quantum;
@@ -320,7 +336,10 @@ impl Warp {
                     _ => self.collective(machine, mask & live, specials),
                 }
                 for lane in members(mask & live) {
-                    self.release(lane);
+                    // Who waits for columns goes on when there are some.
+                    if self.lanes[lane].state != State::Columns {
+                        self.release(lane);
+                    }
                 }
             }
         }
@@ -374,6 +393,13 @@ impl Warp {
         };
         let Some(step) = steps.iter().flatten().next() else { return Ok(()) };
         let results = match &step.operation {
+            MatrixOperation::Tensor(operation) => {
+                let operands = (0..step.sources.len()).map(|at| registers(&self.lanes, at)).collect();
+                match self.tensor(operation, operands, together, machine, block, specials)? {
+                    Some(results) => results,
+                    None => return Ok(()),
+                }
+            }
             MatrixOperation::Product(product) => {
                 let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
                 let metadata = product.sparsity.map(|_| registers(&self.lanes, 3)).unwrap_or_default();
@@ -448,7 +474,7 @@ impl Warp {
     }
 
     /// The fault of an instruction that the whole warp executes.
-    fn locate(&self, machine: &Machine, fault: Fault, block: &BlockState) -> Fault {
+    pub(crate) fn locate(&self, machine: &Machine, fault: Fault, block: &BlockState) -> Fault {
         let waiting = self.lanes.iter().find(|lane| matches!(lane.state, State::Collective(..)));
         match waiting.or(self.lanes.first()) {
             Some(lane) => machine.locate(fault, lane.pc, block, lane),

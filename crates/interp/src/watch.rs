@@ -6,7 +6,8 @@ use crate::launch::{Fault, FaultKind};
 use crate::matrix::{Piece, ROW_BYTES};
 use crate::object::Object;
 use crate::step::{Code, Order};
-use oriole_copies::{Bytes, CopyNumber, Race, Transfers, Who};
+use oriole_copies::{Bytes, CopyNumber, Race, TensorCell, Transfers, Who};
+use oriole_tensor_memory::Touched;
 
 /// What is under way in a cluster, and the step that is executed.
 #[derive(Default)]
@@ -58,6 +59,9 @@ impl Watch {
                 format!("uses shared memory that the copy of {other} may not have written")
             }
             Race::TargetInUse => format!("copies over shared memory that {other} may still use"),
+            Race::ResultNotThere => format!("uses tensor memory that {other} may not have written"),
+            Race::OperandOverwritten => format!("overwrites tensor memory that {other} may still read"),
+            Race::AccessGoingOn => format!("uses tensor memory whose access by {other} may be going on"),
         };
         Some(Fault::new(FaultKind::Illegal, message))
     }
@@ -122,6 +126,47 @@ impl Watch {
                 false => self.transfers.product_reads(bytes, self.pc, self.who),
             }
         }
+    }
+
+    /// An operation on tensor memory begins.
+    pub fn start_operation(&mut self, outcome: &oriole_tensor_memory::Outcome) {
+        if !self.is_on() {
+            return;
+        }
+        let cells = |sets: &[(u32, Touched)]| -> Vec<TensorCell> {
+            let named = |(rank, set): &(u32, Touched)| {
+                let rank = *rank;
+                set.iter().map(move |(half, column)| (rank, *half, *column)).collect::<Vec<_>>()
+            };
+            sets.iter().flat_map(named).collect()
+        };
+        let (pc, who) = (self.pc, self.who);
+        let operation =
+            self.transfers.start_operation(pc, who, cells(&outcome.read), cells(&outcome.written));
+        let mut pieces = outcome.pieces.clone();
+        pieces.sort_unstable();
+        pieces.dedup();
+        for (rank, start) in pieces {
+            let bytes = Bytes { rank, start, size: ROW_BYTES as u64 };
+            self.transfers.operation_reads(bytes, operation, who);
+        }
+    }
+
+    /// The operations that this thread has started will be told of by the phase that an object is in.
+    pub fn commit_operations(&mut self, address: u64, object: Object) {
+        self.transfers.commit_operations((address, object.phase), self.who);
+    }
+
+    /// A warp loads from tensor memory, or stores to it.
+    pub fn access_tensor(&mut self, touched: Touched, stores: bool) {
+        let (rank, _) = self.who;
+        let cells = touched.into_iter().map(|(half, column)| (rank, half, column));
+        self.transfers.access_tensor(cells, stores, self.pc, self.who);
+    }
+
+    /// A warp has waited for its loads, or for its stores.
+    pub fn wait_for_tensor(&mut self, stores: bool) {
+        self.transfers.wait_for_tensor(stores, self.who);
     }
 
     /// A thread arrives at a barrier of its block.

@@ -1,6 +1,7 @@
-//! Every kernel of `test-data/kernels` gives the expected result.
+//! Every kernel of `test-data/kernels` and `test-data/tensor-memory` gives the expected result.
 
 mod record;
+mod tensor_memory;
 
 use std::path::Path;
 
@@ -78,9 +79,10 @@ fn half(bits: u16) -> f64 {
 
 #[test]
 fn all_kernels_give_the_expected_results() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/kernels");
-    let mut files: Vec<_> = std::fs::read_dir(&folder)
-        .expect("the kernels are there")
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data");
+    let mut files: Vec<_> = ["kernels", "tensor-memory"]
+        .into_iter()
+        .flat_map(|folder| std::fs::read_dir(data.join(folder)).expect("the kernels are there"))
         .map(|entry| entry.expect("a readable folder").path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "json"))
         .collect();

@@ -127,6 +127,12 @@ pub enum HazardKind {
     CopyNotArrived,
     /// A copy overwrites shared memory that others may still use: nothing orders them.
     TargetInUse,
+    /// Tensor memory is used before the barrier object of the operation that writes it told that it is through.
+    ResultNotThere,
+    /// Tensor memory is overwritten that an operation may still read.
+    OperandOverwritten,
+    /// Tensor memory is used whose load or store has not been waited for, or not told of.
+    AccessGoingOn,
 }
 
 impl std::fmt::Display for Hazard {
@@ -207,6 +213,15 @@ impl std::fmt::Display for Hazard {
             }
             HazardKind::TargetInUse => {
                 write!(f, "{kernel}+{pc:#x}: copies over shared memory that {other:#x} may still use")
+            }
+            HazardKind::ResultNotThere => {
+                write!(f, "{kernel}+{pc:#x}: uses tensor memory that {other:#x} may not have written")
+            }
+            HazardKind::OperandOverwritten => {
+                write!(f, "{kernel}+{pc:#x}: overwrites tensor memory that {other:#x} may still read")
+            }
+            HazardKind::AccessGoingOn => {
+                write!(f, "{kernel}+{pc:#x}: uses tensor memory whose access by {other:#x} may be going on")
             }
         }
     }

@@ -44,6 +44,9 @@ impl From<Race> for HazardKind {
             Race::SourceOverwritten => HazardKind::SourceOverwritten,
             Race::CopyNotArrived => HazardKind::CopyNotArrived,
             Race::TargetInUse => HazardKind::TargetInUse,
+            Race::ResultNotThere => HazardKind::ResultNotThere,
+            Race::OperandOverwritten => HazardKind::OperandOverwritten,
+            Race::AccessGoingOn => HazardKind::AccessGoingOn,
         }
     }
 }

@@ -145,13 +145,13 @@ impl FunctionDecoder<'_> {
     }
 
     /// The registers of a fragment that is read.
-    fn registers(&self, instruction: &Instruction, index: usize, ty: Type) -> Decode<Vec<Source>> {
+    pub(super) fn registers(&self, instruction: &Instruction, index: usize, ty: Type) -> Decode<Vec<Source>> {
         let operand = self.operand(instruction, index)?;
         operand.components().iter().map(|component: &Operand| self.source(component, ty)).collect()
     }
 
     /// The registers of a fragment that is written.
-    fn written(&self, instruction: &Instruction, index: usize) -> Decode<Vec<Destination>> {
+    pub(super) fn written(&self, instruction: &Instruction, index: usize) -> Decode<Vec<Destination>> {
         let operand = self.operand(instruction, index)?;
         operand.components().iter().map(|component| self.destination(component)).collect()
     }

@@ -12,6 +12,7 @@ mod matrix;
 mod memory;
 mod object;
 mod operand;
+mod tensor_memory;
 mod texture;
 
 use std::collections::BTreeMap;
@@ -250,6 +251,7 @@ impl<'a> FunctionDecoder<'a> {
             | Stackrestore => self.control(instruction, spellings),
             Shfl | Vote | Match | Redux | Elect => self.collective(instruction, spellings),
             Mma | Wmma | Ldmatrix | Stmatrix | Movmatrix | Wgmma => self.matrix(instruction, spellings),
+            Tcgen05 => self.tensor_memory(instruction, spellings),
             Tex | Tld4 | Txq | Suq | Istypep | Suld | Sust | Sured => self.texture(instruction),
             Fence | Membar => Ok(Action::Order(fence(instruction))),
             Prefetch | Prefetchu | Nanosleep | Pmevent | Applypriority | Discard | Griddepcontrol

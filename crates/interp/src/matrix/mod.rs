@@ -9,6 +9,7 @@ mod group;
 mod quarters;
 mod sparse;
 mod sum;
+mod tensor;
 mod tiles;
 
 use fragment::Fragment;
@@ -18,6 +19,7 @@ use oriole_chip::MatrixUnit;
 pub use quarters::Quarters;
 pub use sparse::Sparsity;
 pub use sum::{Element, Sum};
+pub use tensor::TensorSum;
 pub use tiles::{Share, Tiled};
 
 /// Registers of one operand in every lane of the warp.

@@ -19,6 +19,9 @@ pub enum Element {
     F64,
     E4M3,
     E5M2,
+    E2M3,
+    E3M2,
+    E2M1,
     /// An integer of so many bits, signed or not.
     Integer(u32, bool),
     Bit,
@@ -39,16 +42,16 @@ pub enum Sum {
 
 /// A finite number: `significand * 2^(exponent - fraction)`, where `exponent` is that of its format's leading bit.
 #[derive(Clone, Copy)]
-struct Finite {
-    negative: bool,
-    significand: u64,
-    exponent: i32,
-    fraction: i32,
+pub(super) struct Finite {
+    pub negative: bool,
+    pub significand: u64,
+    pub exponent: i32,
+    pub fraction: i32,
 }
 
 /// What a factor or the sum so far may be.
 #[derive(Clone, Copy)]
-enum Number {
+pub(super) enum Number {
     Finite(Finite),
     Infinite(bool),
     NaN,
@@ -68,13 +71,15 @@ impl Element {
             Element::TF32 => 32,
             Element::F64 => 64,
             Element::E4M3 | Element::E5M2 => 8,
+            Element::E2M3 | Element::E3M2 => 6,
+            Element::E2M1 => 4,
             Element::Integer(bits, _) => bits,
             Element::Bit => 1,
         }
     }
 
     /// The floating number that bits are; 8-bit ones as the halves that they become if they are `widened`.
-    fn number(self, bits: u64, widened: bool) -> Number {
+    pub(super) fn number(self, bits: u64, widened: bool) -> Number {
         let eighth = |eighth: Eighth, layout: Layout| {
             // Exact: every 8-bit number is a normal half or one of its subnormals.
             let half = || soft::from_f64(Format::F16, soft::from_eighth(eighth, bits), Round::TowardZero);
@@ -86,6 +91,9 @@ impl Element {
             Element::TF32 => Layout::SINGLE.number(bits & !CUT_OF_TF32),
             Element::E4M3 => eighth(Eighth::E4M3, Layout::E4M3),
             Element::E5M2 => eighth(Eighth::E5M2, Layout::E5M2),
+            Element::E2M3 => Layout::E2M3.number(bits),
+            Element::E3M2 => Layout::E3M2.number(bits),
+            Element::E2M1 => Layout::E2M1.number(bits),
             Element::F64 | Element::Integer(..) | Element::Bit => Number::NaN,
         }
     }
@@ -104,30 +112,43 @@ impl Element {
 
 /// Where the parts of a floating number lie.
 #[derive(Clone, Copy)]
-struct Layout {
+pub(super) struct Layout {
     exponent_bits: u32,
     fraction_bits: u32,
-    /// The greatest exponent is one of numbers too; only its greatest significand is none.
-    finite: bool,
+    top: Top,
+}
+
+/// What the greatest exponent means.
+#[derive(Clone, Copy)]
+enum Top {
+    /// Infinities and what is no number.
+    Infinity,
+    /// Numbers too; only the greatest significand is none.
+    OneNaN,
+    /// Numbers.
+    Numbers,
 }
 
 impl Layout {
-    const HALF: Layout = Layout { exponent_bits: 5, fraction_bits: 10, finite: false };
-    const BRAIN: Layout = Layout { exponent_bits: 8, fraction_bits: 7, finite: false };
-    const SINGLE: Layout = Layout { exponent_bits: 8, fraction_bits: 23, finite: false };
-    const E4M3: Layout = Layout { exponent_bits: 4, fraction_bits: 3, finite: true };
-    const E5M2: Layout = Layout { exponent_bits: 5, fraction_bits: 2, finite: false };
+    const HALF: Layout = Layout { exponent_bits: 5, fraction_bits: 10, top: Top::Infinity };
+    const BRAIN: Layout = Layout { exponent_bits: 8, fraction_bits: 7, top: Top::Infinity };
+    const SINGLE: Layout = Layout { exponent_bits: 8, fraction_bits: 23, top: Top::Infinity };
+    pub(super) const E4M3: Layout = Layout { exponent_bits: 4, fraction_bits: 3, top: Top::OneNaN };
+    const E5M2: Layout = Layout { exponent_bits: 5, fraction_bits: 2, top: Top::Infinity };
+    const E2M3: Layout = Layout { exponent_bits: 2, fraction_bits: 3, top: Top::Numbers };
+    const E3M2: Layout = Layout { exponent_bits: 3, fraction_bits: 2, top: Top::Numbers };
+    const E2M1: Layout = Layout { exponent_bits: 2, fraction_bits: 1, top: Top::Numbers };
 
-    fn number(self, bits: u64) -> Number {
+    pub(super) fn number(self, bits: u64) -> Number {
         let ones = |count: u32| (1u64 << count) - 1;
         let below = bits & ones(self.fraction_bits);
         let biased = bits >> self.fraction_bits & ones(self.exponent_bits);
         let negative = bits >> (self.fraction_bits + self.exponent_bits) & 1 != 0;
         let greatest = biased == ones(self.exponent_bits);
-        match self.finite {
-            true if greatest && below == ones(self.fraction_bits) => return Number::NaN,
-            false if greatest && below == 0 => return Number::Infinite(negative),
-            false if greatest => return Number::NaN,
+        match self.top {
+            Top::OneNaN if greatest && below == ones(self.fraction_bits) => return Number::NaN,
+            Top::Infinity if greatest && below == 0 => return Number::Infinite(negative),
+            Top::Infinity if greatest => return Number::NaN,
             _ => {}
         }
         let bias = ones(self.exponent_bits - 1) as i32;
@@ -141,7 +162,7 @@ impl Layout {
 }
 
 impl Number {
-    fn times(self, other: Number) -> Number {
+    pub(super) fn times(self, other: Number) -> Number {
         use Number::*;
         match (self, other) {
             (NaN, _) | (_, NaN) => NaN,
@@ -213,7 +234,7 @@ fn float(unit: &MatrixUnit, of: [Element; 2], half: bool, a: &[u64], b: &[u64], 
     }
     let depth = (unit.step_bits / of[0].bits()) as usize;
     let bits = fraction.unwrap_or(unit.fraction_bits);
-    products.chunks(depth).fold(c, |sum, terms| step(bits, fraction, format, terms, sum))
+    products.chunks(depth).fold(c, |sum, terms| step(bits, fraction, format, terms, old(format, sum)))
 }
 
 /// 8-bit numbers on a chip that makes halves of them: the lower two of every four make one product, the upper two another
@@ -223,16 +244,26 @@ fn widened(unit: &MatrixUnit, format: Format, products: &[Number], c: u64) -> u6
     for pair in 0..2 {
         let terms: Vec<Number> =
             products.chunks_exact(4).flat_map(|four| four[2 * pair..][..2].to_vec()).collect();
-        sum = step(unit.fraction_bits, None, format, &terms, sum);
+        sum = step(unit.fraction_bits, None, format, &terms, old(format, sum));
     }
     let result = soft::add(format, c, sum, Round::NearestTiesToEven);
     if format.is_nan(result) { format.canonical_nan() } else { result }
 }
 
+/// A sum so far.
+pub(super) fn old(format: Format, sum: u64) -> Number {
+    if format == Format::F16 { Layout::HALF } else { Layout::SINGLE }.number(sum)
+}
+
 /// One step: all terms cut at `fraction_bits` below the greatest exponent, added, rounded. A single keeps only `kept` bits
 /// behind its point if that is given.
-fn step(fraction_bits: u32, kept: Option<u32>, format: Format, products: &[Number], sum: u64) -> u64 {
-    let sum = if format == Format::F16 { Layout::HALF } else { Layout::SINGLE }.number(sum);
+pub(super) fn step(
+    fraction_bits: u32,
+    kept: Option<u32>,
+    format: Format,
+    products: &[Number],
+    sum: Number,
+) -> u64 {
     let mut infinite = [false; 2];
     let mut terms = Vec::with_capacity(products.len() + 1);
     for number in products.iter().chain([&sum]) {

@@ -1,0 +1,223 @@
+//! Descriptors: of a matrix in shared memory, and of a product.
+
+use crate::memory::Fault;
+use crate::product::{Element, Kind, Sum};
+use crate::{PIECE, Piece};
+
+/// Lowest bits of the parts of a descriptor of shared memory.
+const LEADING_BIT: u32 = 16;
+const STRIDE_BIT: u32 = 32;
+const BASE_BIT: u32 = 49;
+const ABSOLUTE_BIT: u32 = 52;
+const SWIZZLE_BIT: u32 = 61;
+/// Bits of an address or a distance, in units of sixteen bytes.
+const DISTANCE_BITS: u64 = 0x3fff;
+
+/// Bytes of a row of the widest pattern; the rows of narrower ones share it.
+const PATTERN_ROW: u64 = 128;
+
+/// A matrix in shared memory.
+#[derive(Clone, Copy, Debug)]
+pub struct SharedMatrix {
+    start: u64,
+    leading: u64,
+    stride: u64,
+    base: u64,
+    /// Bytes of a row of a pattern: 16 where nothing is swizzled.
+    width: u64,
+    /// Bytes that stay together.
+    atom: u64,
+    /// The leading distance is the address of what comes behind 128 bytes.
+    absolute: bool,
+}
+
+impl SharedMatrix {
+    /// As a descriptor says.
+    ///
+    /// # Errors
+    /// A way of swizzling that does not exist.
+    pub fn new(descriptor: u64) -> Result<SharedMatrix, Fault> {
+        let distance = |bit: u32| (descriptor >> bit & DISTANCE_BITS) << 4;
+        let (width, atom) = match descriptor >> SWIZZLE_BIT {
+            0 => (16, 16),
+            1 => (PATTERN_ROW, 32),
+            2 => (PATTERN_ROW, 16),
+            4 => (64, 16),
+            6 => (32, 16),
+            other => {
+                return Err(Fault::Operands(format!(
+                    "no descriptor of shared memory swizzles in mode {other}"
+                )));
+            }
+        };
+        Ok(SharedMatrix {
+            start: distance(0),
+            leading: distance(LEADING_BIT),
+            stride: distance(STRIDE_BIT),
+            base: descriptor >> BASE_BIT & 7,
+            width,
+            atom,
+            absolute: descriptor >> ABSOLUTE_BIT & 1 == 1,
+        })
+    }
+
+    /// Address of the piece with these bytes of a line. Of a transposed matrix a line is one of the depth, and the bytes go
+    /// along the other side.
+    fn piece(&self, line: u64, byte: u64, transposed: bool) -> u64 {
+        let byte = byte / PIECE as u64 * PIECE as u64;
+        let plain = self.width == 16;
+        // With atoms of 32 bytes a transposed pattern has four lines.
+        let lines = if transposed && self.atom == 32 { 4 } else { 8 };
+        let (beside, behind) = match (transposed, plain) {
+            (false, true) => (byte / 16 * self.leading, self.stride),
+            (false, false) if self.absolute && byte >= PATTERN_ROW => {
+                (self.leading.wrapping_sub(self.start).wrapping_add(byte - PATTERN_ROW), self.stride)
+            }
+            (false, false) => (byte, self.stride),
+            (true, true) => (byte / 16 * self.stride, self.leading),
+            (true, false) => (byte / self.width * self.leading + byte % self.width, self.stride),
+        };
+        let place = line % lines * self.width + line / lines * behind;
+        let address = self.start.wrapping_add(place).wrapping_add(beside);
+        // The row among the rows of a pattern decides where an atom lies in it.
+        let row = (address / PATTERN_ROW).wrapping_sub(self.base) % (self.width / self.atom);
+        address ^ (row * self.atom)
+    }
+
+    /// The sixteen bytes of a line that hold a byte, of the shared memory of the block of a rank.
+    pub(crate) fn load(
+        &self,
+        shared: &[Vec<u8>],
+        rank: u32,
+        [line, byte]: [u64; 2],
+        transposed: bool,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<u128, Fault> {
+        let address = self.piece(line, byte, transposed);
+        let memory = shared.get(rank as usize).map_or(&[][..], Vec::as_slice);
+        let start = usize::try_from(address).unwrap_or(usize::MAX);
+        let bytes = start.checked_add(PIECE).and_then(|end| memory.get(start..end));
+        let bytes: [u8; PIECE] =
+            bytes.and_then(|bytes| bytes.try_into().ok()).ok_or(Fault::Shared(address))?;
+        if pieces.last() != Some(&(rank, address)) {
+            pieces.push((rank, address));
+        }
+        Ok(u128::from_le_bytes(bytes))
+    }
+}
+
+/// What a product is, as the register of its description says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InstructionDescriptor {
+    /// What both factors are made of.
+    pub elements: [Element; 2],
+    /// What the sums are.
+    pub sum: Sum,
+    /// Rows of the result, those of both blocks of a pair.
+    pub rows: u32,
+    /// Columns of the result.
+    pub columns: u32,
+    /// Each factor is negated.
+    pub negated: [bool; 2],
+    /// Each factor lies the other way round.
+    pub transposed: [bool; 2],
+    /// Integers are held in their range.
+    pub saturates: bool,
+    /// The left factor has half of its elements.
+    pub sparse: bool,
+    /// Which column says which elements these are.
+    pub selector: u32,
+    /// Scales have an exponent only.
+    pub exponents: bool,
+    /// Which byte of a word is the first scale of each factor.
+    pub scale_bytes: [u32; 2],
+    /// The depth is 96.
+    pub deep: bool,
+}
+
+impl InstructionDescriptor {
+    /// The bits as a kind of product reads them.
+    ///
+    /// # Errors
+    /// Bits that mean nothing for this kind.
+    pub fn new(kind: Kind, bits: u32) -> Result<InstructionDescriptor, Fault> {
+        let field = |bit: u32, width: u32| bits >> bit & ((1 << width) - 1);
+        let flag = |bit: u32| field(bit, 1) == 1;
+        let scaled = kind.is_scaled();
+        let fault = |what: &str, value: u32| {
+            Err(Fault::Operands(format!("an instruction descriptor names {what} {value}, which is none")))
+        };
+        let [Some(a), Some(b)] = [7, 10].map(|bit| kind.element(field(bit, 3))) else {
+            return fault("the types", field(7, 6));
+        };
+        let sum = match (kind, field(4, 2)) {
+            _ if scaled => Sum::Single,
+            (Kind::F16 | Kind::F8F6F4, 0) => Sum::Half,
+            (Kind::F16 | Kind::F8F6F4 | Kind::Tf32, 1) => Sum::Single,
+            (Kind::I8, 2) => Sum::Integer,
+            (_, other) => return fault("the type of sums", other),
+        };
+        let rows = if scaled { field(27, 2) << 7 } else { field(24, 5) << 4 };
+        Ok(InstructionDescriptor {
+            elements: [a, b],
+            sum,
+            rows,
+            columns: field(17, 6) << 3,
+            negated: [13, 14].map(flag),
+            transposed: [15, 16].map(flag),
+            saturates: !scaled && flag(3),
+            sparse: flag(2),
+            selector: if scaled { 0 } else { field(0, 2) },
+            exponents: flag(23),
+            scale_bytes: [29, 4].map(|bit| if scaled { field(bit, 2) } else { 0 }),
+            deep: matches!(kind, Kind::Mxf4 | Kind::Mxf4Nvf4) && flag(31),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A descriptor with these distances and this way of swizzling.
+    fn matrix(leading: u64, stride: u64, swizzle: u64) -> SharedMatrix {
+        let bits =
+            1 << 46 | swizzle << SWIZZLE_BIT | (stride >> 4) << STRIDE_BIT | (leading >> 4) << LEADING_BIT;
+        SharedMatrix::new(bits | 0x400 >> 4).unwrap()
+    }
+
+    #[test]
+    fn pieces_lie_as_the_canonical_layouts_say() {
+        // ((8,m),(T,2k)):((1T,SBO),(1,LBO)) in pieces.
+        let plain = matrix(0x800, 0x100, 0);
+        assert_eq!(plain.piece(3, 0, false), 0x400 + 0x30);
+        assert_eq!(plain.piece(9, 17, false), 0x400 + 0x110 + 0x800);
+        // ((T,1,m),(8,k)):((1,T,SBO),(1T,LBO))
+        assert_eq!(plain.piece(9, 32, true), 0x400 + 0x10 + 0x800 + 0x200);
+        // Swizzle<3,4,3>: row 2 of the pattern, pieces 5 and 7 change places.
+        let whole = matrix(0x10, 0x400, 2);
+        assert_eq!(whole.piece(2, 0x50, false), 0x400 + 0x100 + 0x70);
+        assert_eq!(whole.piece(10, 0, false), 0x400 + 0x400 + 0x100 + 0x20);
+        // Swizzle<1,4,3>
+        assert_eq!(matrix(0x10, 0x100, 6).piece(5, 0, false), 0x400 + 0xa0 + 0x10);
+        // Swizzle<2,5,2> over four lines.
+        let wide = matrix(0x1000, 0x200, 1);
+        assert_eq!(wide.piece(5, 0x30, true), 0x400 + 0x200 + 0x80 + 0x10);
+        assert!(SharedMatrix::new(3 << SWIZZLE_BIT).is_err());
+    }
+
+    #[test]
+    fn fields_of_a_product() {
+        // f32 += bf16 * f16, 128 by 64, the right factor transposed.
+        let bits = 1 << 4 | 1 << 7 | 1 << 16 | (64 >> 3) << 17 | (128 >> 4) << 24;
+        let product = InstructionDescriptor::new(Kind::F16, bits).unwrap();
+        assert_eq!(product.elements, [Element::BF16, Element::F16]);
+        assert_eq!([product.rows, product.columns], [128, 64]);
+        assert_eq!((product.sum, product.transposed), (Sum::Single, [false, true]));
+        assert!(InstructionDescriptor::new(Kind::Tf32, bits).is_err());
+        assert!(InstructionDescriptor::new(Kind::I8, bits).is_err());
+        let scaled = 1 << 7 | 1 << 10 | 1 << 23 | 2 << 27 | 2 << 29 | (8 >> 3) << 17;
+        let product = InstructionDescriptor::new(Kind::Mxf4Nvf4, scaled).unwrap();
+        assert_eq!((product.rows, product.scale_bytes, product.exponents), (256, [2, 0], true));
+    }
+}

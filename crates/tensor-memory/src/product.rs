@@ -1,0 +1,589 @@
+//! Products: which elements a product multiplies, where they come from and where the sums go.
+
+use crate::descriptor::{InstructionDescriptor, SharedMatrix};
+use crate::memory::{Address, Fault, LANES, TensorMemory};
+use crate::{HALF, Piece, Touched, sparse};
+
+/// Lanes of a warp; scales are there for each of them.
+const WARP: u32 = 32;
+/// Most columns of a result.
+const MOST_COLUMNS: u32 = 256;
+
+/// `.kind`
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Kind {
+    F16,
+    Tf32,
+    F8F6F4,
+    I8,
+    Mxf8f6f4,
+    Mxf4,
+    Mxf4Nvf4,
+}
+
+/// What a factor is made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Element {
+    F16,
+    BF16,
+    TF32,
+    E4M3,
+    E5M2,
+    E2M3,
+    E3M2,
+    E2M1,
+    U8,
+    S8,
+}
+
+/// What sums are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Sum {
+    Half,
+    Single,
+    Integer,
+}
+
+impl Kind {
+    /// Whether blocks of both factors are scaled.
+    pub fn is_scaled(self) -> bool {
+        matches!(self, Kind::Mxf8f6f4 | Kind::Mxf4 | Kind::Mxf4Nvf4)
+    }
+
+    /// Bits that an element has in tensor memory, and that count for the depth.
+    pub fn container_bits(self) -> u32 {
+        match self {
+            Kind::Tf32 => 32,
+            Kind::F16 => 16,
+            Kind::F8F6F4 | Kind::I8 | Kind::Mxf8f6f4 => 8,
+            Kind::Mxf4 | Kind::Mxf4Nvf4 => 4,
+        }
+    }
+
+    /// The type that a field of the descriptor names.
+    pub(crate) fn element(self, field: u32) -> Option<Element> {
+        let named: &[Option<Element>] = match self {
+            Kind::F16 => &[Some(Element::F16), Some(Element::BF16)],
+            Kind::Tf32 => &[None, None, Some(Element::TF32)],
+            Kind::I8 => &[Some(Element::U8), Some(Element::S8)],
+            Kind::F8F6F4 | Kind::Mxf8f6f4 => {
+                const {
+                    &[
+                        Some(Element::E4M3),
+                        Some(Element::E5M2),
+                        None,
+                        Some(Element::E2M3),
+                        Some(Element::E3M2),
+                        Some(Element::E2M1),
+                    ]
+                }
+            }
+            Kind::Mxf4 | Kind::Mxf4Nvf4 => &[None, Some(Element::E2M1)],
+        };
+        *named.get(field as usize)?
+    }
+}
+
+impl Element {
+    /// Bits of an element.
+    pub fn bits(self) -> u32 {
+        match self {
+            Element::TF32 => 32,
+            Element::F16 | Element::BF16 => 16,
+            Element::E4M3 | Element::E5M2 | Element::U8 | Element::S8 => 8,
+            Element::E2M3 | Element::E3M2 => 6,
+            Element::E2M1 => 4,
+        }
+    }
+
+    /// The element in a container of tensor memory. Four bits lie in the middle of a byte (not confirmed).
+    fn unpack(self, container: u32, bits: u32) -> u64 {
+        let place = if bits == 8 && self.bits() == 4 { 2 } else { 0 };
+        u64::from(container) >> place & (u64::MAX >> (64 - self.bits()))
+    }
+}
+
+/// What the instruction itself says of a product.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// The kind.
+    pub kind: Kind,
+    /// Blocks that take part: `.cta_group`.
+    pub blocks: u32,
+    /// `.ws`
+    pub weights_stay: bool,
+    /// `.sp`
+    pub sparse: bool,
+    /// `.ashift`
+    pub shifted: bool,
+    /// Scales of a row; none if blocks are not scaled.
+    pub scales: u32,
+}
+
+/// Where the left factor is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// In shared memory, by its descriptor.
+    Shared(u64),
+    /// In tensor memory.
+    Tensor(Address),
+}
+
+/// The operands of a product.
+#[derive(Clone, Copy, Debug)]
+pub struct Operands {
+    /// The result.
+    pub result: Address,
+    /// The left factor.
+    pub left: Left,
+    /// The descriptor of the right factor.
+    pub right: u64,
+    /// What says which elements of a sparse factor are there.
+    pub metadata: Address,
+    /// The scales of both factors.
+    pub scales: [Address; 2],
+    /// Old sums are added to.
+    pub adds: bool,
+    /// Lanes that keep what they have, by block.
+    pub kept_lanes: [u32; 8],
+    /// Which columns of the right factor are zero, as a descriptor says.
+    pub zero_columns: u64,
+}
+
+/// What is added up to one element of the result.
+pub struct Row<'r> {
+    /// Elements of the left factor that are there.
+    pub left: &'r [u64],
+    /// Those that they are multiplied with.
+    pub right: &'r [u64],
+    /// Scales of both, one pair for each of as many equal parts; none if blocks are not scaled.
+    pub scales: &'r [[u8; 2]],
+    /// The old sum, if it counts.
+    pub old: u32,
+}
+
+/// What a product touched, for whoever follows its rules.
+#[derive(Default)]
+pub struct Outcome {
+    /// Pieces of shared memory that were read.
+    pub pieces: Vec<Piece>,
+    /// Cells that were read, by rank of the block.
+    pub read: Vec<(u32, Touched)>,
+    /// Cells that were written.
+    pub written: Vec<(u32, Touched)>,
+}
+
+/// Which lanes have which part of the result of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Path {
+    /// A lane for each row.
+    Whole,
+    /// Sixteen rows for each warp, in the upper or lower half of its lanes.
+    Scattered,
+    /// So many groups of lanes, each with its part of the columns.
+    Folded(u32),
+}
+
+/// A product of two matrices that is added to a third.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// What the instruction says.
+    pub form: Form,
+    /// What the descriptor says.
+    pub descriptor: InstructionDescriptor,
+    path: Path,
+}
+
+/// A line of the left factor, as a lane has it.
+struct Line {
+    terms: Vec<u64>,
+    /// Positions of a sparse one.
+    positions: Option<Vec<usize>>,
+    scales: Vec<u8>,
+}
+
+impl Product {
+    /// A product as the instruction and its descriptor say.
+    ///
+    /// # Errors
+    /// A shape that does not exist.
+    pub fn new(form: Form, descriptor: u32) -> Result<Product, Fault> {
+        let descriptor = InstructionDescriptor::new(form.kind, descriptor)?;
+        let fault = |text: String| Err(Fault::Operands(text));
+        if descriptor.sparse != form.sparse {
+            return fault("instruction and descriptor disagree on whether the product is sparse".into());
+        }
+        if descriptor.deep {
+            return fault("products of a depth of 96 are not supported".into());
+        }
+        let turned = |at: usize| descriptor.transposed[at] && descriptor.elements[at].bits() < 8;
+        if [0, 1].into_iter().any(turned) {
+            return fault("a factor of elements narrower than a byte is transposed".into());
+        }
+        let [rows, columns] = [descriptor.rows, descriptor.columns];
+        let path = match (form.blocks, form.weights_stay, rows) {
+            (1, true, 32) => Path::Folded(4),
+            (1, true, 64) => Path::Folded(2),
+            (1, _, 128) => Path::Whole,
+            (1, false, 64) if !form.kind.is_scaled() => Path::Scattered,
+            (2, false, 256) => Path::Whole,
+            (2, false, 128) if !form.sparse => Path::Folded(2),
+            (2, false, 128) if !form.kind.is_scaled() => Path::Scattered,
+            _ => return fault(format!("no such product has {rows} rows")),
+        };
+        let step = match (form.weights_stay, form.kind) {
+            (true, _) => 64,
+            (false, Kind::I8) if columns > 32 || form.blocks == 2 => 16 * form.blocks,
+            _ => 8 * form.blocks,
+        };
+        let most = if form.weights_stay && form.sparse { MOST_COLUMNS / 2 } else { MOST_COLUMNS };
+        let none = columns == 0 || columns > most || !columns.is_multiple_of(step);
+        if none || form.weights_stay && !columns.is_power_of_two() {
+            return fault(format!("no such product has {columns} columns"));
+        }
+        if form.shifted && path != Path::Whole {
+            return fault(format!("a left factor of {rows} rows is shifted"));
+        }
+        Ok(Product { form, descriptor, path })
+    }
+
+    /// Columns of the left factor.
+    pub fn depth(&self) -> u32 {
+        let dense = 256 / self.form.kind.container_bits();
+        if self.form.sparse { 2 * dense } else { dense }
+    }
+
+    /// Rows of the result of one block.
+    fn rows(&self) -> u32 {
+        self.descriptor.rows / self.form.blocks
+    }
+
+    /// Elements of a row of the left factor that are there.
+    fn stored(&self) -> u32 {
+        256 / self.form.kind.container_bits()
+    }
+
+    /// The lane and the column of an element of the result of a block.
+    fn place(&self, row: u32, column: u32) -> (u32, u32) {
+        match self.path {
+            Path::Whole => (row, column),
+            Path::Scattered => (row / HALF * WARP + row % HALF, column),
+            Path::Folded(parts) => {
+                let columns = self.descriptor.columns / parts;
+                (row + LANES / parts * (column / columns), column % columns)
+            }
+        }
+    }
+
+    fn check_lane(&self, result: Address) -> Result<(), Fault> {
+        match result.lane == 0 || result.lane == HALF && self.path == Path::Scattered {
+            true => Ok(()),
+            false => Err(Fault::Operands(format!("the result of a product begins at lane {}", result.lane))),
+        }
+    }
+
+    /// Multiplies for the blocks of these ranks, the even one first; `dot` adds up an element of the result.
+    ///
+    /// # Errors
+    /// Cells or pieces that are not there, operands that mean nothing.
+    pub fn execute(
+        &self,
+        memories: &mut [TensorMemory],
+        shared: &[Vec<u8>],
+        ranks: &[u32],
+        operands: &Operands,
+        dot: impl Fn(&Row) -> u32,
+    ) -> Result<Outcome, Fault> {
+        self.check_lane(operands.result)?;
+        let mut outcome = Outcome::default();
+        let right = self.right(shared, ranks, operands, &mut outcome.pieces)?;
+        let mut kept = operands.kept_lanes.chunks(LANES as usize / 32);
+        for &rank in ranks {
+            let Some(memory) = memories.get_mut(rank as usize) else {
+                return Err(Fault::Operands(format!("the cluster has no block {rank}")));
+            };
+            let (mut read, mut written) = (Touched::new(), Touched::new());
+            let left = self.left(memory, (shared, rank), operands, &mut outcome.pieces, &mut read)?;
+            let kept = kept.next().unwrap_or_default();
+            let is_kept =
+                |lane: u32| kept.get(lane as usize / 32).is_some_and(|word| word >> (lane % 32) & 1 == 1);
+            let elements =
+                (0..self.rows()).flat_map(|row| (0..self.descriptor.columns).map(move |at| (row, at)));
+            for (row, number) in elements {
+                let (lane, column) = self.place(row, number);
+                let lane = operands.result.lane + lane;
+                let Some(line) = left[lane as usize].as_ref().filter(|_| !is_kept(lane)) else { continue };
+                let mut scales = [[0; 2]; 4];
+                let scales = &mut scales[..self.form.scales as usize];
+                for (at, (pair, left)) in (0..).zip(scales.iter_mut().zip(&line.scales)) {
+                    *pair = [*left, self.scale(memory, operands, 1, [lane, column, at], &mut read)?];
+                }
+                let target = operands.result.column + column;
+                let old = memory.read(lane, target)?;
+                let chosen: Vec<u64>;
+                let factors = match &line.positions {
+                    None => &right[number as usize],
+                    Some(positions) => {
+                        chosen = positions.iter().map(|&at| right[number as usize][at]).collect();
+                        &chosen
+                    }
+                };
+                let old = if operands.adds { old } else { 0 };
+                let sum = dot(&Row { left: &line.terms, right: factors, scales, old });
+                memory.write(lane, target, sum)?;
+                written.insert((lane / HALF, target));
+            }
+            outcome.read.push((rank, read));
+            outcome.written.push((rank, written));
+        }
+        Ok(outcome)
+    }
+
+    /// The columns of the right factor: each block of a pair has half of them.
+    fn right(
+        &self,
+        shared: &[Vec<u8>],
+        ranks: &[u32],
+        operands: &Operands,
+        pieces: &mut Vec<Piece>,
+    ) -> Result<Vec<Vec<u64>>, Fault> {
+        let matrix = SharedMatrix::new(operands.right)?;
+        let own = self.descriptor.columns / self.form.blocks;
+        let zeros = ZeroColumns::new(operands.zero_columns, self.descriptor.rows, self.descriptor.columns);
+        (0..self.descriptor.columns)
+            .map(|column| {
+                if zeros.has(column) {
+                    return Ok(vec![0; self.depth() as usize]);
+                }
+                let column = column + zeros.shift;
+                let rank = ranks.get((column / own) as usize).or(ranks.last()).copied().unwrap_or(0);
+                let line = if self.form.blocks == 1 { column } else { column % own };
+                self.line((shared, rank), &matrix, [1, line, self.depth()], pieces)
+            })
+            .collect()
+    }
+
+    /// What each lane has of the left factor.
+    fn left(
+        &self,
+        memory: &TensorMemory,
+        shared: (&[Vec<u8>], u32),
+        operands: &Operands,
+        pieces: &mut Vec<Piece>,
+        read: &mut Touched,
+    ) -> Result<Vec<Option<Line>>, Fault> {
+        let mut lanes: Vec<Option<Line>> = (0..LANES).map(|_| None).collect();
+        let parts = if let Path::Folded(parts) = self.path { parts } else { 1 };
+        for row in 0..self.rows() {
+            // The last row stays where the others come from the next one (not confirmed).
+            let source = if self.form.shifted { (row + 1).min(self.rows() - 1) } else { row };
+            let stored = match operands.left {
+                Left::Shared(descriptor) => {
+                    let matrix = SharedMatrix::new(descriptor)?;
+                    Some(self.line(shared, &matrix, [0, source, self.stored()], pieces)?)
+                }
+                Left::Tensor(_) => None,
+            };
+            for part in 0..parts {
+                let lane_of = |row| {
+                    let (lane, _) = self.place(row, part * (self.descriptor.columns / parts));
+                    operands.result.lane + lane
+                };
+                let lane = lane_of(row);
+                let terms = match (&stored, operands.left) {
+                    (None, Left::Tensor(address)) => self.terms(memory, address, lane_of(source), read)?,
+                    _ => stored.clone().unwrap_or_default(),
+                };
+                let positions = match self.form.sparse {
+                    false => None,
+                    true => {
+                        let (selector, bits) = (self.descriptor.selector, self.form.kind.container_bits());
+                        let row = [lane, self.depth(), bits];
+                        Some(sparse::positions(memory, operands.metadata, selector, row, read)?)
+                    }
+                };
+                let scales = (0..self.form.scales)
+                    .map(|at| self.scale(memory, operands, 0, [lane, row, at], read))
+                    .collect::<Result<_, _>>()?;
+                lanes[lane as usize] = Some(Line { terms, positions, scales });
+            }
+        }
+        Ok(lanes)
+    }
+
+    /// Elements of a row of the left factor in tensor memory.
+    fn terms(
+        &self,
+        memory: &TensorMemory,
+        address: Address,
+        lane: u32,
+        read: &mut Touched,
+    ) -> Result<Vec<u64>, Fault> {
+        let bits = self.form.kind.container_bits();
+        (0..self.stored())
+            .map(|at| {
+                let column = address.column + at * bits / 32;
+                read.insert((lane / HALF, column));
+                let container = memory.read(lane, column)? >> (at * bits % 32) & (u32::MAX >> (32 - bits));
+                Ok(self.descriptor.elements[0].unpack(container, bits))
+            })
+            .collect()
+    }
+
+    /// Scale `at` of a factor for a lane: of its row, or of a column of the result. Each warp has them in its own lanes.
+    fn scale(
+        &self,
+        memory: &TensorMemory,
+        operands: &Operands,
+        factor: usize,
+        [lane, index, at]: [u32; 3],
+        read: &mut Touched,
+    ) -> Result<u8, Fault> {
+        let byte = self.descriptor.scale_bytes[factor] + at;
+        if byte >= 4 {
+            return Err(Fault::Operands(format!("scales of a factor begin at byte {}", byte - at)));
+        }
+        let lane = lane / WARP * WARP + index % WARP;
+        let column = operands.scales[factor].column + index / WARP;
+        read.insert((lane / HALF, column));
+        Ok(memory.read(lane, column)?.to_le_bytes()[byte as usize])
+    }
+
+    /// Elements of a line of a factor in shared memory. Those narrower than their container leave the last bytes of each
+    /// sixteen empty.
+    fn line(
+        &self,
+        (shared, rank): (&[Vec<u8>], u32),
+        matrix: &SharedMatrix,
+        [factor, line, length]: [u32; 3],
+        pieces: &mut Vec<Piece>,
+    ) -> Result<Vec<u64>, Fault> {
+        let factor = factor as usize;
+        let element = self.descriptor.elements[factor];
+        let transposed = self.descriptor.transposed[factor];
+        let (bits, container) = (element.bits(), self.form.kind.container_bits());
+        let packed = 128 / container;
+        (0..length)
+            .map(|at| {
+                let (across, along) = if transposed { (at, line) } else { (line, at) };
+                let byte = along / packed * 16;
+                let place = [u64::from(across), u64::from(byte)];
+                let piece = matrix.load(shared, rank, place, transposed, pieces)?;
+                Ok((piece >> (along % packed * bits)) as u64 & (u64::MAX >> (64 - bits)))
+            })
+            .collect()
+    }
+}
+
+/// Which columns of the right factor are zero.
+struct ZeroColumns {
+    bits: u64,
+    /// Columns of a part of the mask.
+    part: u32,
+    shift: u32,
+}
+
+impl ZeroColumns {
+    fn new(bits: u64, rows: u32, columns: u32) -> ZeroColumns {
+        let parts = (LANES / rows.min(LANES)).max(1);
+        ZeroColumns { bits, part: columns / parts, shift: (bits >> 56 & 0x3f) as u32 }
+    }
+
+    fn has(&self, column: u32) -> bool {
+        let field = |bit: u32, width: u32| (self.bits >> bit & ((1 << width) - 1)) as u32;
+        if field(39, 1) == 0 {
+            return false;
+        }
+        let (part, at) = (column / self.part, column % self.part);
+        let [zeros, used] = [40, 48].map(|bit| field(bit, 8) + 1);
+        let begins_zero = field(32 + part, 1) == 1;
+        let place = (field(8 * part, 8) + at) % (zeros + used);
+        if begins_zero { place < zeros } else { place >= used }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Form =
+        Form { kind: Kind::I8, blocks: 1, weights_stay: false, sparse: false, shifted: false, scales: 0 };
+
+    fn described(rows: u32, columns: u32) -> u32 {
+        2 << 4 | 1 << 7 | 1 << 10 | columns >> 3 << 17 | rows >> 4 << 24
+    }
+
+    #[test]
+    fn masks_of_columns_are_those_of_the_manual() {
+        let mask = |starts: u64, first: u64, rows, part: u32| {
+            let bits = starts | first << 32 | 1 << 39 | 2 << 40 | 3 << 48;
+            let zeros = ZeroColumns::new(bits, rows, 64);
+            (0..7).fold(0, |mask, at| mask | u32::from(zeros.has(part * zeros.part + at)) << at)
+        };
+        assert_eq!(mask(0, 0, 128, 0), 0b111_0000);
+        assert_eq!([0, 1].map(|part| mask(0, 1, 64, part)), [0b000_0111, 0b111_0000]);
+        let fourth = [0, 1, 2, 3].map(|part| mask(0x01_02_01_00, 0b0011, 32, part));
+        assert_eq!(fourth, [0b000_0111, 0b100_0011, 0b001_1100, 0b011_1000]);
+    }
+
+    #[test]
+    fn shapes_that_do_not_exist_are_refused() {
+        let product = |form, rows, columns| Product::new(form, described(rows, columns)).is_ok();
+        assert!(product(PLAIN, 64, 24) && product(PLAIN, 128, 256));
+        assert!(!product(PLAIN, 64, 40) && !product(PLAIN, 256, 64) && !product(PLAIN, 32, 64));
+        let pair = Form { blocks: 2, ..PLAIN };
+        assert!(product(pair, 256, 64) && !product(pair, 64, 64) && !product(pair, 128, 16));
+        let stationary = Form { weights_stay: true, ..PLAIN };
+        assert!(product(stationary, 32, 128) && !product(stationary, 32, 96));
+        assert!(!product(Form { sparse: true, ..PLAIN }, 128, 64));
+        assert!(!product(Form { shifted: true, ..PLAIN }, 64, 64));
+    }
+
+    /// The lanes of a few rows of the result of ones: a column for each path.
+    #[test]
+    fn results_lie_in_the_lanes_of_their_path() {
+        let place =
+            |form, rows, at: (u32, u32)| Product::new(form, described(rows, 64)).unwrap().place(at.0, at.1);
+        assert_eq!(place(PLAIN, 128, (100, 3)), (100, 3));
+        assert_eq!(place(PLAIN, 64, (20, 3)), (36, 3));
+        let stationary = Form { weights_stay: true, ..PLAIN };
+        assert_eq!(place(stationary, 64, (20, 35)), (84, 3));
+        assert_eq!(place(stationary, 32, (20, 35)), (84, 3));
+        assert_eq!(place(Form { blocks: 2, ..PLAIN }, 128, (20, 35)), (84, 3));
+    }
+
+    #[test]
+    fn a_product_adds_up_rows_and_columns() {
+        let mut memory = TensorMemory::default();
+        memory.allocate(64).unwrap();
+        // Lines of 32 bytes one after the other: eight lines of a pattern, its second half 128 bytes on.
+        let mut shared = vec![0; 0x2000];
+        for line in 0..128 {
+            let byte = line / 8 * 256 + line % 8 * 16;
+            shared[byte] = line as u8;
+            shared[byte + 128] = 1;
+        }
+        let descriptor = (256 >> 4) << 32 | (128 >> 4) << 16;
+        let operands = Operands {
+            result: Address { lane: 0, column: 0 },
+            left: Left::Shared(descriptor),
+            right: descriptor,
+            metadata: Address::new(0),
+            scales: [Address::new(0); 2],
+            adds: false,
+            kept_lanes: [1 << 7, 0, 0, 0, 0, 0, 0, 0],
+            zero_columns: 0,
+        };
+        let product = Product::new(PLAIN, described(128, 16)).unwrap();
+        let dot =
+            |row: &Row| row.left.iter().zip(row.right).map(|(a, b)| a * b).sum::<u64>() as u32 + row.old;
+        let mut memories = [memory];
+        let outcome = product.execute(&mut memories, &[shared], &[0], &operands, dot).unwrap();
+        assert_eq!(memories[0].read(100, 13), Ok(1301));
+        assert_eq!(memories[0].read(7, 13), Ok(0));
+        assert!(outcome.written[0].1.contains(&(100 / HALF, 13)));
+    }
+}
