@@ -1,6 +1,6 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy` checks the rules of the house, `codegen`
-//! regenerates tables, `isa` writes the form table of a new chip, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes` shows how
-//! compile time grows. Nothing here is needed to build or to use Oriole.
+//! regenerates tables, `isa` writes the form table of a new chip, `release` builds the program as it is released, `bench` measures against the oracle, `selection` counts
+//! what selection chooses, `shapes` shows how compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
@@ -10,9 +10,11 @@ mod machine_numbers;
 mod oracle;
 mod ptx_table;
 mod reach;
+mod release;
 mod selection;
 mod shapes;
 mod tidy;
+mod train;
 mod typed_ids;
 
 use std::process::ExitCode;
@@ -30,10 +32,11 @@ fn main() -> ExitCode {
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
         "isa" => isa::run(rest),
+        "release" => release::run(rest),
         "selection" => selection::run(rest),
         "shapes" => shapes::run(rest),
         _ => {
-            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | selection | shapes"
+            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | release | selection | shapes"
                 .to_owned())
         }
     };

@@ -1,0 +1,67 @@
+//! Builds the program as it is released for Linux: linked statically (`cargo static`), and compiled twice, the second time by a
+//! profile of what the first one does with the kernels of the repository.
+//!
+//! The profile says which functions run, so that these stand together and the many that a compile never enters do not: most of the
+//! time of a small compile is the system's, which brings in the pages of the program.
+
+use crate::train;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TARGET: &str = "x86_64-unknown-linux-gnu";
+
+/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole` and prints its path.
+pub fn run(_arguments: &[String]) -> Result<(), String> {
+    let merger = profile_merger()?;
+    let folder = crate::root().join("target/release-profiled");
+    let raw = folder.join("raw");
+    let merged = folder.join("oriole.profdata");
+    let _ = std::fs::remove_dir_all(&raw);
+    let program = build(&folder.join("instrumented"), &[format!("-Cprofile-generate={}", raw.display())])?;
+    train::run(&program, &folder.join("scratch"))?;
+    let mut merge = Command::new(merger);
+    merge.arg("merge").arg("-o").arg(&merged).arg(&raw);
+    finished(&mut merge)?;
+    // The linker leaves functions that ran and those that did not apart.
+    let flags = [
+        format!("-Cprofile-use={}", merged.display()),
+        "-Clink-arg=-Wl,-z,keep-text-section-prefix".to_owned(),
+    ];
+    println!("{}", build(&folder, &flags)?.display());
+    Ok(())
+}
+
+/// The tool that makes one profile of many; it has to be the compiler's own, since their format changes.
+fn profile_merger() -> Result<PathBuf, String> {
+    let asked = |what: &[&str]| {
+        let output = Command::new("rustc").args(what).output().map_err(|error| format!("rustc: {error}"))?;
+        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let path = Path::new(&asked(&["--print", "target-libdir"])?).with_file_name("bin").join("llvm-profdata");
+    if path.exists() {
+        Ok(path)
+    } else {
+        Err(format!("{} is missing: rustup component add llvm-tools", path.display()))
+    }
+}
+
+/// The static build with these flags more.
+fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
+    let quoted: Vec<String> = flags.iter().map(|flag| format!("'{flag}'")).collect();
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(crate::root()).arg("static").arg("--target-dir").arg(folder);
+    cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", quoted.join(",")));
+    finished(&mut cargo)?;
+    Ok(folder.join(TARGET).join("release/oriole"))
+}
+
+/// # Errors
+/// A command that cannot be started, or fails.
+fn finished(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}")),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
+}

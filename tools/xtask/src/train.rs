@@ -1,0 +1,163 @@
+//! What the program does while its profile is taken: what users do with it, over the kernels of the repository. Compiling comes first in
+//! time and in weight; what is left out here is compiled for size.
+
+use serde_json::{Value, json};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
+
+/// Chips for which every kernel is compiled that they take, beside its own.
+const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
+
+/// So many keystrokes the server gets in each kernel.
+const KEYSTROKES: usize = 12;
+
+/// Runs an instrumented program. Kernels that a chip refuses are part of it; that each of them is refused is an error.
+pub fn run(program: &Path, scratch: &Path) -> Result<(), String> {
+    std::fs::create_dir_all(scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let folder = crate::root().join("test-data/kernels");
+    let kernels = files(&folder, "ptx")?;
+    let cubin = scratch.join("kernel.cubin");
+    let mut compiled = 0;
+    for kernel in &kernels {
+        let own = quietly(Command::new(program).arg("compile").arg(kernel).arg("-o").arg(&cubin))?;
+        compiled += usize::from(own);
+        if own {
+            quietly(Command::new(program).arg("lint").arg(&cubin))?;
+            quietly(Command::new(program).arg("dis").arg(&cubin))?;
+        }
+        quietly(Command::new(program).arg("check").arg(kernel))?;
+        for chip in CHIPS {
+            let mut command = Command::new(program);
+            quietly(command.arg("compile").args(["--arch", chip]).arg(kernel).arg("-o").arg(&cubin))?;
+        }
+    }
+    if compiled == 0 {
+        return Err(format!("{} compiles no kernel of {}", program.display(), folder.display()));
+    }
+    for record in files(&folder, "json")? {
+        for machine in ["interp", "sim"] {
+            quietly(Command::new(program).args(["run", "--on", machine]).arg(&record))?;
+        }
+    }
+    serve(program, &kernels).map_err(|error| format!("{} lsp: {error}", program.display()))
+}
+
+fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|file| file.extension().is_some_and(|found| found == extension));
+    files.sort();
+    Ok(files)
+}
+
+/// Whether a command ends well.
+fn quietly(command: &mut Command) -> Result<bool, String> {
+    let status = command.stdout(Stdio::null()).stderr(Stdio::null()).status();
+    status.map(|status| status.success()).map_err(|error| format!("{command:?}: {error}"))
+}
+
+/// A conversation with the language server: each kernel is opened, typed in, and asked about.
+fn serve(program: &Path, kernels: &[PathBuf]) -> std::io::Result<()> {
+    let mut server = Command::new(program).arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut answers = BufReader::new(server.stdout.take().expect("it is piped"));
+    request(
+        &mut server,
+        &mut answers,
+        "initialize",
+        json!({"processId": null, "rootUri": null, "capabilities": {}}),
+    )?;
+    notify(&mut server, "initialized", json!({}))?;
+    for (at, kernel) in kernels.iter().enumerate() {
+        let text = std::fs::read_to_string(kernel)?;
+        let document = json!({"uri": format!("file:///{at}.ptx")});
+        let mut item = document.clone();
+        item["languageId"] = "ptx".into();
+        item["version"] = 0.into();
+        item["text"] = text.as_str().into();
+        notify(&mut server, "textDocument/didOpen", json!({"textDocument": item}))?;
+        let lines = text.lines().count();
+        for version in 1..=KEYSTROKES {
+            let place = json!({"line": lines * version / (KEYSTROKES + 1), "character": 0});
+            let mut changed = document.clone();
+            changed["version"] = version.into();
+            let typed = json!({"range": {"start": place, "end": place}, "text": "// \n"});
+            notify(
+                &mut server,
+                "textDocument/didChange",
+                json!({"textDocument": changed, "contentChanges": [typed]}),
+            )?;
+            for method in ["textDocument/hover", "textDocument/completion", "textDocument/definition"] {
+                request(
+                    &mut server,
+                    &mut answers,
+                    method,
+                    json!({"textDocument": document, "position": place}),
+                )?;
+            }
+        }
+        let range = json!({"start": {"line": 0, "character": 0}, "end": {"line": lines, "character": 0}});
+        request(
+            &mut server,
+            &mut answers,
+            "textDocument/inlayHint",
+            json!({"textDocument": document, "range": range}),
+        )?;
+        for method in
+            ["textDocument/semanticTokens/full", "textDocument/documentSymbol", "textDocument/foldingRange"]
+        {
+            request(&mut server, &mut answers, method, json!({"textDocument": document}))?;
+        }
+        notify(&mut server, "textDocument/didClose", json!({"textDocument": document}))?;
+    }
+    request(&mut server, &mut answers, "shutdown", Value::Null)?;
+    notify(&mut server, "exit", Value::Null)?;
+    server.wait().map(drop)
+}
+
+fn notify(server: &mut Child, method: &str, params: Value) -> std::io::Result<()> {
+    send(server, &json!({"jsonrpc": "2.0", "method": method, "params": params}))
+}
+
+/// Sends a request and waits for its answer.
+fn request(
+    server: &mut Child,
+    answers: &mut BufReader<ChildStdout>,
+    method: &str,
+    params: Value,
+) -> std::io::Result<()> {
+    send(server, &json!({"jsonrpc": "2.0", "id": method, "method": method, "params": params}))?;
+    loop {
+        let message = receive(answers)?;
+        if message["id"] == method && message["method"].is_null() {
+            return Ok(());
+        }
+    }
+}
+
+fn send(server: &mut Child, message: &Value) -> std::io::Result<()> {
+    let text = message.to_string();
+    let pipe = server.stdin.as_mut().expect("it is piped");
+    write!(pipe, "Content-Length: {}\r\n\r\n{text}", text.len())?;
+    pipe.flush()
+}
+
+fn receive(answers: &mut BufReader<ChildStdout>) -> std::io::Result<Value> {
+    let mut length = 0;
+    loop {
+        let mut line = String::new();
+        if answers.read_line(&mut line)? == 0 {
+            return Err(std::io::ErrorKind::UnexpectedEof.into());
+        }
+        match line.trim().split_once(':') {
+            Some((name, value)) if name.eq_ignore_ascii_case("content-length") => {
+                length = value.trim().parse().unwrap_or(0);
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    answers.read_exact(&mut body)?;
+    Ok(serde_json::from_slice(&body)?)
+}
