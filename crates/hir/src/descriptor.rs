@@ -189,7 +189,8 @@ pub(crate) fn descriptors(body: &Body, flow: &Flow<'_>) -> Vec<Descriptor> {
         found.iter().filter_map(|one| Some((one.instruction, one.register?))).collect();
     if !wanted.is_empty() {
         known_bits(body, flow, &wanted, |instruction, register, bits| {
-            let places = found.iter_mut().filter(|one| one.instruction == instruction);
+            let first = found.partition_point(|one| one.instruction < instruction);
+            let places = found[first..].iter_mut().take_while(|one| one.instruction == instruction);
             places.filter(|one| one.register == Some(register)).for_each(|one| one.bits = bits);
         });
     }

@@ -274,7 +274,7 @@ fn sources(flow: &Flow<'_>, of: impl Iterator<Item = RegisterId>) -> Known {
 }
 
 /// What is remembered at the starts of blocks, in registers: a body that needs more tells nothing.
-const MOST: usize = 1 << 20;
+const MOST: usize = 1 << 16;
 
 /// What is known of registers at the instructions that `wanted` names, in ascending order: calls `tell` with each, and what is
 /// known before it.
@@ -291,7 +291,9 @@ pub(crate) fn known_bits(
     let mut before: Vec<Option<Known>> = vec![None; flow.blocks.len()];
     before[0] = Some(followed.clone());
     let mut open = vec![0usize];
+    let mut queued = vec![false; flow.blocks.len()];
     while let Some(at) = open.pop() {
+        queued[at] = false;
         let Some(mut known) = before[at].clone() else { continue };
         flow.block(at).for_each(|(_, i)| step(body, &followed, &mut known, i));
         for &successor in &flow.blocks[at].successors {
@@ -307,7 +309,7 @@ pub(crate) fn known_bits(
             };
             if place.as_ref() != Some(&joined) {
                 *place = Some(joined);
-                if !open.contains(&(successor as usize)) {
+                if !std::mem::replace(&mut queued[successor as usize], true) {
                     open.push(successor as usize);
                 }
             }

@@ -1,59 +1,55 @@
 //! Part of phase 45: operations of 32 bits that some chips lack, where all that makes them has run. The upper word of a
 //! product is that of a whole product; the lesser or greater of two words is chosen by a comparison.
 
-use crate::expand_wide::expand;
+use crate::expand_wide::{expand, rewrite};
 use oriole_chip::Chip;
-use oriole_ori::{Builder, Destination, Function, Instruction, Opcode, Origin, Source, SourceKind};
+use oriole_ori::{Builder, Destination, Function, Instruction, Opcode, Source, SourceKind};
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has, legal, on_chip};
 
-/// What the chip lacks.
-#[derive(Clone, Copy)]
-struct Missing {
-    upper_words: bool,
-    extremes: bool,
+/// What some chip lacks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    UpperWord,
+    Extreme,
 }
 
-impl Missing {
-    fn on(chip: Chip) -> Missing {
-        let registers = vec![Operand::plain(OperandKind::Reg(0)); 4];
-        let mods = Mods::of(&[Mod::HI]);
-        let table = form::table(chip);
-        let upper_words = table.is_some_and(|forms| legal(forms, Op::IMAD, &mods, &registers).is_none());
-        Missing { upper_words, extremes: !has(chip, on_chip(chip, Op::VIMNMX)) }
+impl Operation {
+    fn of(instruction: &Instruction) -> Option<Operation> {
+        match instruction.opcode {
+            Opcode::Sass(Op::IMAD) if instruction.mods.has(Mod::HI) => Some(Operation::UpperWord),
+            Opcode::Sass(Op::VIMNMX) => Some(Operation::Extreme),
+            _ => None,
+        }
     }
 
-    fn has(self, instruction: &Instruction) -> bool {
-        match instruction.opcode {
-            Opcode::Sass(Op::IMAD) => self.upper_words && instruction.mods.has(Mod::HI),
-            Opcode::Sass(Op::VIMNMX) => self.extremes,
-            _ => false,
+    fn is_missing_on(self, chip: Chip) -> bool {
+        match self {
+            Operation::UpperWord => {
+                let registers = vec![Operand::plain(OperandKind::Reg(0)); 4];
+                let mods = Mods::of(&[Mod::HI]);
+                form::table(chip).is_some_and(|forms| legal(forms, Op::IMAD, &mods, &registers).is_none())
+            }
+            Operation::Extreme => !has(chip, on_chip(chip, Op::VIMNMX)),
         }
     }
 }
 
 /// Expands what the chip lacks. True if there was something.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
-    let missing = Missing::on(chip);
-    if !missing.upper_words && !missing.extremes {
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
+    let missing = |operation: Operation| {
+        instructions().any(|i| Operation::of(i) == Some(operation)) && operation.is_missing_on(chip)
+    };
+    let missing: Vec<Operation> =
+        [Operation::UpperWord, Operation::Extreme].into_iter().filter(|&it| missing(it)).collect();
+    if missing.is_empty() {
         return false;
     }
-    let mut changed = false;
-    for id in function.block_ids() {
-        if !function.block(id).instructions.iter().any(|instruction| missing.has(instruction)) {
-            continue;
-        }
-        changed = true;
-        let instructions = std::mem::take(&mut function.block_mut(id).instructions);
-        let mut builder = Builder::new(function, id, Origin(0));
-        for instruction in instructions {
-            match instruction.opcode {
-                _ if !missing.has(&instruction) => builder.push(instruction),
-                Opcode::Sass(Op::IMAD) => upper_word(&mut builder, instruction),
-                _ => extreme(&mut builder, &instruction),
-            }
-        }
-    }
-    changed
+    let wanted = |i: &Instruction| Operation::of(i).filter(|operation| missing.contains(operation));
+    rewrite(function, wanted, |builder, instruction, operation| match operation {
+        Operation::UpperWord => upper_word(builder, instruction),
+        Operation::Extreme => extreme(builder, &instruction),
+    })
 }
 
 /// The whole product, of which the lower word is dead.

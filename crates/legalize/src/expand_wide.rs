@@ -12,23 +12,35 @@ pub static PASS: Pass =
 
 /// Splits every 64-bit integer operation. True if there was one.
 pub fn run(function: &mut Function) -> bool {
+    let wide = |i: &Instruction| match i.opcode {
+        Opcode::Pseudo(pseudo) if is_wide(pseudo) => Some(pseudo),
+        _ => None,
+    };
+    rewrite(function, wide, |builder, instruction, pseudo| {
+        expand(builder, &instruction, |emit, out| {
+            emit.expand_wide(pseudo, &instruction.mods, &instruction.sources, out);
+        });
+    })
+}
+
+/// Writes others in the place of each instruction for which `wanted` gives something, which `write` gets. True if there was one.
+pub(crate) fn rewrite<W>(
+    function: &mut Function,
+    wanted: impl Fn(&Instruction) -> Option<W>,
+    mut write: impl FnMut(&mut Builder<'_>, Instruction, W),
+) -> bool {
     let mut changed = false;
     for id in function.block_ids() {
-        let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_wide(pseudo));
-        if !function.block(id).instructions.iter().any(wanted) {
+        if !function.block(id).instructions.iter().any(|instruction| wanted(instruction).is_some()) {
             continue;
         }
         changed = true;
         let instructions = std::mem::take(&mut function.block_mut(id).instructions);
         let mut builder = Builder::new(function, id, Origin(0));
         for instruction in instructions {
-            match instruction.opcode {
-                Opcode::Pseudo(pseudo) if is_wide(pseudo) => {
-                    expand(&mut builder, &instruction, |emit, out| {
-                        emit.expand_wide(pseudo, &instruction.mods, &instruction.sources, out);
-                    });
-                }
-                _ => builder.push(instruction),
+            match wanted(&instruction) {
+                Some(found) => write(&mut builder, instruction, found),
+                None => builder.push(instruction),
             }
         }
     }

@@ -218,11 +218,7 @@ impl Lower<'_> {
                 }
                 self.op(Op::F2FP, &mods, d[0], [Source::rz(), a[0].into()]);
             }
-            (Type::F32, Type::F16) => {
-                let half = Source::value(a[0]).suffixed(Mod::H0_H0);
-                self.op(Op::HADD2, &[Mod::F32], d[0], [Source::rz().negated(), half]);
-            }
-            (Type::F32, Type::BF16) => self.b.shl(d[0], a[0], 16u32),
+            (Type::F32, Type::F16 | Type::BF16) => self.single_of_half(d[0], a[0].into(), from),
             (Type::F64, Type::F32) => {
                 let mut a = a[0];
                 if ftz {

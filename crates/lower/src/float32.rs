@@ -128,7 +128,9 @@ impl Lower<'_> {
         for index in 1..last {
             let word = self.word(self.operand(i, index)?, half)?;
             let word = self.in_register(word);
-            sources.push(self.single_of_half(word, half).into());
+            let single = self.b.r();
+            self.single_of_half(single, word, half);
+            sources.push(single.into());
         }
         let c = self.word(self.operand(i, last)?, Type::F32)?;
         let c = if i.opcode == Opcode::Sub { minus_float(c, SIGN) } else { c };
@@ -139,14 +141,12 @@ impl Lower<'_> {
     }
 
     /// A half as a single.
-    fn single_of_half(&mut self, word: Source, half: Type) -> Value {
-        let d = self.b.r();
+    pub(crate) fn single_of_half(&mut self, d: Value, word: Source, half: Type) {
         if half == Type::BF16 {
             self.b.shl(d, word, 16u32);
         } else {
             self.op(Op::HADD2, &[Mod::F32], d, [Source::rz().negated(), word.suffixed(Mod::H0_H0)]);
         }
-        d
     }
 
     /// `add`, `sub`, `mul`, `fma` of two singles: each in its own register.

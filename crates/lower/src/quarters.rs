@@ -1,8 +1,8 @@
 //! `mma.m8n8k4` of halves: four products, one in each quarter of a warp.
 //!
-//! Chips up to sm_75 have an instruction for it, in steps (`matrix_steps.rs`). On others lanes fetch the rows and columns of their elements from the
-//! other lanes of their quarter and multiply them as singles, in the order in which other compilers' code does it, since
-//! the order is in the result.
+//! Chips up to sm_75 have an instruction for it, in steps (`matrix_steps.rs`). On others lanes fetch the rows and columns of
+//! their elements from the other lanes of their quarter and multiply them as singles, in the order in which other compilers'
+//! code does it, since the order is in the result.
 
 use crate::context::{Lower, Lowered, Words};
 use crate::matrix::Fragment;

@@ -48,7 +48,7 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
         return allocate_ordered(function, context).map_err(not_allocated);
     }
     order(&mut function, options, context);
-    if !options.occupancy || function.block_threads.is_none() {
+    if !options.occupancy || !oriole_schedule::registers_decide(&function) {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
     let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;

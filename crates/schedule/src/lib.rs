@@ -29,7 +29,7 @@ mod workarounds;
 
 pub use decoded::decoded;
 pub use effects::Finishing;
-pub use occupancy::{pays, step_below};
+pub use occupancy::{pays, registers_decide, step_below};
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};

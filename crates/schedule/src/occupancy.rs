@@ -19,14 +19,19 @@ const SHARE: u32 = 5;
 /// So many percent more time than a block more makes up for are no loss: the order after allocation wins that back.
 const WON_BACK: u64 = 15;
 
-/// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near. Where
-/// parts of the function have their own counts, these say how many blocks there are.
+/// Whether the registers of a function decide how many blocks there are, as far as is known: it multiplies matrices, and the
+/// threads of a block are named. Where parts of the function have counts of registers of their own, these decide.
+pub fn registers_decide(function: &Function) -> bool {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    function.block_threads.is_some()
+        && instructions.clone().any(multiplies)
+        && !instructions.any(|i| register_grant(i).is_some())
+}
+
+/// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near; for a
+/// function whose registers decide.
 pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
     let now = blocks(function, tables, registers)?;
-    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    if !instructions.clone().any(multiplies) || instructions.any(|i| register_grant(i).is_some()) {
-        return None;
-    }
     let near = |&fewer: &u16| u32::from(registers - fewer) * SHARE <= u32::from(registers);
     let more = |&fewer: &u16| blocks(function, tables, fewer) > Some(now);
     (1..registers).rev().take_while(near).find(more)
@@ -93,8 +98,10 @@ mod tests {
     #[test]
     fn a_step_is_near_and_for_products() {
         let tables = Tables::of(Chip::SM_90).expect("tables");
-        let step =
-            |header: &str, body: &str, registers| step_below(&function(header, body), &tables, registers);
+        let step = |header: &str, body: &str, registers| {
+            let function = function(header, body);
+            registers_decide(&function).then(|| step_below(&function, &tables, registers)).flatten()
+        };
         // Four warps: 2, 3, 4 and 5 blocks.
         assert_eq!(step(" threads=128", PRODUCT, 200), Some(168));
         assert_eq!(step(" threads=128", PRODUCT, 168), None, "that is far");

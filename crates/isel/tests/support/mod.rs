@@ -160,7 +160,7 @@ pub fn lacks_registers(chip: Chip, function: &Function, instruction: &Instructio
         SourceKind::Values(values) => values.iter().any(|&value| uniform(function.file(value))),
         _ => false,
     };
-    chip.register_files().uniform.count == 0
+    !chip.has_uniform_datapath()
         && (instruction.destinations.iter().any(|it| uniform(it.file))
             || instruction.sources.iter().any(source))
 }

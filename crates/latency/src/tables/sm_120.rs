@@ -16,6 +16,29 @@ const fn inferred(cycles: u8) -> Cell {
     Cell::inferred(cycles)
 }
 
+/// From a product of floating-point numbers to who reads it: of one step and of two the same.
+const AFTER_A_PRODUCT: &[(C, Cell)] = &[
+    (C::Alu, observed(24)),
+    (C::Fma, observed(28)),
+    (C::Dual, inferred(28)),
+    (C::Wide, inferred(28)),
+    (C::WideLow, inferred(28)),
+    (C::WideHigh, inferred(28)),
+    (C::Half, observed(28)),
+    (C::HalfToSingle, inferred(28)),
+    (C::HalfAlu, observed(28)),
+    (C::Special, inferred(28)),
+    (C::ToUniform, inferred(28)),
+    (C::Address, observed(28)),
+    (C::Data, observed(28)),
+    (C::ConstantIndex, inferred(28)),
+    (C::Matrix, inferred(29)),
+    (C::MatrixInteger, inferred(29)),
+    (C::MatrixTwo, inferred(29)),
+    (C::MatrixAccumulator, observed(29)),
+    (C::MatrixTwoAccumulator, observed(29)),
+];
+
 /// Read after write. Integers are products of 8x8 here, which the chip has no others of.
 const RAW: &[Row<P, C>] = &[
     Row::new(P::Half, 6, &[(C::WideHigh, observed(3))]),
@@ -46,56 +69,8 @@ const RAW: &[Row<P, C>] = &[
             (C::MatrixTwoAccumulator, inferred(27)),
         ],
     ),
-    Row::new(
-        P::MatrixOne,
-        36,
-        &[
-            (C::Alu, observed(24)),
-            (C::Fma, observed(28)),
-            (C::Dual, inferred(28)),
-            (C::Wide, inferred(28)),
-            (C::WideLow, inferred(28)),
-            (C::WideHigh, inferred(28)),
-            (C::Half, observed(28)),
-            (C::HalfToSingle, inferred(28)),
-            (C::HalfAlu, observed(28)),
-            (C::Special, inferred(28)),
-            (C::ToUniform, inferred(28)),
-            (C::Address, observed(28)),
-            (C::Data, observed(28)),
-            (C::ConstantIndex, inferred(28)),
-            (C::Matrix, inferred(29)),
-            (C::MatrixInteger, inferred(29)),
-            (C::MatrixTwo, inferred(29)),
-            (C::MatrixAccumulator, observed(29)),
-            (C::MatrixTwoAccumulator, observed(29)),
-        ],
-    ),
-    Row::new(
-        P::MatrixTwo,
-        36,
-        &[
-            (C::Alu, observed(24)),
-            (C::Fma, observed(28)),
-            (C::Dual, inferred(28)),
-            (C::Wide, inferred(28)),
-            (C::WideLow, inferred(28)),
-            (C::WideHigh, inferred(28)),
-            (C::Half, observed(28)),
-            (C::HalfToSingle, inferred(28)),
-            (C::HalfAlu, observed(28)),
-            (C::Special, inferred(28)),
-            (C::ToUniform, inferred(28)),
-            (C::Address, observed(28)),
-            (C::Data, observed(28)),
-            (C::ConstantIndex, inferred(28)),
-            (C::Matrix, inferred(29)),
-            (C::MatrixInteger, inferred(29)),
-            (C::MatrixTwo, inferred(29)),
-            (C::MatrixAccumulator, observed(29)),
-            (C::MatrixTwoAccumulator, observed(29)),
-        ],
-    ),
+    Row::new(P::MatrixOne, 36, AFTER_A_PRODUCT),
+    Row::new(P::MatrixTwo, 36, AFTER_A_PRODUCT),
 ];
 
 /// Write after write, both of fixed latency: over a product three or four cycles less than a reader waits.
