@@ -2,6 +2,8 @@
 
 use crate::lane::members;
 use crate::step::{CollectiveOperation, Reduction, Shuffle};
+use crate::value::float::{self, FloatOperation, Mode};
+use crate::value::soft::Format;
 
 /// The two results of one lane; `mask` are the lanes that take part, `operands` those of every lane.
 pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: &[[u64; 3]; 32]) -> [u64; 2] {
@@ -31,7 +33,7 @@ pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: 
             if all { [u64::from(mask), 1] } else { [0, 0] }
         }
         CollectiveOperation::Reduce(reduction) => {
-            let mut values = members(mask).map(|lane| value(lane) as u32);
+            let mut values = members(mask).map(|lane| prepared(reduction, value(lane) as u32));
             let first = values.next().unwrap_or(0);
             [u64::from(values.fold(first, |a, b| combine(reduction, a, b))), 0]
         }
@@ -57,7 +59,20 @@ fn combine(reduction: Reduction, a: u32, b: u32) -> u32 {
         Reduction::And => a & b,
         Reduction::Or => a | b,
         Reduction::Xor => a ^ b,
+        Reduction::Singles { minimum, propagate_nan, .. } => {
+            let operation = if minimum { FloatOperation::Minimum } else { FloatOperation::Maximum };
+            let mode = Mode { propagate_nan, ..Mode::default() };
+            float::evaluate(operation, Format::F32, mode, a.into(), b.into(), 0) as u32
+        }
     }
+}
+
+/// A value as it enters a reduction: singles whose magnitudes are compared lose their sign, and a NaN of any kind is the one
+/// that arithmetic makes.
+fn prepared(reduction: Reduction, value: u32) -> u32 {
+    let Reduction::Singles { magnitudes, .. } = reduction else { return value };
+    let value = if magnitudes { value & !(Format::F32.sign() as u32) } else { value };
+    if Format::F32.is_nan(value.into()) { Format::F32.canonical_nan() as u32 } else { value }
 }
 
 /// The lane that a shuffle reads, and whether it lies inside the segment.

@@ -718,6 +718,12 @@ pub enum Reduction {
     And,
     Or,
     Xor,
+    /// The smallest or the largest single, or the one whose magnitude is.
+    Singles {
+        minimum: bool,
+        magnitudes: bool,
+        propagate_nan: bool,
+    },
 }
 
 /// What a barrier instruction does.

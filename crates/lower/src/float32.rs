@@ -4,7 +4,7 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use crate::operand::{is_register, magnitude, minus_float};
 use oriole_hir::Instruction;
-use oriole_ori::{File, Guard, Pseudo, Source, Value};
+use oriole_ori::{File, Guard, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::word::{Precision, Rounding};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
@@ -109,6 +109,11 @@ impl Lower<'_> {
         }
         let which = || if i.opcode == Opcode::Min { Source::pt() } else { Source::not_pt() };
         let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
+        if self.has(Op::FMNMX3) {
+            sources.push(which());
+            self.op(Op::FMNMX3, &mods, d, sources);
+            return Ok(());
+        }
         let first = self.b.r();
         let [a, b, c] = [0, 1, 2].map(|n| sources[n].clone());
         self.op(Op::FMNMX, &mods, first, [a, b, which()]);
@@ -116,27 +121,34 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `add`, `sub`, `fma` of singles whose first operands are halves: widened, which is exact.
+    /// `add`, `sub`, `fma` of singles whose first operands are halves: where the machine does not read halves they are
+    /// widened, which is exact.
     pub fn mixed_singles(&mut self, i: &Instruction, half: Type) -> Lowered {
-        let op = match i.opcode {
-            Opcode::Add | Opcode::Sub => Op::FADD,
-            Opcode::Fma => Op::FFMA,
+        let (op, of_halves) = match i.opcode {
+            Opcode::Add | Opcode::Sub => (Op::FADD, Op::FHADD),
+            Opcode::Fma => (Op::FFMA, Op::FHFMA),
             _ => return Err(self.unsupported_form(i)),
         };
+        let direct = self.has(of_halves);
         let last = i.operands.len() - 1;
         let mut sources = Vec::new();
         for index in 1..last {
             let word = self.word(self.operand(i, index)?, half)?;
             let word = self.in_register(word);
-            let single = self.b.r();
-            self.single_of_half(single, word, half);
-            sources.push(single.into());
+            if direct {
+                sources.push(word);
+            } else {
+                let single = self.b.r();
+                self.single_of_half(single, word, half);
+                sources.push(single.into());
+            }
         }
         let c = self.word(self.operand(i, last)?, Type::F32)?;
         let c = if i.opcode == Opcode::Sub { minus_float(c, SIGN) } else { c };
         sources.push(self.in_register(c));
         let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
-        self.b.op(op).mods(&Self::float_mods(i)).to(d).from_all(sources).emit();
+        let draft = self.b.op(if direct { of_halves } else { op }).mods(&Self::float_mods(i));
+        draft.m_if(direct && half == Type::BF16, Mod::BF16).to(d).from_all(sources).emit();
         Ok(())
     }
 
@@ -149,12 +161,12 @@ impl Lower<'_> {
         }
     }
 
-    /// `add`, `sub`, `mul`, `fma` of two singles: each in its own register.
+    /// `add`, `sub`, `mul`, `fma` of two singles: at once, or each in its own register.
     pub fn single_pairs(&mut self, i: &Instruction) -> Lowered {
-        let op = match i.opcode {
-            Opcode::Add | Opcode::Sub => Op::FADD,
-            Opcode::Mul => Op::FMUL,
-            Opcode::Fma => Op::FFMA,
+        let (op, of_pairs) = match i.opcode {
+            Opcode::Add | Opcode::Sub => (Op::FADD, Op::FADD2),
+            Opcode::Mul => (Op::FMUL, Op::FMUL2),
+            Opcode::Fma => (Op::FFMA, Op::FFMA2),
             _ => return Err(self.unsupported_form(i)),
         };
         let (ty, mods) = (Type::F32x2, Self::float_mods(i));
@@ -163,6 +175,16 @@ impl Lower<'_> {
             operands.push(self.words(self.operand(i, index)?, ty)?);
         }
         let d = self.result_pair(self.operand(i, 0)?, ty)?;
+        if self.has(of_pairs) {
+            let mut sources: Vec<Source> =
+                operands.into_iter().map(|words| self.pair_of_singles(words)).collect();
+            if i.opcode == Opcode::Sub {
+                sources[1] = sources[1].clone().negated();
+            }
+            let contract = Self::contractable(i);
+            self.b.op(of_pairs).mods(&mods).to_tuple(d).from_all(sources).contract_if(contract).emit();
+            return Ok(());
+        }
         for (half, &d) in d.iter().enumerate() {
             let mut sources: Vec<Source> = operands.iter().map(|words| words[half].clone()).collect();
             if i.opcode == Opcode::Sub {
@@ -173,6 +195,16 @@ impl Lower<'_> {
             self.b.op(op).mods(&mods).to(d).from_all(sources).contract_if(contract).emit();
         }
         Ok(())
+    }
+
+    /// Two singles as an operand of an operation on pairs: one register is enough where both are the same.
+    fn pair_of_singles(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
+        let words: Vec<Source> = words.into_iter().collect();
+        let same = words.iter().all(|word| *word == words[0]);
+        if same && !matches!(words[0].kind, SourceKind::Zero(_)) {
+            return self.in_register(words[0].clone()).suffixed(Mod::F32);
+        }
+        self.tuple(words).suffixed(Mod::F32x2).suffixed(Mod::HI_LO)
     }
 
     /// True for a sum, difference or product that names no rounding mode: only then the language allows to fuse a

@@ -113,14 +113,14 @@ fn attempt(body: &Body, environment: &Environment, uniform: bool) -> Result<Func
 }
 
 /// True if a uniform register is written where only a part of the warp may be, and read in another block: another part
-/// could overwrite it before. The lanes that `REDUX` takes together must be all of its mask.
+/// could overwrite it before. The lanes that `REDUX` and `CREDUX` take together must be all of its mask.
 fn writes_uniform_in_parts(function: &Function) -> bool {
     let crosses = values_across_blocks(function);
     let is_uniform = |value| matches!(function.file(value), File::UR | File::UP);
     let writes = |block: &BlockId| {
         let mut writes = false;
         for instruction in &function.block(*block).instructions {
-            let collective = instruction.opcode == Opcode::Sass(Op::REDUX);
+            let collective = matches!(instruction.opcode, Opcode::Sass(Op::REDUX | Op::CREDUX));
             instruction
                 .for_each_definition(|value| writes |= is_uniform(value) && (collective || crosses[value]));
         }

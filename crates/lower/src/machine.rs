@@ -174,6 +174,15 @@ impl Lower<'_> {
         self.is_legal(op, &Mods::of(&[modifier]), &operands)
     }
 
+    /// True if an access may move 256 bits of global memory at once, in two groups of registers.
+    pub fn has_widest_accesses(&self) -> bool {
+        let place = OperandKind::Memory { descriptor: Some(0), base: Some(0), uniform: None, offset: 0 };
+        let group = Operand::plain(OperandKind::Reg(0));
+        let mut place = Operand::plain(place);
+        place.suffixes = Mods::of(&[Mod::_64]);
+        self.is_legal(Op::LDG, &Mods::of(&[Mod::E, Mod::_256, Mod::ENL2]), &[group.clone(), group, place])
+    }
+
     /// What a sum of halves with the precision of singles is called where copies are read and added up.
     pub fn exact_sum(&self) -> Mod {
         let place = OperandKind::Memory { descriptor: None, base: Some(0), uniform: Some(0), offset: 0 };

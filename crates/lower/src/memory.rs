@@ -87,7 +87,35 @@ pub(crate) fn whole_address(l: &mut Lower, place: Place) -> Place {
     Place { base: Values::from_slice(&sum), offset: 0, ..place }
 }
 
+/// Bytes of the widest access, whose words are two operands of four registers each.
+const WIDEST: u32 = 32;
+const GROUP: usize = 4;
+
 impl Lower<'_> {
+    /// The modifiers that say how much an access moves; the widest one says as well how long the second-level cache
+    /// keeps it.
+    fn size_of_access(&self, i: &Instruction, bytes: u32, signed: bool) -> Result<Vec<Mod>, LowerError> {
+        if bytes != WIDEST {
+            let mods = size_mods(bytes, signed).ok_or_else(|| self.unsupported_form(i))?;
+            return Ok(mods.to_vec());
+        }
+        if !self.has_widest_accesses() {
+            return Err(self.unsupported_form(i));
+        }
+        let kept = match i.modifiers.at() {
+            Some(L2Priority::L2EvictFirst) => Mod::EFL2,
+            Some(L2Priority::L2EvictLast) => Mod::ELL2,
+            Some(L2Priority::L2EvictNormal) | None => Mod::ENL2,
+        };
+        Ok(vec![Mod::_256, kept])
+    }
+
+    /// The space of an access: the widest ones are of global memory, whether the text says so or not.
+    fn accessed_space(i: &Instruction, bytes: u32) -> Space {
+        let space = i.space.unwrap_or(Space::Generic);
+        if bytes == WIDEST && space == Space::Generic { Space::Global } else { space }
+    }
+
     /// How an access is ordered and cached.
     pub fn strength(&self, i: &Instruction) -> Strength {
         let mut s = Strength::default();
@@ -282,7 +310,9 @@ impl Lower<'_> {
     pub fn load(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let operand = self.operand(i, 1)?;
-        let mut space = i.space.unwrap_or(Space::Generic);
+        let count = u32::from(i.vector.max(1));
+        let bytes = ty.bytes() * count;
+        let mut space = Self::accessed_space(i, bytes);
         let Operand::Address(address) = operand else { return Err(self.unsupported_form(i)) };
         if let AddressBase::Variable(variable) = address.base {
             space = self.body.variables[variable].space;
@@ -304,11 +334,9 @@ impl Lower<'_> {
         let place = self.place(operand, space)?;
         let place = self.cluster_to_generic(place);
         let (op, _, extended) = self.access_ops(place.space)?;
-        let count = u32::from(i.vector.max(1));
-        let bytes = ty.bytes() * count;
         let narrow = ty.bits() < 32;
         let signed = ty.is_signed() && count == 1;
-        let size = size_mods(bytes, signed).ok_or_else(|| self.unsupported_form(i))?;
+        let size = self.size_of_access(i, bytes, signed)?;
         let mut strength = self.strength(i);
         match place.space {
             Space::Global | Space::Generic => {}
@@ -330,15 +358,13 @@ impl Lower<'_> {
         };
         let memory = Self::memory_info(place.space, true, false, strength.ordered);
         let address = self.cached_operand(i, &place)?;
-        self.b
-            .op(op)
-            .m_if(extended, Mod::E)
-            .mods(size)
-            .mods(&strength.mods)
-            .to_tuple(d.clone())
-            .from(address)
-            .memory(memory)
-            .emit();
+        let mut draft = self.b.op(op).m_if(extended, Mod::E).mods(&size).mods(&strength.mods);
+        // Of two groups of registers the upper one comes first.
+        let groups = if bytes == WIDEST { GROUP } else { words };
+        for group in d.chunks(groups).rev() {
+            draft = draft.to_tuple(group.to_vec());
+        }
+        draft.from(address).memory(memory).emit();
         if strength.acquire && matches!(place.space, Space::Global | Space::Generic) {
             self.invalidate();
         }
@@ -458,7 +484,9 @@ impl Lower<'_> {
         }
         let ty = self.ty(i, 0)?;
         let operand = self.operand(i, 0)?;
-        let mut space = i.space.unwrap_or(Space::Generic);
+        let count = u32::from(i.vector.max(1));
+        let bytes = ty.bytes() * count;
+        let mut space = Self::accessed_space(i, bytes);
         if let Operand::Address(Address { base: AddressBase::Variable(variable), offset }) = operand {
             space = self.body.variables[*variable].space;
             if self.in_registers(*variable) && self.parameter_memory(*variable).is_none() {
@@ -471,9 +499,7 @@ impl Lower<'_> {
         let place = self.place(operand, space)?;
         let place = self.cluster_to_generic(place);
         let (_, op, extended) = self.access_ops(place.space)?;
-        let count = u32::from(i.vector.max(1));
-        let bytes = ty.bytes() * count;
-        let size = size_mods(bytes, false).ok_or_else(|| self.unsupported_form(i))?;
+        let size = self.size_of_access(i, bytes, false)?;
         let elements = self.elements(self.operand(i, 1)?);
         if elements.len() != count as usize {
             return Err(self.unsupported_form(i));
@@ -490,7 +516,8 @@ impl Lower<'_> {
                 words.extend(self.words(element, ty)?);
             }
         }
-        let value = self.tuple(words);
+        let groups = if bytes == WIDEST { GROUP } else { words.len() };
+        let values: Vec<Source> = words.chunks(groups).map(|group| self.tuple(group.to_vec())).collect();
         let mut strength = self.strength(i);
         let wide = matches!(place.space, Space::Global | Space::Generic);
         if !wide {
@@ -504,10 +531,10 @@ impl Lower<'_> {
         self.b
             .op(op)
             .m_if(extended, Mod::E)
-            .mods(size)
+            .mods(&size)
             .mods(&strength.mods)
             .from(address)
-            .from(value)
+            .from_all(values)
             .memory(memory)
             .emit();
         Ok(())

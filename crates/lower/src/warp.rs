@@ -5,7 +5,7 @@
 use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{File, Guard, Source, SourceKind};
+use oriole_ori::{File, Guard, Source, SourceKind, Value};
 use oriole_ptx::word::{Operation, Shuffle, Vote};
 use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
@@ -103,8 +103,10 @@ impl Lower<'_> {
 
     /// `redux`.
     pub fn reduce(&mut self, i: &Instruction) -> Lowered {
-        let ty = self.ty(i, 0)?;
-        if ty.is_float() {
+        let reduction = LaneReduction::of(i).ok_or_else(|| self.unsupported_form(i))?;
+        let ty = reduction.ty;
+        let fixed = reduction.is_extreme() && self.has(Op::CREDUX);
+        if ty.is_float() && !fixed {
             return Err(self.unsupported_form(i));
         }
         let behind = if self.uniform { None } else { self.begin_region() };
@@ -112,31 +114,17 @@ impl Lower<'_> {
         self.warp_sync(&mask, false)?;
         let a = self.word(self.operand(i, 1)?, ty)?;
         let a = self.in_register(a);
-        let signed = ty.is_signed();
-        // The operation without a name is AND; those on bits know no sign.
-        let mods: &[Mod] = match i.modifiers.at() {
-            Some(Operation::And) => &[],
-            Some(Operation::Or) => &[Mod::OR],
-            Some(Operation::Xor) => &[Mod::XOR],
-            Some(Operation::Add) if signed => &[Mod::SUM, Mod::S32],
-            Some(Operation::Add) => &[Mod::SUM],
-            Some(Operation::Min) if signed => &[Mod::MIN, Mod::S32],
-            Some(Operation::Min) => &[Mod::MIN],
-            Some(Operation::Max) if signed => &[Mod::MAX, Mod::S32],
-            Some(Operation::Max) => &[Mod::MAX],
-            Some(Operation::Inc | Operation::Dec | Operation::Exch | Operation::Cas) | None => {
-                return Err(self.unsupported_form(i));
-            }
-        };
         let operand = self.operand(i, 0)?;
         if !self.uniform {
             let mask = self.word(self.operand(i, 2)?, Type::B32)?;
-            self.reduce_by_shuffles(operand, a, mask, mods.first().copied(), ty)?;
+            self.reduce_by_shuffles(operand, a, mask, reduction)?;
             self.end_region(behind);
             return Ok(());
         }
         let whole = self.b.temporary(File::UR);
-        self.b.op(Op::REDUX).mods(mods).to(whole).from(a).emit();
+        // Where there is a choice: the one whose result comes after a fixed time.
+        let op = if fixed { Op::CREDUX } else { Op::REDUX };
+        self.b.op(op).mods(&reduction.mods()).to(whole).from(a).emit();
         let d = self.result_word(operand, ty)?;
         self.b.mov(d, whole);
         Ok(())
@@ -149,20 +137,12 @@ impl Lower<'_> {
         d: &Operand,
         a: Source,
         mask: Source,
-        operation: Option<Mod>,
-        ty: Type,
+        reduction: LaneReduction,
     ) -> Lowered {
         let [left, total, live] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.op(Op::VOTE).m(Mod::ANY).to(live).drop_result(File::P).from(Source::pt()).emit();
         self.b.and(left, live, mask);
-        let signed = ty.is_signed();
-        let identity = match operation {
-            Some(Mod::MIN) if signed => i32::MAX as u32,
-            Some(Mod::MAX) if signed => i32::MIN as u32,
-            Some(Mod::MIN) | None => !0,
-            _ => 0,
-        };
-        self.b.mov(total, imm(identity));
+        self.b.mov(total, imm(reduction.identity()));
         let again = self.b.new_block();
         self.run_into(again);
         let [lane, other, next, bit, rest] = [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
@@ -176,15 +156,7 @@ impl Lower<'_> {
             .from(lane)
             .from(Source::literal(0x1f))
             .emit();
-        let unsigned: &[Mod] = if signed { &[] } else { &[Mod::U32] };
-        match operation {
-            Some(Mod::SUM) => self.b.iadd3(next, total, other, Source::rz()),
-            Some(Mod::MIN) => self.min_max(unsigned, next, total.into(), other.into(), Source::pt()),
-            Some(Mod::MAX) => self.min_max(unsigned, next, total.into(), other.into(), Source::not_pt()),
-            Some(Mod::OR) => self.b.or(next, total, other),
-            Some(Mod::XOR) => self.b.xor(next, total, other),
-            _ => self.b.and(next, total, other),
-        }
+        self.join_lanes(reduction, next, total, other);
         self.b.mov(total, next);
         let one = self.in_register(imm(1));
         self.b.shl(bit, one, lane);
@@ -195,7 +167,27 @@ impl Lower<'_> {
         let done = self.b.new_block();
         self.b.branch(Guard { value: more, negated: false }, again, done);
         self.open(done);
-        self.write(d, ty, &[total.into()])
+        self.write(d, reduction.ty, &[total.into()])
+    }
+
+    /// `d <- a` and `b` reduced.
+    fn join_lanes(&mut self, reduction: LaneReduction, d: Value, a: Value, b: Value) {
+        let LaneReduction { operation, ty, magnitudes, propagate_nan } = reduction;
+        let least = if operation == Operation::Min { Source::pt() } else { Source::not_pt() };
+        let unsigned: &[Mod] = if ty.is_signed() { &[] } else { &[Mod::U32] };
+        match operation {
+            Operation::Min | Operation::Max if ty.is_float() => {
+                let mods: &[Mod] = if propagate_nan { &[Mod::NAN] } else { &[] };
+                let b = Source::value(b);
+                let b = if magnitudes { b.magnitude() } else { b };
+                self.op(Op::FMNMX, mods, d, [a.into(), b, least]);
+            }
+            Operation::Min | Operation::Max => self.min_max(unsigned, d, a.into(), b.into(), least),
+            Operation::Add => self.b.iadd3(d, a, b, Source::rz()),
+            Operation::Or => self.b.or(d, a, b),
+            Operation::Xor => self.b.xor(d, a, b),
+            _ => self.b.and(d, a, b),
+        }
     }
 
     /// `elect`.
@@ -218,6 +210,72 @@ impl Lower<'_> {
             self.op(Op::FLO, &[Mod::U32], d, [votes.into()]);
         }
         Ok(())
+    }
+}
+
+/// What `redux` computes.
+#[derive(Clone, Copy)]
+struct LaneReduction {
+    operation: Operation,
+    ty: Type,
+    /// Of singles: their magnitudes are compared.
+    magnitudes: bool,
+    /// Of singles: one NaN makes the result one.
+    propagate_nan: bool,
+}
+
+impl LaneReduction {
+    fn of(i: &Instruction) -> Option<LaneReduction> {
+        let (operation, ty) = (i.modifiers.at()?, *i.types.first()?);
+        let extreme = matches!(operation, Operation::Min | Operation::Max);
+        match operation {
+            Operation::Inc | Operation::Dec | Operation::Exch | Operation::Cas => return None,
+            _ if ty.is_float() && !(extreme && ty == Type::F32) => return None,
+            _ => {}
+        }
+        let (magnitudes, propagate_nan) = (i.modifiers.has(Word::Abs), i.modifiers.has(Word::NaN));
+        Some(LaneReduction { operation, ty, magnitudes, propagate_nan })
+    }
+
+    fn is_extreme(self) -> bool {
+        matches!(self.operation, Operation::Min | Operation::Max)
+    }
+
+    /// The operation without a name is AND; those on bits know no sign.
+    fn mods(self) -> Vec<Mod> {
+        let operation = match (self.operation, self.magnitudes) {
+            (Operation::Or, _) => Mod::OR,
+            (Operation::Xor, _) => Mod::XOR,
+            (Operation::Add, _) => Mod::SUM,
+            (Operation::Min, false) => Mod::MIN,
+            (Operation::Min, true) => Mod::MINABS,
+            (Operation::Max, false) => Mod::MAX,
+            (Operation::Max, true) => Mod::MAXABS,
+            _ => return Vec::new(),
+        };
+        let signed = self.ty.is_signed() && (self.is_extreme() || self.operation == Operation::Add);
+        let rows = [
+            (self.ty.is_float(), Mod::F32),
+            (!self.ty.is_float() && signed, Mod::S32),
+            (self.propagate_nan, Mod::NAN),
+        ];
+        let named = rows.into_iter().filter(|row| row.0).map(|row| row.1);
+        std::iter::once(operation).chain(named).collect()
+    }
+
+    /// What changes nothing. A NaN gives way to any number, unless one NaN is to be the result.
+    fn identity(self) -> u32 {
+        match self.operation {
+            Operation::Min | Operation::Max if self.ty.is_float() && !self.propagate_nan => {
+                f32::NAN.to_bits()
+            }
+            Operation::Min if self.ty.is_float() => f32::INFINITY.to_bits(),
+            Operation::Max if self.ty.is_float() => f32::NEG_INFINITY.to_bits(),
+            Operation::Min if self.ty.is_signed() => i32::MAX as u32,
+            Operation::Max if self.ty.is_signed() => i32::MIN as u32,
+            Operation::Min | Operation::And => u32::MAX,
+            _ => 0,
+        }
     }
 }
 

@@ -81,9 +81,16 @@ fn alone(function: &Function, instruction: &Instruction) -> (Function, Assignmen
     (single, assignment)
 }
 
+/// The chip that a text is written for where that is a later one, else sm_90a.
+fn chip_of(text: &str) -> Chip {
+    let targets = text.lines().find_map(|line| line.strip_prefix(".target "));
+    let own = targets.and_then(|names| names.split([',', ' ']).next()?.parse::<Chip>().ok());
+    own.filter(|chip| !Chip::SM_90A.accepts(chip.as_target())).unwrap_or(Chip::SM_90A)
+}
+
 /// What is wrong with the lowering of one module.
 fn faults(text: &str, faults: &mut BTreeMap<String, usize>) -> usize {
-    let chip = Chip::SM_90A;
+    let chip = chip_of(text);
     let module = resolve_module(text);
     let mut count = 0;
     let mut say = |message: String| *faults.entry(message).or_default() += 1;

@@ -11,6 +11,7 @@ use oriole_sass::{Mod, Op};
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     match i.opcode {
         Opcode::Sass(Op::PRMT) => join_rounded(view, i),
+        Opcode::Sass(Op::FADD2 | Op::FMUL2 | Op::FFMA2) => read_once(view, i),
         Opcode::Sass(_) => read_in_place(view, i),
         Opcode::Pseudo(_) => false,
     }
@@ -26,6 +27,33 @@ fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]
     let choice = |place: u32| selector >> (4 * place) & 0xf;
     let byte = |place: u32| (if choice(place) & 7 < 4 { 0 } else { 2 }, choice(place) & 3);
     (0..4).all(|place| choice(place) < 8).then(|| [byte(0), byte(1), byte(2), byte(3)])
+}
+
+/// A pair of singles that are the same is one immediate, or one register.
+fn read_once(view: &View<'_>, i: &mut Instruction) -> bool {
+    let mut changed = false;
+    for index in 0..i.sources.len() {
+        let source = &i.sources[index];
+        let SourceKind::Values(values) = &source.kind else { continue };
+        let [low, high] = values.as_slice() else { continue };
+        let (low, high) = (Source::value(*low), Source::value(*high));
+        let known = view.known(&low).filter(|&bits| view.known(&high) == Some(bits));
+        if !source.suffixes.has(Mod::HI_LO) || low != high && known.is_none() {
+            continue;
+        }
+        let one = Source { negate: source.negate, absolute: source.absolute, ..low.suffixed(Mod::F32) };
+        let plain = !(source.negate || source.absolute);
+        let immediate = known.filter(|_| plain).map(Source::imm);
+        for replacement in immediate.into_iter().chain([one]) {
+            let mut candidate = i.clone();
+            candidate.sources[index] = replacement;
+            if view.accept(i, candidate) {
+                changed = true;
+                break;
+            }
+        }
+    }
+    changed
 }
 
 /// Operands that are the lower half of a permuted register become the half of the register that it was.

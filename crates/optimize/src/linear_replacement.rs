@@ -150,6 +150,9 @@ impl Fuser<'_> {
             Opcode::Sass(Op::IADD3) => self.sum(i),
             Opcode::Sass(Op::FADD) if contract => self.contraction(i, Op::FMUL, Op::FFMA),
             Opcode::Sass(Op::DADD) if contract => self.contraction(i, Op::DMUL, Op::DFMA),
+            Opcode::Sass(Op::FADD2) if contract => self.contraction(i, Op::FMUL2, Op::FFMA2),
+            Opcode::Sass(Op::FMNMX) => self.extreme_of_three(i, Op::FMNMX3),
+            Opcode::Sass(Op::VIMNMX) => self.extreme_of_three(i, Op::VIMNMX3),
             Opcode::Sass(Op::LOP3 | Op::PLOP3) => self.table(i),
             Opcode::Pseudo(Pseudo::Add64) => self.wide_sum(i),
             _ => None,
@@ -384,7 +387,9 @@ impl Fuser<'_> {
             return None;
         }
         for (at, source) in i.sources.iter().enumerate() {
-            if source.absolute || source.invert || !source.suffixes.is_empty() {
+            // A pair of singles says so; any other suffix names a part of the register.
+            let whole = source.suffixes.iter().all(|suffix| matches!(suffix, Mod::F32x2 | Mod::HI_LO));
+            if source.absolute || source.invert || !whole {
                 continue;
             }
             let Some(inner) = self.inner(source) else { continue };
@@ -405,6 +410,41 @@ impl Fuser<'_> {
                 }
             }
             let candidate = rewritten(i, fused, i.mods.clone(), [a, b, i.sources[1 - at].clone()]);
+            if let Some(fused) = self.accept(candidate) {
+                return Some(fused);
+            }
+        }
+        None
+    }
+
+    /// The smaller or larger of a number and of what is the smaller or larger of two. Only the last step may hold its
+    /// result at zero.
+    fn extreme_of_three(&self, i: &Instruction, of_three: Op) -> Option<Instruction> {
+        let alone = |i: &Instruction| i.destinations[1..].iter().all(|d| d.values.is_empty());
+        if !oriole_sass::has(self.view.chip, of_three) || i.sources.len() != 3 || !alone(i) {
+            return None;
+        }
+        let unbounded =
+            Mods::of(&i.mods.iter().filter(|&name| name != Mod::RELU).collect::<SmallVec<[Mod; 4]>>());
+        for at in 0..2 {
+            if i.sources[at].as_plain_value().is_none() {
+                continue;
+            }
+            let Some(inner) = self.inner(&i.sources[at]) else { continue };
+            if inner.opcode != i.opcode
+                || inner.mods != unbounded
+                || inner.sources.len() != 3
+                || inner.sources[2] != i.sources[2]
+                || !alone(inner)
+            {
+                continue;
+            }
+            let (a, mut b) = (inner.sources[0].clone(), inner.sources[1].clone());
+            let mut c = i.sources[1 - at].clone();
+            if !matches!(c.kind, SourceKind::Values(_) | SourceKind::Zero(_)) {
+                std::mem::swap(&mut b, &mut c);
+            }
+            let candidate = rewritten(i, of_three, i.mods.clone(), [a, b, c, i.sources[2].clone()]);
             if let Some(fused) = self.accept(candidate) {
                 return Some(fused);
             }

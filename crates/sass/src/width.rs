@@ -2,7 +2,7 @@
 //! need the modifiers (`LDG.128` spans four) are answered here.
 
 use crate::form::{Access, Form, SlotKind, Width};
-use crate::{Mod, Mods, Op, Operand, texture};
+use crate::{Mod, Mods, Op, Operand, OperandKind, texture};
 
 /// The part that an operand plays.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
@@ -34,6 +34,9 @@ pub(crate) fn role(
         }
         SlotKind::Reg | SlotKind::UReg if row.width == Width::Packed => {
             role.components = if operand.has(Mod::F32) { 1 } else { 2 };
+        }
+        SlotKind::Reg if matches!(row.width, Width::WordsHigh | Width::WordsLow) => {
+            role.components = wanted_words(row.width, all);
         }
         SlotKind::Reg | SlotKind::UReg => role.components = components(form.op, row.width, mods)?,
         SlotKind::Pred | SlotKind::UPred => role.components = 1,
@@ -112,10 +115,22 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Width::Lanes => Some(lanes(mods)),
         Width::SurfaceData => Some(texture::surface_data(op, mods)),
         Width::Coordinates | Width::Extras | Width::TexelsLow | Width::TexelsHigh | Width::Level => None,
+        Width::WordsHigh | Width::WordsLow => None,
         Width::Address | Width::Bulk | Width::Tensor | Width::Surface | Width::Packed | Width::Unknown => {
             None
         }
     }
+}
+
+/// Registers of one half of a load of 256 bits: the words that a mask names, side by side.
+fn wanted_words(width: Width, all: &[Operand]) -> u8 {
+    let mask = all.iter().find_map(|operand| match operand.kind {
+        OperandKind::Imm(mask) => Some(mask as u8),
+        _ => None,
+    });
+    let mask = mask.unwrap_or(u8::MAX);
+    let half = if width == Width::WordsHigh { mask >> 4 } else { mask & 0xf };
+    half.count_ones() as u8
 }
 
 /// Registers of the data of a load, store or atomic operation.

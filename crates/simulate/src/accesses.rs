@@ -20,9 +20,11 @@ fn head(op: Op) -> Head {
     let (lead, registers, follow) = match op {
         ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UPLOP3 => (2, 0, 0),
         FCHK | USETMAXREG => (1, 0, 0),
-        LOP3 | ULOP3 | LDG | ATOM | ATOMG | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY | QSPC
+        LOP3 | ULOP3 | ATOM | ATOMG | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY | QSPC
         | SYNCS | UTCATOMSWS => (1, 1, 0),
         TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
+        // Of 256 bits the upper half comes first.
+        LDG => (1, 2, 0),
         TXQ | TMML => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
         IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R | VOTE
@@ -42,13 +44,23 @@ fn head(op: Op) -> Head {
 /// Registers of memory data by the size in the modifiers.
 fn data_width(mods: &Mods) -> u8 {
     let any = |list: &[Mod]| list.iter().any(|&m| mods.has(m));
-    if any(&[Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
+    if any(&[Mod::_256, Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
         4
     } else if any(&[Mod::_64, Mod::F64, Mod::S64, Mod::U64, Mod::F32x2, Mod::F16x4, Mod::BF16x4]) {
         2
     } else {
         1
     }
+}
+
+/// Registers of the destination `index` of a load of 256 bits, upper half first: the words that are wanted.
+fn widest_words(index: usize, operands: &[Operand]) -> u8 {
+    let wanted = operands.iter().find_map(|operand| match operand.kind {
+        OperandKind::Imm(mask) => Some(mask),
+        _ => None,
+    });
+    let half = wanted.unwrap_or(0xff) >> (4 * (1 - index)) & 0xf;
+    half.count_ones() as u8
 }
 
 /// Registers behind the addresses of the bulk and tensor copy engines, `None` for other opcodes.
@@ -148,7 +160,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
     use Op::*;
     match op {
         IMAD | UIMAD if mods.has(Mod::WIDE) => 2,
-        DADD | DMUL | DFMA => 2,
+        DADD | DMUL | DFMA | FADD2 | FMUL2 | FFMA2 => 2,
         CS2R if !mods.has(Mod::_32) => 2,
         LEPC | ULEPC => 2,
         HMMA | IMMA | BMMA | DMMA | QMMA => matrix_widths(op, mods)[2],
@@ -184,6 +196,8 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         }
         UIMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => (2, operand),
         DADD | DMUL | DFMA | DSETP => (2, operand),
+        // One register for both places has a suffix that says so.
+        FADD2 | FMUL2 | FFMA2 => (if all[index + 1].has(Mod::F32) { 1 } else { 2 }, operand),
         HMMA | IMMA | BMMA | DMMA | QMMA => match index {
             0 | 1 => (matrix_widths(op, mods)[index], operand),
             2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
@@ -291,6 +305,7 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
         .then(|| texture::results(mods, operands));
     for (index, operand) in operands[..at].iter().enumerate() {
         let width = match fetch {
+            _ if op == Op::LDG && mods.has(Mod::_256) => widest_words(index, operands),
             Some([_, last]) if index + 1 == at => last,
             Some([first, _]) => first,
             None => result_width(op, mods),

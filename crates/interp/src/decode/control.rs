@@ -246,11 +246,17 @@ impl FunctionDecoder<'_> {
                 )
             }
             Redux => {
-                let signed = last_type(instruction)?.is_signed();
-                if last_type(instruction)?.is_float() {
-                    return Err("its type is not supported".into());
-                }
+                let ty = last_type(instruction)?;
+                let signed = ty.is_signed();
+                let of_singles = |minimum: bool| Reduction::Singles {
+                    minimum,
+                    magnitudes: has(Word::Abs),
+                    propagate_nan: has(Word::NaN),
+                };
                 let reduction = match instruction.modifiers.at() {
+                    Some(word::Operation::Min) if ty == Type::F32 => of_singles(true),
+                    Some(word::Operation::Max) if ty == Type::F32 => of_singles(false),
+                    _ if ty.is_float() => return Err("its type is not supported".into()),
                     Some(word::Operation::Add) => Reduction::Add,
                     Some(word::Operation::Min) if signed => Reduction::MinimumSigned,
                     Some(word::Operation::Min) => Reduction::MinimumUnsigned,

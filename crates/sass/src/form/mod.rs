@@ -180,6 +180,10 @@ pub enum Width {
     TexelsLow,
     /// The others.
     TexelsHigh,
+    /// Of the lower half of a load of 256 bits the words that its mask names.
+    WordsLow,
+    /// Of the upper half.
+    WordsHigh,
     /// The level of a query.
     Level,
     /// Coordinates of a surface.

@@ -3,7 +3,7 @@
 use super::integer::join;
 use super::{Context, mask_of};
 use crate::launch::Fault;
-use crate::number::{F32, Format, Round, add, fused, multiply};
+use crate::number::{BF16, F16, F32, Format, Round, add, fused, multiply};
 use crate::warp::Lanes;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
 
@@ -84,7 +84,10 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             });
             context.write(0, &result)
         }
+        Op::FADD2 | Op::FMUL2 | Op::FFMA2 => pairs(context, arithmetic),
+        Op::FHADD | Op::FHFMA => mixed(context, arithmetic),
         Op::FMNMX => extreme(context, flush),
+        Op::FMNMX3 => extreme_of_three(context, flush),
         Op::FSEL => {
             let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
             let choice = context.predicate(3)?;
@@ -112,6 +115,76 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::FSWZADD => swizzled_sum(context, arithmetic),
         _ => Err(context.refuse()),
     }
+}
+
+/// The two singles of an operand in every lane, lower one first: a pair of registers, or one for both.
+fn pair(context: &Context, index: usize, flush: bool) -> Result<[Lanes; 2], Fault> {
+    let operand = &context.instruction.operands[index];
+    if [Mod::LO_HI, Mod::NP].into_iter().any(|suffix| operand.has(suffix)) {
+        return Err(context.refuse());
+    }
+    if operand.has(Mod::F32) || matches!(operand.kind, OperandKind::Float(_)) {
+        return Ok([context.single(index, flush)?; 2]);
+    }
+    let sign = u64::from(operand.negate) << 31;
+    let words = context.raw_wide(index)?;
+    Ok([0, 32].map(|shift| {
+        words.map(|word| {
+            let bits = word >> shift & 0xffff_ffff;
+            let bits = if flush { F32.flush(bits) } else { bits };
+            let bits = if operand.absolute { bits & !F32.sign() } else { bits };
+            (bits ^ sign) as u32
+        })
+    }))
+}
+
+/// `FADD2`, `FMUL2`, `FFMA2`: an operation on each of two singles.
+fn pairs(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
+    let Arithmetic { round, flush, .. } = arithmetic;
+    let op = context.instruction.op;
+    let [a, b] = [pair(context, 1, flush)?, pair(context, 2, flush)?];
+    let c = if op == Op::FFMA2 { pair(context, 3, flush)? } else { [[0; 32]; 2] };
+    let each = |half: usize, lane: usize| {
+        let [a, b, c] = [&a, &b, &c].map(|pair| pair[half][lane]);
+        let result = match op {
+            Op::FADD2 => add(F32, a.into(), b.into(), round),
+            Op::FMUL2 if arithmetic.is_zero_product(a, b) => 0,
+            Op::FMUL2 => multiply(F32, a.into(), b.into(), round),
+            _ if arithmetic.is_zero_product(a, b) => c.into(),
+            _ => fused(F32, a.into(), b.into(), c.into(), round),
+        };
+        arithmetic.finish(result)
+    };
+    let result: [Lanes; 2] = [0, 1].map(|half| std::array::from_fn(|lane| each(half, lane)));
+    context.write_tuple(0, &result)
+}
+
+/// `FHADD` and `FHFMA`: the last operand is a single, those before it are halves.
+fn mixed(context: &mut Context, arithmetic: Arithmetic) -> Result<(), Fault> {
+    let round = arithmetic.round;
+    let format = if context.has(Mod::BF16) { BF16 } else { F16 };
+    let widened = |index: usize| -> Result<Lanes, Fault> {
+        let operand = &context.instruction.operands[index];
+        let shift = if operand.has(Mod::H1) { 16 } else { 0 };
+        let sign = if operand.negate { F32.sign() } else { 0 };
+        Ok(context.raw(index)?.map(|word| {
+            let half = u64::from(word >> shift & 0xffff);
+            let bits = F32.pack(format.unpack(half), Round::Nearest, false);
+            let bits = if operand.absolute { bits & !F32.sign() } else { bits };
+            (bits ^ sign) as u32
+        }))
+    };
+    let last = context.count() - 1;
+    let (a, c) = (widened(1)?, context.single(last, false)?);
+    let result: Lanes = if last == 2 {
+        std::array::from_fn(|lane| arithmetic.finish(add(F32, a[lane].into(), c[lane].into(), round)))
+    } else {
+        let b = widened(2)?;
+        std::array::from_fn(|lane| {
+            arithmetic.finish(fused(F32, a[lane].into(), b[lane].into(), c[lane].into(), round))
+        })
+    };
+    context.write(0, &result)
 }
 
 /// `FMUL`, with a power of two as a third factor.
@@ -149,6 +222,19 @@ fn extreme(context: &mut Context, flush: bool) -> Result<(), Fault> {
     if first == 2 {
         context.write_predicate(1, mask_of(|lane| result[lane] == a[lane]))?;
     }
+    context.write(0, &result)
+}
+
+/// `FMNMX3`: the smallest or the largest of three.
+fn extreme_of_three(context: &mut Context, flush: bool) -> Result<(), Fault> {
+    let [a, b, c] = [context.single(1, flush)?, context.single(2, flush)?, context.single(3, flush)?];
+    let minimum = context.predicate(4)?;
+    let rules = Extreme::of(context);
+    let result = std::array::from_fn(|lane| {
+        let least = minimum >> lane & 1 == 1;
+        let both = rules.choose(F32, a[lane].into(), b[lane].into(), least, 0);
+        rules.choose(F32, both, c[lane].into(), least, 0) as u32
+    });
     context.write(0, &result)
 }
 

@@ -189,6 +189,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
     match op {
         Op::LDC | Op::ULDC | Op::LDCU => load_constant(context),
+        Op::LDG if context.has(Mod::_256) => load_widest(context),
+        Op::STG if context.has(Mod::_256) => store_widest(context),
         Op::LDSM => load_matrix(context),
         Op::STSM => store_matrix(context),
         Op::LDGSTS => copy(context),
@@ -230,6 +232,69 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             context.write_tuple(destination, &parts)
         }
     }
+}
+
+/// Bytes of the widest access, and of each of the two groups of registers that take part in it.
+const WIDEST: u32 = 32;
+const GROUP: u32 = WIDEST / 2;
+
+/// Which words of the widest access at the operand's address are meant: all where no number says it.
+fn wanted_words(context: &Context, after: usize) -> Result<u32, Fault> {
+    match context.kind(after) {
+        Ok(OperandKind::Imm(mask)) => Ok(mask as u32),
+        Ok(OperandKind::Pred(PT)) | Err(_) => Ok(u32::MAX),
+        Ok(_) => Err(context.refuse()),
+    }
+}
+
+fn aligned_to_widest(address: u64) -> Result<(), Fault> {
+    let fault = Fault::Misaligned { space: Space::Global.name(), address, size: WIDEST };
+    if address.is_multiple_of(u64::from(WIDEST)) { Ok(()) } else { Err(fault) }
+}
+
+/// `LDG.256`: the upper half goes to the first destination. Words that are not wanted have no register.
+fn load_widest(context: &mut Context) -> Result<(), Fault> {
+    let wanted = wanted_words(context, 3)?;
+    let addresses = addresses(context, 2, Space::Global)?;
+    let mut halves = [[[0; 32]; 4]; 2];
+    each_active(context, |context, lane| {
+        aligned_to_widest(addresses[lane])?;
+        for (half, parts) in halves.iter_mut().enumerate() {
+            let address = addresses[lane] + half as u64 * u64::from(GROUP);
+            let words = load(context, lane, Space::Global, address, GROUP)?;
+            for (values, word) in parts.iter_mut().zip(words) {
+                values[lane] = word;
+            }
+        }
+        Ok(())
+    })?;
+    let active = context.active;
+    for (half, parts) in halves.iter().enumerate() {
+        let OperandKind::Reg(first) = context.kind(1 - half)? else { return Err(context.refuse()) };
+        let kept = parts.iter().enumerate().filter(|(part, _)| wanted >> (4 * half + part) & 1 == 1);
+        for (at, (_, values)) in kept.enumerate().filter(|_| first != RZ) {
+            context.warp_mut().write(first.saturating_add(at as u8), active, values);
+        }
+    }
+    Ok(())
+}
+
+/// `STG.256`: the lower half is the first operand behind the address.
+fn store_widest(context: &mut Context) -> Result<(), Fault> {
+    if wanted_words(context, 3)? & 0xff != 0xff {
+        return Err(context.refuse());
+    }
+    let addresses = addresses(context, 0, Space::Global)?;
+    let halves = [registers(context, 1, 4)?, registers(context, 2, 4)?];
+    each_active(context, |context, lane| {
+        aligned_to_widest(addresses[lane])?;
+        for (half, data) in halves.iter().enumerate() {
+            let address = addresses[lane] + half as u64 * u64::from(GROUP);
+            let words = std::array::from_fn(|part| data[part][lane]);
+            store_words(place(context, lane, Space::Global, address, GROUP)?, &words);
+        }
+        Ok(())
+    })
 }
 
 /// Consecutive registers from an operand.

@@ -349,7 +349,8 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | IMNMX | VABSDIFF | VABSDIFF4 | IDP | I2I | I2IP => {
             video::execute(context)
         }
-        FADD | FMUL | FFMA | FMNMX | FSEL | FSET | FSETP | FCHK | FSWZADD => float::execute(context),
+        FADD | FMUL | FFMA | FADD2 | FMUL2 | FFMA2 | FHADD | FHFMA | FMNMX | FMNMX3 | FSEL | FSET | FSETP
+        | FCHK | FSWZADD => float::execute(context),
         DADD | DMUL | DFMA | DSETP => double::execute(context),
         HADD2 | HMUL2 | HFMA2 | HMNMX2 | VHMNMX | HSET2 | HSETP2 => half::execute(context),
         F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND => convert::execute(context),
@@ -363,7 +364,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
             bulk::execute(context)
         }
         LDGMC => atomic::reduce_copies(context),
-        VOTE | VOTEU | MATCH | SHFL | REDUX | ELECT => warp_wide::execute(context),
+        VOTE | VOTEU | MATCH | SHFL | REDUX | CREDUX | ELECT => warp_wide::execute(context),
         HMMA if context.has(Mod::_884) => matrix_steps::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),

@@ -1,7 +1,9 @@
 //! Votes, shuffles, matches and reductions over the lanes of the group.
 
+use super::float::Extreme;
 use super::{Context, mask_of};
 use crate::launch::Fault;
+use crate::number::F32;
 use crate::warp::{Lanes, bits};
 use oriole_sass::{Mod, Op, OperandKind};
 
@@ -11,6 +13,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::MATCH => find_equal(context),
         Op::SHFL => shuffle(context),
         Op::REDUX => reduce(context),
+        Op::CREDUX if context.has(Mod::F32) => reduce_singles(context),
+        Op::CREDUX => reduce(context),
         Op::ELECT => elect(context),
         _ => Err(context.refuse()),
     }
@@ -106,6 +110,21 @@ fn reduce(context: &mut Context) -> Result<(), Fault> {
         chosen.fold(u32::MAX, |a, b| a & b)
     };
     context.write(0, &[result; 32])
+}
+
+/// `CREDUX.F32`: the smallest or the largest single, or the one whose magnitude is.
+fn reduce_singles(context: &mut Context) -> Result<(), Fault> {
+    let values = context.single(1, false)?;
+    let minimum = context.has(Mod::MIN) || context.has(Mod::MINABS);
+    let kept = if context.has(Mod::MINABS) || context.has(Mod::MAXABS) { !F32.sign() } else { u64::MAX };
+    let rules = Extreme::of(context);
+    let result = bits(context.active)
+        .map(|lane| u64::from(values[lane]) & kept)
+        .reduce(|a, b| rules.choose(F32, a, b, minimum, 0))
+        .unwrap_or(0);
+    // A lone NaN is the machine's as well.
+    let result = if F32.is_nan(result) { F32.not_a_number() } else { result };
+    context.write(0, &[result as u32; 32])
 }
 
 /// One lane of those that take part is elected: the lowest.

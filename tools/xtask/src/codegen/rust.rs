@@ -290,6 +290,8 @@ impl Pool {
             "extras" => "Extras",
             "texels_low" => "TexelsLow",
             "texels_high" => "TexelsHigh",
+            "words_low" => "WordsLow",
+            "words_high" => "WordsHigh",
             "level" => "Level",
             "surface" => "Surface",
             "surface_data" => "SurfaceData",
