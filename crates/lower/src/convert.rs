@@ -143,17 +143,8 @@ impl Lower<'_> {
     fn float_to_float(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
         match to {
             Type::F16x2 | Type::BF16x2 if from == Type::F32 => return self.pack_halves(i, to),
-            Type::F16x2 if matches!(from, Type::E4M3x2 | Type::E5M2x2) => {
-                let a = self.word(self.operand(i, 1)?, from)?;
-                let a = self.in_register(a);
-                let kind = if from == Type::E4M3x2 { Mod::E4M3_2 } else { Mod::E5M2_2 };
-                let d = self.result_word(self.operand(i, 0)?, to)?;
-                let mut mods = vec![Mod::F16, kind, Mod::UNPACK_B];
-                mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
-                self.op(Op::F2FP, &mods, d, [a]);
-                return Ok(());
-            }
-            Type::E4M3x2 | Type::E5M2x2 => return self.pack_bytes(i, to, from),
+            Type::F16x2 | Type::BF16x2 => return self.unpack_bytes(i, to, from),
+            _ if narrow_kind(to).is_some() => return self.pack_bytes(i, to, from),
             Type::TF32 => return self.convert_tf32(i),
             Type::F16 | Type::BF16 | Type::F32 | Type::F64 => {}
             _ => return Err(self.unsupported_form(i)),
@@ -317,8 +308,34 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Two narrow numbers, or scale factors, to a pair of halves.
+    fn unpack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        let mut mods = match from {
+            Type::E4M3x2 => vec![Mod::F16, Mod::E4M3_2],
+            Type::E5M2x2 => vec![Mod::F16, Mod::E5M2_2],
+            Type::E2M1x2 => vec![Mod::F16, Mod::E2M1_2],
+            Type::E2M3x2 => vec![Mod::F16, Mod::E2M3_2],
+            Type::E3M2x2 => vec![Mod::F16, Mod::E3M2_2],
+            Type::UE8M0x2 => vec![Mod::BF16, Mod::E8],
+            _ => return Err(self.unsupported_form(i)),
+        };
+        mods.push(Mod::UNPACK_B);
+        mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
+        if !self.takes(Op::F2FP, &mods, 2) {
+            return Err(self.unsupported_form(i));
+        }
+        let a = self.word(self.operand(i, 1)?, from)?;
+        let a = self.in_register(a);
+        let d = self.result_word(self.operand(i, 0)?, to)?;
+        self.op(Op::F2FP, &mods, d, [a]);
+        Ok(())
+    }
+
     fn pack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
-        let mut mods = vec![if to == Type::E4M3x2 { Mod::E4M3 } else { Mod::E5M2 }, Mod::SATFINITE];
+        let mut mods: Vec<Mod> = narrow_kind(to).into_iter().chain(Self::rounding(i)).collect();
+        // Numbers of eight bits and less have no other way.
+        let saturate = to != Type::UE8M0x2 || i.modifiers.has(Word::Satfinite);
+        mods.extend(saturate.then_some(Mod::SATFINITE));
         mods.extend(i.modifiers.has(Word::Relu).then_some(Mod::RELU));
         let a = self.word(self.operand(i, 1)?, from)?;
         let a = self.in_register(a);
@@ -333,8 +350,15 @@ impl Lower<'_> {
                 mods.extend([Mod::F16_2, Mod::UNPACK_B_MERGE_C]);
                 vec![a, Source::rz()]
             }
+            Type::BF16x2 => {
+                mods.extend([Mod::BF16_2, Mod::UNPACK_B_MERGE_C]);
+                vec![a, Source::rz()]
+            }
             _ => return Err(self.unsupported_form(i)),
         };
+        if !self.takes(Op::F2FP, &mods, sources.len() + 1) {
+            return Err(self.unsupported_form(i));
+        }
         let d = self.result_word(self.operand(i, 0)?, to)?;
         self.op(Op::F2FP, &mods, d, sources);
         Ok(())
@@ -409,4 +433,17 @@ impl Lower<'_> {
         self.op(Op::I2IP, &[kind, Mod::S32, Mod::SAT], d, [a, b, c]);
         Ok(())
     }
+}
+
+/// What the machine calls a pair of numbers of eight bits or less.
+fn narrow_kind(ty: Type) -> Option<Mod> {
+    Some(match ty {
+        Type::E4M3x2 => Mod::E4M3,
+        Type::E5M2x2 => Mod::E5M2,
+        Type::E2M1x2 => Mod::E2M1,
+        Type::E2M3x2 => Mod::E2M3,
+        Type::E3M2x2 => Mod::E3M2,
+        Type::UE8M0x2 => Mod::E8,
+        _ => return None,
+    })
 }

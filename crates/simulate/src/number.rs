@@ -30,24 +30,41 @@ pub(crate) struct Format {
     greatest: i32,
     /// Bits of the encoding.
     width: u32,
-    /// There are no infinities; the largest significand at the largest exponent is NaN.
-    finite_only: bool,
+    specials: Specials,
+}
+
+/// What the largest exponent is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Specials {
+    /// Infinities and NaN.
+    All,
+    /// There are no infinities; the largest significand is NaN.
+    NotANumber,
+    /// Numbers alone.
+    None,
 }
 
 pub(crate) const F16: Format =
-    Format { precision: 11, least: -14, greatest: 15, width: 16, finite_only: false };
+    Format { precision: 11, least: -14, greatest: 15, width: 16, specials: Specials::All };
 pub(crate) const BF16: Format =
-    Format { precision: 8, least: -126, greatest: 127, width: 16, finite_only: false };
+    Format { precision: 8, least: -126, greatest: 127, width: 16, specials: Specials::All };
 pub(crate) const F32: Format =
-    Format { precision: 24, least: -126, greatest: 127, width: 32, finite_only: false };
+    Format { precision: 24, least: -126, greatest: 127, width: 32, specials: Specials::All };
 pub(crate) const F64: Format =
-    Format { precision: 53, least: -1022, greatest: 1023, width: 64, finite_only: false };
+    Format { precision: 53, least: -1022, greatest: 1023, width: 64, specials: Specials::All };
 /// Ten significand bits in the place of a single's.
 pub(crate) const TF32: Format =
-    Format { precision: 11, least: -126, greatest: 127, width: 19, finite_only: false };
+    Format { precision: 11, least: -126, greatest: 127, width: 19, specials: Specials::All };
 pub(crate) const E5M2: Format =
-    Format { precision: 3, least: -14, greatest: 15, width: 8, finite_only: false };
-pub(crate) const E4M3: Format = Format { precision: 4, least: -6, greatest: 8, width: 8, finite_only: true };
+    Format { precision: 3, least: -14, greatest: 15, width: 8, specials: Specials::All };
+pub(crate) const E4M3: Format =
+    Format { precision: 4, least: -6, greatest: 8, width: 8, specials: Specials::NotANumber };
+pub(crate) const E2M1: Format =
+    Format { precision: 2, least: 0, greatest: 2, width: 4, specials: Specials::None };
+pub(crate) const E2M3: Format =
+    Format { precision: 4, least: 0, greatest: 2, width: 6, specials: Specials::None };
+pub(crate) const E3M2: Format =
+    Format { precision: 3, least: -2, greatest: 4, width: 6, specials: Specials::None };
 
 /// A finite number: sign, and significand times two to the exponent. A zero significand is a signed zero.
 #[derive(Clone, Copy, Debug)]
@@ -115,10 +132,14 @@ impl Format {
 
     /// The bits of the largest finite number.
     pub(crate) fn largest(self) -> u64 {
-        if self.finite_only { self.sign_bit() - 2 } else { self.infinity() - 1 }
+        match self.specials {
+            Specials::All => self.infinity() - 1,
+            Specials::NotANumber => self.sign_bit() - 2,
+            Specials::None => self.sign_bit() - 1,
+        }
     }
 
-    /// The bits of the NaN that arithmetic makes.
+    /// The bits of the NaN that arithmetic makes; a format without NaN has its largest number there.
     pub(crate) fn not_a_number(self) -> u64 {
         if self.width == 64 { 0xfff8_0000_0000_0000 } else { self.sign_bit() - 1 }
     }
@@ -129,12 +150,12 @@ impl Format {
         let magnitude = bits & (self.sign_bit() - 1);
         let fraction = magnitude & ((1 << self.fraction_bits()) - 1);
         let exponent = (magnitude >> self.fraction_bits()) as i32;
-        if self.finite_only {
-            if magnitude == self.sign_bit() - 1 {
-                return Value::NotANumber;
+        match self.specials {
+            Specials::NotANumber if magnitude == self.sign_bit() - 1 => return Value::NotANumber,
+            Specials::All if exponent as u64 == self.exponent_mask() => {
+                return if fraction == 0 { Value::Infinite(negative) } else { Value::NotANumber };
             }
-        } else if exponent as u64 == self.exponent_mask() {
-            return if fraction == 0 { Value::Infinite(negative) } else { Value::NotANumber };
+            _ => {}
         }
         let (significand, exponent) =
             if exponent == 0 { (fraction, 1) } else { (fraction | 1 << self.fraction_bits(), exponent) };
@@ -179,9 +200,7 @@ impl Format {
         } else {
             (((exponent + self.bias() - 1) as u64) << self.fraction_bits()) + kept
         };
-        let overflow =
-            if self.finite_only { magnitude > self.largest() } else { magnitude >= self.infinity() };
-        if !overflow {
+        if magnitude <= self.largest() {
             return sign | magnitude;
         }
         let to_infinity = match round {
@@ -190,13 +209,12 @@ impl Format {
             Round::Down => real.negative,
             Round::Up => !real.negative,
         };
-        if saturate || !to_infinity {
-            sign | self.largest()
-        } else if self.finite_only {
-            sign | (self.sign_bit() - 1)
-        } else {
-            sign | self.infinity()
-        }
+        if saturate || !to_infinity { sign | self.largest() } else { sign | self.too_large() }
+    }
+
+    /// The bits of what stands for a number that is too large: the largest one where there is nothing else.
+    fn too_large(self) -> u64 {
+        if self.specials == Specials::All { self.infinity() } else { self.sign_bit() - 1 }
     }
 
     /// A value in this format. With `saturate` infinities become the largest finite number.
@@ -205,13 +223,7 @@ impl Format {
             Value::NotANumber => self.not_a_number(),
             Value::Infinite(negative) => {
                 let sign = if negative { self.sign_bit() } else { 0 };
-                if saturate {
-                    sign | self.largest()
-                } else if self.finite_only {
-                    sign | (self.sign_bit() - 1)
-                } else {
-                    sign | self.infinity()
-                }
+                sign | if saturate { self.largest() } else { self.too_large() }
             }
             Value::Finite(real) => self.round(real, round, saturate),
         }

@@ -14,12 +14,22 @@ use crate::value::Operation;
 use crate::value::convert::Conversion;
 use crate::value::float::Mode;
 use crate::value::integer::{IntegerOperation, Kind};
+use crate::value::narrow::Narrow;
 use crate::value::soft::{Eighth, Format};
 
 fn eighth(ty: Type) -> Option<Eighth> {
     match ty {
         Type::E4M3x2 => Some(Eighth::E4M3),
         Type::E5M2x2 => Some(Eighth::E5M2),
+        _ => None,
+    }
+}
+
+fn narrow(ty: Type) -> Option<Narrow> {
+    match ty {
+        Type::E2M1x2 => Some(Narrow::E2M1),
+        Type::E2M3x2 => Some(Narrow::E2M3),
+        Type::E3M2x2 => Some(Narrow::E3M2),
         _ => None,
     }
 }
@@ -40,8 +50,22 @@ impl FunctionDecoder<'_> {
                 Type::F16x2 => Conversion::HalvesToEighths { to, relu: mode.relu },
                 _ => return Err("this source type is not supported".into()),
             }
+        } else if let Some(to) = narrow(to) {
+            if from != Type::F32 {
+                return Err("this source type is not supported".into());
+            }
+            Conversion::PackNarrow { to, relu: mode.relu }
+        } else if let Some(from) = narrow(from) {
+            if to != Type::F16x2 {
+                return Err("this type is not supported".into());
+            }
+            Conversion::NarrowToHalves { from, relu: mode.relu }
         } else {
+            let up = round == Round::TowardPositive;
             match (to, from) {
+                (Type::UE8M0x2, Type::F32) => Conversion::PackScales { up, finite },
+                (Type::UE8M0x2, Type::BF16x2) => Conversion::HalvesToScales { up, finite },
+                (Type::BF16x2, Type::UE8M0x2) => Conversion::ScalesToHalves,
                 (Type::F16x2, Type::F32) => Conversion::PackHalves { to: Format::F16, mode, finite },
                 (Type::BF16x2, Type::F32) => Conversion::PackHalves { to: Format::BF16, mode, finite },
                 (Type::F16x2, from) => {

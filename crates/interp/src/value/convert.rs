@@ -4,6 +4,7 @@ use rustc_apfloat::Round;
 
 use super::float::{self, Mode};
 use super::integer::Kind;
+use super::narrow::{self, Narrow};
 use super::soft::{self, Eighth, Format};
 
 /// A conversion.
@@ -26,6 +27,16 @@ pub enum Conversion {
     HalvesToEighths { to: Eighth, relu: bool },
     /// Packed eighths become packed halves.
     EighthsToHalves { from: Eighth, relu: bool },
+    /// Two `f32` become a pair of four or six bits each.
+    PackNarrow { to: Narrow, relu: bool },
+    /// Such a pair becomes packed halves.
+    NarrowToHalves { from: Narrow, relu: bool },
+    /// Two `f32` become scale factors.
+    PackScales { up: bool, finite: bool },
+    /// Packed halves of `bf16` become scale factors.
+    HalvesToScales { up: bool, finite: bool },
+    /// Scale factors become packed halves of `bf16`.
+    ScalesToHalves,
     /// `f32` becomes `tf32`: `f32` with a fraction of ten bits.
     Tf32 { round: Round, relu: bool, finite: bool },
     /// `cvt.pack`: a and b, saturated to this width, below the low bits of c.
@@ -72,12 +83,12 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
                 let value = if integral { soft::round_to_integral(from, value, mode.round) } else { value };
                 return float::finish(to, mode, value);
             }
-            narrow(to, soft::to_f64(from, value), mode, finite)
+            to_float(to, soft::to_f64(from, value), mode, finite)
         }
         Conversion::PackHalves { to, mode, finite } => {
             let half = |value: u64| {
                 let value = value & 0xffff_ffff;
-                narrow(to, soft::to_f64(Format::F32, value), mode, finite)
+                to_float(to, soft::to_f64(Format::F32, value), mode, finite)
             };
             half(a) << 16 | half(b)
         }
@@ -91,7 +102,28 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
         }
         Conversion::EighthsToHalves { from, relu } => {
             let mode = Mode { relu, ..Mode::default() };
-            let half = |value: u64| narrow(Format::F16, soft::from_eighth(from, value), mode, false);
+            let half = |value: u64| to_float(Format::F16, soft::from_eighth(from, value), mode, false);
+            half(a >> 8) << 16 | half(a)
+        }
+        Conversion::PackNarrow { to, relu } => {
+            let part = |value: u64| to.of(f64::from(f32::from_bits(value as u32)), relu);
+            part(a) << to.stride() | part(b)
+        }
+        Conversion::NarrowToHalves { from, relu } => {
+            let mode = Mode { relu, ..Mode::default() };
+            let half = |bits: u64| to_float(Format::F16, from.value(bits), mode, false);
+            half(a >> from.stride()) << 16 | half(a)
+        }
+        Conversion::PackScales { up, finite } => {
+            let part = |value: u64| narrow::scale_of(f64::from(f32::from_bits(value as u32)), up, finite);
+            part(a) << 8 | part(b)
+        }
+        Conversion::HalvesToScales { up, finite } => {
+            let part = |value: u64| narrow::scale_of(soft::to_f64(Format::BF16, value & 0xffff), up, finite);
+            part(a >> 16) << 8 | part(a)
+        }
+        Conversion::ScalesToHalves => {
+            let half = |bits: u64| to_float(Format::BF16, narrow::scale(bits), Mode::default(), false);
             half(a >> 8) << 16 | half(a)
         }
         Conversion::Tf32 { round, relu, finite } => tf32(a & 0xffff_ffff, round, relu, finite),
@@ -114,7 +146,7 @@ fn nan_as_integer(from: Format, to: Kind) -> u64 {
 }
 
 /// To a narrower or wider float.
-fn narrow(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
+fn to_float(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
     let result = soft::from_f64(to, value, mode.round);
     // `satfinite` holds what is too large, infinities included, at the largest number.
     let result = if finite && to.is_infinite(result) { result - 1 } else { result };

@@ -8,6 +8,7 @@ pub mod compare;
 pub mod convert;
 pub mod float;
 pub mod integer;
+pub mod narrow;
 pub mod soft;
 pub mod video;
 

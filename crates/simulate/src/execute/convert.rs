@@ -3,7 +3,9 @@
 use super::Context;
 use super::float::rounding;
 use crate::launch::Fault;
-use crate::number::{BF16, E4M3, E5M2, F16, F32, F64, Format, Real, Round, TF32, Value, to_integer};
+use crate::number::{
+    BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, F64, Format, Real, Round, TF32, Value, to_integer,
+};
 use crate::warp::{Lanes, WideLanes};
 use oriole_sass::{Mod, Op};
 
@@ -190,6 +192,8 @@ struct Narrowing {
     to: Format,
     /// The result has eight bits.
     eight: bool,
+    /// The result has four or six bits, which hold numbers only.
+    tiny: bool,
     round: Round,
     relu: bool,
     saturate: bool,
@@ -197,8 +201,16 @@ struct Narrowing {
 
 impl Narrowing {
     fn of(context: &Context) -> Result<Narrowing, Fault> {
-        let names =
-            [(Mod::F16, F16), (Mod::BF16, BF16), (Mod::TF32, TF32), (Mod::E4M3, E4M3), (Mod::E5M2, E5M2)];
+        let names = [
+            (Mod::F16, F16),
+            (Mod::BF16, BF16),
+            (Mod::TF32, TF32),
+            (Mod::E4M3, E4M3),
+            (Mod::E5M2, E5M2),
+            (Mod::E2M1, E2M1),
+            (Mod::E2M3, E2M3),
+            (Mod::E3M2, E3M2),
+        ];
         let to = match names.into_iter().find(|row| context.has(row.0)) {
             Some((_, format)) => format,
             // Chips that can pack nothing but singles name only the result that is no IEEE half.
@@ -208,6 +220,7 @@ impl Narrowing {
         Ok(Narrowing {
             to,
             eight: to == E4M3 || to == E5M2,
+            tiny: [E2M1, E2M3, E3M2].contains(&to),
             round: rounding(context),
             relu: context.has(Mod::RELU),
             saturate: context.has(Mod::SATFINITE),
@@ -215,7 +228,7 @@ impl Narrowing {
     }
 
     fn convert(self, from: Format, bits: u64) -> u32 {
-        let Narrowing { to, eight, round, relu, saturate } = self;
+        let Narrowing { to, eight, round, relu, saturate, .. } = self;
         let value = from.unpack(bits);
         if eight && let Value::NotANumber = value {
             // A NaN keeps its sign and the top of its payload, as far as the narrow format has room.
@@ -239,6 +252,9 @@ impl Narrowing {
 
 /// Conversions that put several narrow floats into one register, or take them out.
 fn pack_floats(context: &mut Context) -> Result<(), Fault> {
+    if context.has(Mod::E8) {
+        return if context.has(Mod::UNPACK_B) { unpack_scales(context) } else { pack_scales(context) };
+    }
     let narrow = Narrowing::of(context)?;
     if context.has(Mod::UNPACK_B) {
         return unpack_bytes(context, narrow);
@@ -265,6 +281,17 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         return context.write(0, &result);
     }
     let [a, b] = [context.single(1, false)?, context.single(2, false)?];
+    if context.has(Mod::RS) {
+        return Err(context.refuse());
+    }
+    if narrow.to == E2M1 && context.has(Mod::PACK_AB_MERGE_C) {
+        // Both are in the lowest byte, and what was there before is above it.
+        let kept = context.raw(3)?;
+        let result = std::array::from_fn(|lane| {
+            narrow.of_single(b[lane]) | narrow.of_single(a[lane]) << 4 | kept[lane] << 8
+        });
+        return context.write(0, &result);
+    }
     if context.has(Mod::PACK_AB_MERGE_C) {
         let kept = kept_half(context, 3)?;
         let result = std::array::from_fn(|lane| {
@@ -273,24 +300,81 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         });
         return context.write(0, &result);
     }
-    if context.has(Mod::PACK_AB) && !narrow.eight && narrow.to != TF32 {
+    if context.has(Mod::PACK_AB) && !narrow.eight && !narrow.tiny && narrow.to != TF32 {
         let result = std::array::from_fn(|lane| narrow.of_single(b[lane]) | narrow.of_single(a[lane]) << 16);
         return context.write(0, &result);
     }
     Err(context.refuse())
 }
 
-/// Two floats of eight bits as halves.
+/// Two narrow floats as halves: of four bits each in a byte, others in a byte each.
 fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
-    let from = if context.has(Mod::E4M3) || context.has(Mod::E4M3_2) { E4M3 } else { E5M2 };
+    let named = [
+        (Mod::E4M3, E4M3),
+        (Mod::E4M3_2, E4M3),
+        (Mod::E2M1_2, E2M1),
+        (Mod::E2M3_2, E2M3),
+        (Mod::E3M2_2, E3M2),
+    ];
+    let from = named.into_iter().find(|row| context.has(row.0)).map_or(E5M2, |row| row.1);
     if narrow.to != F16 && narrow.to != BF16 {
         return Err(context.refuse());
     }
-    let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
+    let width = if from == E2M1 { 4 } else { 8 };
+    let operand = &context.instruction.operands[1];
+    let places = [(Mod::H1, 16), (Mod::B1, 8), (Mod::B2, 16), (Mod::B3, 24)];
+    let shift = places.into_iter().find(|row| operand.has(row.0)).map_or(0, |row| row.1);
     let values = context.raw(1)?;
     let result = values.map(|word| {
-        let byte = |index: u32| u64::from(word >> (shift + 8 * index) & 0xff);
-        narrow.convert(from, byte(0)) | narrow.convert(from, byte(1)) << 16
+        // The upper two bits of a byte with a number of six mean nothing.
+        let part = |index: u32| u64::from(word >> (shift + width * index)) & ((1 << from.bits()) - 1);
+        narrow.convert(from, part(0)) | narrow.convert(from, part(1)) << 16
+    });
+    context.write(0, &result)
+}
+
+/// The exponent of a single's magnitude, rounded to a power of two; all ones for what is no number.
+fn scale_of(bits: u32, up: bool, saturate: bool) -> u32 {
+    const INFINITY: u32 = 0x7f80_0000;
+    // Half of the smallest normal number: the power of two that the exponent zero stands for.
+    const LEAST: u32 = 0x0040_0000;
+    let magnitude = bits & !(1 << 31);
+    if magnitude > INFINITY {
+        return 0xff;
+    }
+    let inexact = magnitude & 0x007f_ffff != 0 && (LEAST + 1..INFINITY).contains(&magnitude);
+    let exponent = (magnitude >> 23) + u32::from(up && inexact);
+    if saturate { exponent.min(0xfe) } else { exponent }
+}
+
+/// Two scale factors out of singles or out of a pair of halves.
+fn pack_scales(context: &mut Context) -> Result<(), Fault> {
+    let (up, saturate) = (context.has(Mod::RP), context.has(Mod::SATFINITE));
+    let [low, high] = if context.has(Mod::UNPACK_B_MERGE_C) && context.has(Mod::BF16_2) {
+        let pair = context.raw(1)?;
+        [pair.map(|word| word << 16), pair.map(|word| word & 0xffff_0000)]
+    } else if context.has(Mod::PACK_AB_MERGE_C) && context.has(Mod::F32) {
+        [context.single(2, false)?, context.single(1, false)?]
+    } else {
+        return Err(context.refuse());
+    };
+    let kept = kept_half(context, context.count() - 1)?;
+    let scale = |bits: u32| scale_of(bits, up, saturate);
+    let result = std::array::from_fn(|lane| scale(low[lane]) | scale(high[lane]) << 8 | kept[lane] << 16);
+    context.write(0, &result)
+}
+
+/// Two scale factors as halves of the type with eight bits of exponent.
+fn unpack_scales(context: &mut Context) -> Result<(), Fault> {
+    let shift = if context.instruction.operands[1].has(Mod::H1) { 16 } else { 0 };
+    let half = |scale: u32| match scale {
+        0 => 0x0040,
+        0xff => BF16.not_a_number() as u32,
+        _ => scale << 7,
+    };
+    let result = context.raw(1)?.map(|word| {
+        let word = word >> shift;
+        half(word & 0xff) | half(word >> 8 & 0xff) << 16
     });
     context.write(0, &result)
 }
