@@ -7,7 +7,7 @@ import os
 import struct
 
 import record
-from record import Given, Random, Result, case
+from record import Given, Random, Result, Scalar, TensorMap, case
 
 FILE = 'tensor_memory'
 ROOT = os.path.join(record.ROOT, '..', 'tensor-memory')
@@ -467,9 +467,160 @@ def masked(column):
     return place < 3 if first else place >= 4
 
 
+# A product of matrices in tiles that a thread loads from tensor maps, another one multiplies, and four warps store.
+
+PRODUCT = 'tensor_product'
+ROWS, WIDTH, DEPTH, STAGES, TILES = 128, 32, 64, 2, 5
+TILE_LEFT, TILE_RIGHT = ROWS * DEPTH * 2, WIDTH * DEPTH * 2
+PRODUCT_HEAD = HEAD.replace('tensor memory, and what fills, multiplies and reads it.',
+                            'a product of matrices by way of tensor maps and tensor memory.')
+PRODUCT_KERNEL = '''
+.visible .entry tensor_gemm(.param .u64 of_a, .param .u64 of_b, .param .u64 of_c, .param .u32 of_tiles,
+    .param .align 64 .b8 map_a[128], .param .align 64 .b8 map_b[128])
+    .maxntid 192, 1, 1
+{
+    .reg .pred p, adds;
+    .reg .b32 t, warp, row, i, tiles, stage, parity, full, empty, tile, k, tensor, r<%(width)d>;
+    .reg .b64 a, b, c, left, right;
+    .shared .align 1024 .b8 buffer[%(buffer)d];
+    .shared .align 8 .b64 fulls[%(stages)d];
+    .shared .align 8 .b64 empties[%(stages)d];
+    .shared .align 8 .b64 done;
+    .shared .align 4 .b32 address;
+    ld.param.u32 tiles, [of_tiles];
+    mov.b64 a, map_a;
+    cvta.param.u64 a, a;
+    mov.b64 b, map_b;
+    cvta.param.u64 b, b;
+    mov.u32 t, %%tid.x;
+    shr.u32 warp, t, 5;
+    mov.u32 row, %%ctaid.x;
+    mul.lo.u32 row, row, %(rows)d;
+    setp.ne.u32 p, t, 0;
+    @p bra begun;
+%(init)s    mbarrier.init.shared::cta.b64 [done], 1;
+    fence.mbarrier_init.release.cluster;
+begun:
+    setp.ne.u32 p, warp, 0;
+    @p bra taken;
+    tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], %(width)d;
+    tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+    tcgen05.fence::before_thread_sync;
+taken:
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    ld.shared.b32 tensor, [address];
+    mov.u32 i, 0;
+    mov.u32 stage, 0;
+    setp.eq.u32 p, t, 128;
+    @p bra load;
+    setp.eq.u32 p, t, 160;
+    @p bra multiply;
+    setp.lt.u32 p, t, 128;
+    @p bra store;
+    bra over;
+load:
+    mov.u32 parity, 1;
+fill:
+    // A stage is free when the products that read it are through.
+    mov.u32 empty, empties;
+    mad.lo.u32 empty, stage, 8, empty;
+freed:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [empty], parity;
+    @!p bra freed;
+    mov.u32 full, fulls;
+    mad.lo.u32 full, stage, 8, full;
+    mov.u32 tile, buffer;
+    mad.lo.u32 tile, stage, %(bytes)d, tile;
+    mul.lo.u32 k, i, %(depth)d;
+    mbarrier.arrive.expect_tx.shared::cta.b64 _, [full], %(bytes)d;
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile], [a, {k, row}], [full];
+    cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [tile+%(skip)d], [b, {k, 0}], [full];
+%(next)s    @p bra fill;
+    bra over;
+multiply:
+    mov.u32 parity, 0;
+    setp.ne.u32 adds, t, t;
+again:
+    mov.u32 full, fulls;
+    mad.lo.u32 full, stage, 8, full;
+filled:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [full], parity;
+    @!p bra filled;
+    tcgen05.fence::after_thread_sync;
+    mov.u32 tile, buffer;
+    mad.lo.u32 tile, stage, %(bytes)d, tile;
+    shr.u32 tile, tile, 4;
+    and.b32 tile, tile, 16383;
+    cvt.u64.u32 left, tile;
+    or.b64 left, left, %(descriptor)#x;
+    add.u64 right, left, %(behind)d;
+%(products)s    mov.u32 empty, empties;
+    mad.lo.u32 empty, stage, 8, empty;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [empty];
+%(next)s    @p bra again;
+    tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];
+    bra over;
+store:
+    mbarrier.try_wait.parity.shared::cta.b64 p, [done], 0;
+    @!p bra store;
+    tcgen05.fence::after_thread_sync;
+    shl.b32 k, warp, 21;
+    add.u32 k, k, tensor;
+    tcgen05.ld.sync.aligned.32x32b.x%(width)d.b32 {%(all)s}, [k];
+    tcgen05.wait::ld.sync.aligned;
+    tcgen05.fence::before_thread_sync;
+    ld.param.u64 c, [of_c];
+    add.u32 row, row, t;
+    mad.wide.u32 c, row, %(pitch)d, c;
+%(stores)sover:
+    bar.sync 0;
+    tcgen05.fence::after_thread_sync;
+    setp.ne.u32 p, warp, 0;
+    @p bra given;
+    tcgen05.dealloc.cta_group::1.sync.aligned.b32 tensor, %(width)d;
+given:
+    ret;
+}
+'''
+
+
+def product_text():
+    init = ''.join(f'    mbarrier.init.shared::cta.b64 [{name}+{8 * n}], 1;\n' for n in range(STAGES) for name in ('fulls', 'empties'))
+    step = f'''    add.u32 stage, stage, 1;
+    setp.eq.u32 p, stage, {STAGES};
+    @p xor.b32 parity, parity, 1;
+    @p mov.u32 stage, 0;
+    add.u32 i, i, 1;
+    setp.lt.u32 p, i, tiles;
+'''
+    bits = SUMS['f32'] << 4 | WIDTH >> 3 << 17 | ROWS >> 4 << 24
+    multiply = f'    mov.b32 k, {bits:#x};\n    tcgen05.mma.cta_group::1.kind::f16 [tensor], left, right, k, adds;\n    setp.eq.u32 adds, t, t;\n'
+    on = '    add.u64 left, left, 2;\n    add.u64 right, right, 2;\n'
+    return PRODUCT_HEAD + PRODUCT_KERNEL % dict(
+        width=WIDTH, buffer=STAGES * (TILE_LEFT + TILE_RIGHT), stages=STAGES, rows=ROWS, depth=DEPTH, init=init,
+        bytes=TILE_LEFT + TILE_RIGHT, skip=TILE_LEFT, behind=TILE_LEFT >> 4, next=step, descriptor=descriptor(0, 16, 1024, 2),
+        products=on.join([multiply] * (DEPTH // 16)), all=', '.join(f'r{n}' for n in range(WIDTH)), pitch=4 * WIDTH,
+        stores=''.join(f'    st.global.v4.b32 [c+{4 * n}], {{r{n}, r{n + 1}, r{n + 2}, r{n + 3}}};\n' for n in range(0, WIDTH, 4)))
+
+
+def gemm(blocks=2):
+    r = Random(97)
+    depth = DEPTH * TILES
+    a = [[r.between(-4, 4) for _ in range(depth)] for _ in range(ROWS * blocks)]
+    b = [[r.between(-4, 4) for _ in range(depth)] for _ in range(WIDTH)]
+    c = [sum(x * y for x, y in zip(row, column)) for row in a for column in b]
+    flat = lambda matrix: [value for row in matrix for value in row]
+    tensor = lambda alias, rows, box: TensorMap(alias, type='f16', dims=[depth, rows], strides=[2 * depth], box=[DEPTH, box], swizzle=128)
+    case('tensor_gemm', PRODUCT, [blocks], [192], [
+        Given('f16', flat(a)), Given('f16', flat(b)), Result('f32', c), Scalar('u32', TILES),
+        tensor(0, ROWS * blocks, ROWS), tensor(1, WIDTH, WIDTH)], folder=ROOT)
+
+
 def write_ptx():
-    with open(os.path.join(ROOT, FILE + '.ptx'), 'w') as out:
-        out.write(HEAD + ''.join(TEXTS))
+    for name, text in [(FILE, HEAD + ''.join(TEXTS)), (PRODUCT, product_text())]:
+        with open(os.path.join(ROOT, name + '.ptx'), 'w') as out:
+            out.write(text)
 
 
 moves(False)
@@ -478,3 +629,4 @@ copies(1)
 copies(2)
 spreads()
 products()
+gemm()

@@ -131,6 +131,34 @@ fn random_programs_on_their_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What the interpreter makes of tensor memory is what the reference's code makes of it.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn tensor_memory_on_their_code() {
+    let tools = tools();
+    let folder = scratch();
+    let kernels = data("tensor-memory");
+    let mut wrong = Vec::new();
+    for level in ["-O0", "-O3"] {
+        for input in files(&kernels, "ptx") {
+            let name = input.file_stem().expect("a file name").to_string_lossy().into_owned();
+            let cubin = folder.path().join(format!("{name}.cubin"));
+            ask(&tools, "ptxas", &["-arch=sm_100a", level, &text(&input), "-o", &text(&cubin)]);
+            let lint = oriole(&["lint", &text(&cubin)]);
+            if lint.status != Some(0) {
+                wrong.push(format!("{level} lint {name}: {}{}", lint.out, lint.err));
+            }
+        }
+        for launch in files(&kernels, "json") {
+            let run = oriole(&["run", &text(&launch), "--on", "sim", "--cubins", &text(folder.path())]);
+            if run.status != Some(0) {
+                wrong.push(format!("{level} {}: {}{}", launch.display(), run.out, run.err));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn their_cubins_round_trip_run_and_have_no_hazard() {

@@ -62,6 +62,11 @@ impl Fields {
     }
 }
 
+/// An object that waits for so many arrivals.
+pub(crate) fn fresh(count: u32) -> u64 {
+    Fields { expected: count, pending: count, transactions: 0, phase: 0 }.join()
+}
+
 /// What a change makes of an object.
 fn changed(object: u64, change: Change, address: u64) -> Result<u64, Fault> {
     let wrong = |text: String| Err(Fault::BarrierObject(format!("{text} at shared address {address:#x}")));

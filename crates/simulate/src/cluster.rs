@@ -5,6 +5,7 @@ use crate::launch::Fault;
 use crate::transfers::Transfers;
 use crate::warp::{Polls, Wait, bits};
 use oriole_sass::{Effect, Instruction, Mod, Op};
+use oriole_tensor_memory::TensorMemory;
 
 /// Bits of an address in the shared memory of a block; above them is the rank of the block.
 pub(crate) const SHARED_BITS: u32 = oriole_copies::RANK_BIT;
@@ -18,6 +19,8 @@ const LOOP_LENGTH: u32 = 64;
 pub(crate) struct Cluster {
     /// Their shared memories by rank.
     pub shared: Vec<Vec<u8>>,
+    /// Their tensor memories.
+    pub tensor: Vec<TensorMemory>,
     /// How often all threads have met at the barrier.
     pub meetings: u32,
     /// What others could see of what threads did: a count of stores, arrivals and the like.

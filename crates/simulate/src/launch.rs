@@ -288,6 +288,8 @@ pub enum Fault {
     },
     /// A barrier object is used as none can be.
     BarrierObject(String),
+    /// Tensor memory is used as it cannot be.
+    TensorMemory(String),
     /// No thread can go on.
     Deadlock,
     /// The step limit was reached.
@@ -317,7 +319,7 @@ impl std::fmt::Display for Fault {
             Fault::NoRegister { register, count } => {
                 write!(f, "R{register} is used where the warp has {count} registers")
             }
-            Fault::BarrierObject(text) => write!(f, "{text}"),
+            Fault::BarrierObject(text) | Fault::TensorMemory(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),
             Fault::StepLimit => write!(f, "the step limit was reached"),
         }

@@ -3,6 +3,7 @@
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
 use crate::constants::{fill, place_variables, relocated_code};
+use crate::execute::tensor_memory::prepare_for_pairs;
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::late::Late;
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
@@ -17,7 +18,8 @@ use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin};
 use oriole_latency::Model;
 use oriole_sass::register::{PT, URZ};
-use oriole_sass::{Access, Op, OperandKind, RegisterFile};
+use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
+use oriole_tensor_memory::TensorMemory;
 use std::collections::BTreeSet;
 
 /// Lanes exclude each other if none is in both sets.
@@ -360,10 +362,15 @@ impl<'a> Machine<'a> {
             .collect();
         let mut cluster = Cluster {
             shared: vec![vec![0; self.shared_size as usize]; running.len()],
+            tensor: vec![TensorMemory::default(); running.len()],
             meetings: 0,
             events: 0,
             transfers: Transfers::new(self.has_copies(), running.len(), running[0].block.warps.len()),
         };
+        if self.takes_columns_of_pairs() {
+            let blocks = cluster.shared.iter_mut().enumerate();
+            blocks.for_each(|(rank, shared)| prepare_for_pairs(rank, shared));
+        }
         loop {
             // The warp that is furthest behind in time goes first; of equals the lowest number.
             let next = running.iter().enumerate().filter_map(|(at, one)| {
@@ -391,9 +398,20 @@ impl<'a> Machine<'a> {
                 return Err(self.deadlock(&running[at].block));
             }
         }
+        if let Some((rank, kept)) =
+            (0..).zip(&cluster.tensor).find_map(|(rank, memory)| Some((rank, memory.kept()?)))
+        {
+            return Err(self.columns_kept(&running[rank as usize].block, kept));
+        }
         let warps = running.iter().flat_map(|one| &one.block.warps);
         self.cycles += warps.map(|warp| warp.cycle).max().unwrap_or(0);
         Ok(())
+    }
+
+    /// True if blocks take columns of tensor memory in pairs.
+    fn takes_columns_of_pairs(&self) -> bool {
+        let mut steps = self.program.steps.iter().flatten();
+        steps.any(|step| step.instruction.op == Op::UTCATOMSWS && step.instruction.mods.has(Mod::_2CTA))
     }
 
     /// True if rules of copies and of products that read shared memory on their own are to be checked.
@@ -430,6 +448,14 @@ impl<'a> Machine<'a> {
             stuck.and_then(|warp| warp.groups.first()).map(|group| shape.address(group.pc.saturating_sub(1)));
         let thread = stuck.map(|warp| warp.number * 32 + warp.live.trailing_zeros());
         Error { fault: Fault::Deadlock, pc, block: block.index, thread }
+    }
+
+    /// A block has ended and has columns of tensor memory left: the first one, and how many.
+    fn columns_kept(&self, block: &Block, (first, columns): (u32, u32)) -> Error {
+        let text = format!(
+            "{columns} columns of tensor memory from column {first} on are not given back at the end"
+        );
+        Error { fault: Fault::TensorMemory(text), pc: None, block: block.index, thread: None }
     }
 
     /// Issues one instruction of a warp.

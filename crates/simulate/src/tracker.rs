@@ -7,6 +7,7 @@ use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
 use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like};
+use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
 /// Under which condition an instruction acts.
@@ -123,7 +124,10 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
         RegisterFile::General => !matches!(step.class, Class::SpecialRegister | Class::Fence),
         // The address of a barrier in shared memory is read at once, what is stored there is not.
         RegisterFile::Uniform if step.class == Class::Sync => slot == Slot::Uniform,
-        RegisterFile::Uniform => step.class == Class::Bulk,
+        // Some read their address at once, and no compiler waits for that.
+        RegisterFile::Uniform => {
+            step.class == Class::Bulk && step.instruction.op.info().read_scoreboard != Scoreboard::No
+        }
         _ => false,
     }
 }

@@ -9,7 +9,26 @@ use oriole_sass::{Effect, Instruction, Mod, Op, OperandKind};
 /// True for instructions that use shared memory behind the back of the warp.
 pub(crate) fn is_asynchronous(op: Op) -> bool {
     use Op::*;
-    matches!(op, UBLKCP | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | LDGSTS | HGMMA | IGMMA | QGMMA | BGMMA)
+    matches!(
+        op,
+        UBLKCP
+            | UBLKRED
+            | UTMALDG
+            | UTMASTG
+            | UTMAREDG
+            | LDGSTS
+            | HGMMA
+            | IGMMA
+            | QGMMA
+            | BGMMA
+            | UTCHMMA
+            | UTCQMMA
+            | UTCIMMA
+            | UTCOMMA
+            | UTCCP
+            | UTCSHIFT
+            | STTM
+    )
 }
 
 /// What instructions that are no accesses mean.
@@ -17,6 +36,7 @@ pub(crate) fn follow(transfers: &mut Transfers, instruction: &Instruction, who: 
     transfers.go_on(who);
     let has = |name| instruction.mods.has(name);
     match instruction.op {
+        Op::FENCE if has(Mod::VIEW) && has(Mod::ASYNC) && has(Mod::T) => transfers.wait_for_tensor(true, who),
         Op::FENCE if has(Mod::VIEW) && has(Mod::ASYNC) => transfers.fence(),
         Op::UCGABAR_ARV => transfers.arrive_at_cluster(who),
         Op::UCGABAR_WAIT => transfers.wait_for_cluster(who),

@@ -130,6 +130,25 @@ impl TensorMemory {
         }
     }
 
+    /// Gives back every run of columns but those that are kept.
+    ///
+    /// # Errors
+    /// A part of a run is kept.
+    pub fn keep(&mut self, kept: impl Fn(u32) -> bool) -> Result<(), Fault> {
+        let all = |run: &Run| {
+            (run.first..run.first + run.columns).step_by(UNIT as usize).filter(|at| kept(*at)).count()
+        };
+        if let Some(run) = self.runs.iter().find(|run| ![0, run.columns / UNIT].contains(&(all(run) as u32)))
+        {
+            return Err(Fault::Operands(format!(
+                "a part of the {} columns of tensor memory from column {} on is given back",
+                run.columns, run.first
+            )));
+        }
+        self.runs.retain(|run| all(run) != 0);
+        Ok(())
+    }
+
     /// Nothing will be taken from now on.
     pub fn give_up(&mut self) {
         self.given_up = true;
@@ -214,9 +233,11 @@ mod tests {
         assert_eq!(memory.read(127, 511), Ok(7));
         assert_eq!(memory.read(LANES, 256), Err(Fault::OutOfBounds(Address { lane: LANES, column: 256 })));
         assert!([16, 48, 1024].into_iter().all(|columns| memory.allocate(columns).is_err()));
+        assert!(memory.keep(|column| column < 320).is_err());
+        memory.keep(|column| column >= 384).unwrap();
+        assert_eq!(memory.kept(), Some((384, 128)));
         memory.give_up();
         assert!(memory.allocate(32).is_err());
-        assert_eq!(memory.kept(), Some((384, 128)));
     }
 
     #[test]

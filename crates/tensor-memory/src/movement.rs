@@ -19,6 +19,11 @@ pub enum Shape {
     Bits128,
     /// `.16x256b`
     Bits256,
+    /// One half of `.16x32bx2`: only the lower threads, or only the upper ones, have a lane each.
+    Half {
+        /// The upper ones.
+        upper: bool,
+    },
     /// `.16x32bx2`: the upper threads have the same lanes as the lower ones, so many columns further on.
     Split(u32),
 }
@@ -38,10 +43,23 @@ impl Movement {
     /// Registers of a thread.
     pub fn registers(&self) -> u32 {
         match self.shape {
-            Shape::Lanes32 | Shape::Bits64 | Shape::Split(_) => self.count,
+            Shape::Lanes32 | Shape::Bits64 | Shape::Split(_) | Shape::Half { .. } => self.count,
             Shape::Bits128 => 2 * self.count,
             Shape::Bits256 => 4 * self.count,
         }
+    }
+
+    /// The threads that take part.
+    pub fn threads(&self) -> u32 {
+        match self.shape {
+            Shape::Half { upper: false } => 0xffff,
+            Shape::Half { upper: true } => 0xffff << 16,
+            _ => u32::MAX,
+        }
+    }
+
+    fn has(&self, thread: u32) -> bool {
+        self.threads() >> thread & 1 == 1
     }
 
     /// Lane and column of a register, from the start of the access on; the first one of two columns if it is packed.
@@ -50,6 +68,7 @@ impl Movement {
         let width = if self.packed { 2 } else { 1 };
         let (lane, column) = match self.shape {
             Shape::Lanes32 => (thread, register),
+            Shape::Half { .. } => (thread % 16, register),
             Shape::Bits64 => (line + 8 * (within % 2), within / 2 + 2 * register),
             Shape::Bits128 => (line + 8 * (register % 2), within + 4 * (register / 2)),
             Shape::Bits256 => (line + 8 * (register / 2 % 2), 2 * within + register % 2 + 8 * (register / 4)),
@@ -87,7 +106,8 @@ impl Movement {
 
     /// What is accessed.
     pub fn touched(&self, address: Address) -> Touched {
-        let registers = (0..WARP).flat_map(|thread| (0..self.registers()).map(move |at| (thread, at)));
+        let threads = (0..WARP).filter(|thread| self.has(*thread));
+        let registers = threads.flat_map(|thread| (0..self.registers()).map(move |at| (thread, at)));
         let cells = registers.flat_map(|(thread, register)| self.cells(address, thread, register));
         cells.map(|(lane, column)| (lane / HALF, column)).collect()
     }
@@ -100,7 +120,7 @@ impl Movement {
         self.check(warp, address)?;
         let mut registers = vec![[0; 32]; self.registers() as usize];
         for (register, words) in (0..).zip(&mut registers) {
-            for (thread, word) in (0..).zip(words) {
+            for (thread, word) in (0..).zip(words).filter(|(thread, _)| self.has(*thread)) {
                 for (half, (lane, column)) in self.cells(address, thread, register).enumerate() {
                     let cell = memory.read(lane, column)?;
                     *word |= if self.packed { (cell & 0xffff) << (16 * half) } else { cell };
@@ -123,7 +143,7 @@ impl Movement {
     ) -> Result<(), Fault> {
         self.check(warp, address)?;
         for (register, words) in (0..).zip(registers) {
-            for (thread, word) in (0..).zip(words) {
+            for (thread, word) in (0..).zip(words).filter(|(thread, _)| self.has(*thread)) {
                 for (half, (lane, column)) in self.cells(address, thread, register).enumerate() {
                     let cell = if self.packed { word >> (16 * half) & 0xffff } else { *word };
                     memory.write(lane, column, cell)?;
@@ -171,6 +191,31 @@ mod tests {
             movement.store(&mut memory, 1, address, &vec![[0; 32]; registers as usize]).unwrap();
             let zeros = movement.load(&memory, 1, address).unwrap();
             assert!(zeros.iter().flatten().all(|word| *word == 0));
+        }
+    }
+
+    #[test]
+    fn both_halves_make_the_whole() {
+        let memory = memory();
+        let address = Address { lane: 16, column: 8 };
+        for packed in [false, true] {
+            let movement = |shape| Movement { shape, count: 4, packed };
+            let whole = movement(Shape::Split(32)).load(&memory, 0, address).unwrap();
+            let [lower, upper] = [false, true].map(|upper| movement(Shape::Half { upper }));
+            let behind = Address { column: address.column + 32, ..address };
+            let parts = [(lower, address), (upper, behind)]
+                .map(|(one, at)| (one, at, one.load(&memory, 0, at).unwrap()));
+            let mut other = TensorMemory::default();
+            other.allocate(512).unwrap();
+            for (one, at, registers) in &parts {
+                let own = |thread: usize| one.threads() >> thread & 1 == 1;
+                let same = |thread: usize| {
+                    whole.iter().zip(registers).all(|(all, part)| all[thread] == part[thread])
+                };
+                assert!((0..32).all(|thread| !own(thread) || same(thread)));
+                one.store(&mut other, 0, *at, registers).unwrap();
+            }
+            assert_eq!(movement(Shape::Split(32)).load(&other, 0, address).unwrap(), whole);
         }
     }
 

@@ -331,8 +331,12 @@ impl Steps {
 
     /// One step: the terms and what comes in, cut below a common place, added and rounded.
     pub(super) fn add(&self, sum: Format, terms: &[Term], c: u64) -> u64 {
-        let old = Term::of(sum, c);
-        let all = || terms.iter().chain([&old]);
+        self.add_to(sum, terms, &Term::of(sum, c))
+    }
+
+    /// The same with what comes in as a term.
+    pub(super) fn add_to(&self, sum: Format, terms: &[Term], old: &Term) -> u64 {
+        let all = || terms.iter().chain([old]);
         // Infinities and what is no number go the way of ordinary addition.
         let plain: f64 = all().map(|term| term.value).sum();
         if all().any(|term| !term.value.is_finite()) {

@@ -17,6 +17,7 @@ mod special;
 mod surface;
 mod synchronize;
 mod tensor;
+pub(crate) mod tensor_memory;
 mod transcendental;
 mod video;
 mod warp_group;
@@ -368,6 +369,11 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         HMMA if context.has(Mod::_884) => matrix_steps::execute(context),
         HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),
+        LDTM | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP | UTCSHIFT | UTCBAR | UTCATOMSWS => {
+            tensor_memory::execute(context)
+        }
+        // Tells other blocks of the chip that this one takes no more columns.
+        UVIRTCOUNT => Ok(()),
         TEX | TLD | TLD4 | TXD | TXQ => fetch::execute(context),
         SULD | SUST | SURED => surface::execute(context),
         S2R | S2UR | CS2R | B2R | LEPC | ULEPC => special::execute(context),

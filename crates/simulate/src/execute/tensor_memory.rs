@@ -1,0 +1,437 @@
+//! Tensor memory: its loads and stores, copies to it, products in it, and who has which columns. What runs beside the threads is
+//! done at once; whether a program waits for it is followed apart from that.
+
+use super::Context;
+use super::matrix::{Steps, Term};
+use crate::barrier_object::{Change, fresh};
+use crate::cluster::SHARED_BITS;
+use crate::launch::Fault;
+use crate::number::{BF16, E4M3, E5M2, F16, F32, Round, TF32};
+use crate::warp::{Lanes, bits};
+use oriole_copies::{Bytes, TensorCell};
+use oriole_sass::{Mod, Op, OperandKind};
+use oriole_tensor_memory::{
+    Address, Copy, CopyShape, Element, Form, Kind, Left, Movement, Operands, Outcome, PIECE, Product, Row,
+    Shape, Spread, Sum, TensorMemory, Touched, shift,
+};
+
+/// Columns that one bit of the masks of taken ones stands for.
+const UNIT: u32 = 32;
+
+/// Where blocks of a pair tell each other of the columns that they take, below the shared memory of the program: a barrier
+/// object, and the parity of the phase to wait for.
+const PAIR_OBJECT: usize = 0x48;
+const PAIR_PARITY: usize = 0x50;
+
+/// What is there when blocks start, as far as the code of other compilers tells that reads it: the even block need not wait for
+/// its first columns, the odd one waits for the even one.
+pub(crate) fn prepare_for_pairs(rank: usize, shared: &mut [u8]) {
+    if let Some(place) = shared.get_mut(PAIR_OBJECT..PAIR_OBJECT + 8) {
+        place.copy_from_slice(&fresh(1).to_le_bytes());
+    }
+    if let Some(place) = shared.get_mut(PAIR_PARITY..PAIR_PARITY + 4) {
+        place.copy_from_slice(&u32::from(rank.is_multiple_of(2)).to_le_bytes());
+    }
+}
+
+pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
+    if context.active == 0 {
+        return Ok(());
+    }
+    match context.instruction.op {
+        Op::LDTM => load(context),
+        Op::STTM => store(context),
+        Op::UTCATOMSWS => take_or_give(context),
+        Op::UTCBAR => tell(context),
+        _ => start(context),
+    }
+}
+
+impl From<oriole_tensor_memory::Fault> for Fault {
+    fn from(broken: oriole_tensor_memory::Fault) -> Fault {
+        match broken {
+            oriole_tensor_memory::Fault::Shared(address) => {
+                Fault::OutOfBounds { space: "shared", address, size: PIECE as u32 }
+            }
+            other => Fault::TensorMemory(other.to_string()),
+        }
+    }
+}
+
+impl Context<'_> {
+    /// The tensor memory of the block.
+    fn own_tensor(&mut self) -> &mut TensorMemory {
+        &mut self.cluster.tensor[self.block.rank as usize]
+    }
+
+    /// A uniform register of an operand, or one behind it.
+    fn uniform_at(&self, index: usize, part: u8) -> Result<u32, Fault> {
+        let register = match self.kind(index)? {
+            OperandKind::UReg(register)
+            | OperandKind::MatrixDescriptor(register)
+            | OperandKind::InstructionDescriptor(register)
+            | OperandKind::Memory { uniform: Some(register), .. } => register,
+            OperandKind::TensorMemory { address, .. } => address,
+            _ => return Err(self.refuse()),
+        };
+        Ok(self.warp().read_uniform(register.saturating_add(part)))
+    }
+
+    /// The address in tensor memory that an operand names.
+    fn tensor_address(&self, index: usize) -> Result<Address, Fault> {
+        let OperandKind::TensorMemory { offset, .. } = self.kind(index)? else { return Err(self.refuse()) };
+        Ok(Address::new(self.uniform_at(index, 0)?.wrapping_add(offset as u32)))
+    }
+
+    fn descriptor(&self, index: usize) -> Result<u64, Fault> {
+        Ok(u64::from(self.uniform_at(index, 0)?) | u64::from(self.uniform_at(index, 1)?) << 32)
+    }
+
+    /// The ranks of the blocks that take part, the even one first.
+    fn ranks(&self) -> Result<Vec<u32>, Fault> {
+        let blocks = if self.has(Mod::_2CTA) { 2 } else { 1 };
+        let first = self.block.rank / blocks * blocks;
+        let ranks: Vec<u32> = (first..first + blocks).collect();
+        match ranks.last().is_some_and(|last| (*last as usize) < self.cluster.tensor.len()) {
+            true => Ok(ranks),
+            false => Err(Fault::TensorMemory("the block has no other one to pair with".into())),
+        }
+    }
+}
+
+/// What a load or a store moves.
+fn movement(context: &Context) -> Movement {
+    const SHAPES: [(Mod, Shape); 5] = [
+        (Mod::_16dp64bit, Shape::Bits64),
+        (Mod::_16dp128bit, Shape::Bits128),
+        (Mod::_16dp256bit, Shape::Bits256),
+        (Mod::_16dp32bit_t0_t15, Shape::Half { upper: false }),
+        (Mod::_16dp32bit_t16_t31, Shape::Half { upper: true }),
+    ];
+    let shape = SHAPES.iter().find(|row| context.has(row.0)).map_or(Shape::Lanes32, |row| row.1);
+    let named = [Mod::x2, Mod::x4, Mod::x8, Mod::x16, Mod::x32, Mod::x64, Mod::x128];
+    let doublings = named.iter().position(|&name| context.has(name)).map_or(0, |at| at + 1);
+    let packed = context.has(Mod::PACK16BIT) || context.has(Mod::EXPAND16BIT);
+    Movement { shape, count: 1 << doublings, packed }
+}
+
+fn cells(rank: u32, touched: Touched) -> impl Iterator<Item = TensorCell> {
+    touched.into_iter().map(move |(half, column)| (rank, half, column))
+}
+
+fn load(context: &mut Context) -> Result<(), Fault> {
+    let (movement, address) = (movement(context), context.tensor_address(1)?);
+    let (pc, who, rank) = (context.pc, context.who(), context.block.rank);
+    let transfers = &mut context.cluster.transfers;
+    transfers.access_tensor(cells(rank, movement.touched(address)), false, pc, who);
+    // Scoreboards tell that a load is through; whether they are waited for is checked with them.
+    transfers.wait_for_tensor(false, who);
+    let warp = context.warp_index as u32;
+    let registers = movement.load(context.own_tensor(), warp, address)?;
+    let OperandKind::Reg(first) = context.kind(0)? else { return Err(context.refuse()) };
+    let lanes = context.active & movement.threads();
+    for (at, values) in (0..).zip(&registers) {
+        context.warp_mut().write(first.saturating_add(at), lanes, values);
+    }
+    Ok(())
+}
+
+fn store(context: &mut Context) -> Result<(), Fault> {
+    let (movement, address) = (movement(context), context.tensor_address(0)?);
+    let (pc, who, rank) = (context.pc, context.who(), context.block.rank);
+    let touched = cells(rank, movement.touched(address));
+    context.cluster.transfers.access_tensor(touched, true, pc, who);
+    let OperandKind::Reg(first) = context.kind(1)? else { return Err(context.refuse()) };
+    let register = |at: u32| context.warp().read(first.saturating_add(at as u8));
+    let registers: Vec<Lanes> = (0..movement.registers()).map(register).collect();
+    let warp = context.warp_index as u32;
+    Ok(movement.store(context.own_tensor(), warp, address, &registers)?)
+}
+
+/// `UTCATOMSWS`: takes columns if there are as many, or gives those back whose bits are zero.
+fn take_or_give(context: &mut Context) -> Result<(), Fault> {
+    if context.has(Mod::FIND_AND_SET) {
+        let columns = context.uniform_at(2, 0)?.saturating_mul(UNIT);
+        let ranks = context.ranks()?;
+        let mut taken = Vec::new();
+        for &rank in &ranks {
+            let Some(address) = context.cluster.tensor[rank as usize].allocate(columns)? else { break };
+            taken.push(address);
+        }
+        let all = taken.len() == ranks.len();
+        if !all {
+            // What one block of a pair could have the other one lacks.
+            for (&rank, address) in ranks.iter().zip(&taken) {
+                context.cluster.tensor[rank as usize].release(*address, columns)?;
+            }
+        } else if taken.iter().any(|address| *address != taken[0]) {
+            return Err(Fault::TensorMemory("blocks of a pair have taken different columns before".into()));
+        }
+        let unit = if all { taken[0].column / UNIT } else { u32::MAX };
+        context.write(1, &[unit; 32])?;
+        return context.write_predicate(0, if all { u32::MAX } else { 0 });
+    }
+    if !context.has(Mod::AND) {
+        return Err(context.refuse());
+    }
+    let kept = context.uniform_at(1, 0)?;
+    Ok(context.own_tensor().keep(|column| kept >> (column / UNIT) & 1 == 1)?)
+}
+
+/// `UTCBAR`: what was started is done at once, so that barrier objects are told at once.
+fn tell(context: &mut Context) -> Result<(), Fault> {
+    let object = u64::from(context.uniform_at(0, 0)?);
+    let offset = object & ((1 << SHARED_BITS) - 1);
+    let objects: Vec<u64> = match context.has(Mod::MULTICAST) {
+        true => bits(context.uniform_at(2, 0)? & 0xffff)
+            .map(|rank| (rank as u64) << SHARED_BITS | offset)
+            .collect(),
+        false => vec![object],
+    };
+    for object in objects {
+        let (phase, who) = ((object, context.parity(object)?), context.who());
+        context.cluster.transfers.commit_operations(phase, who);
+        context.change_object(object, Change { arrivals: 1, transactions: 0, leaves: false })?;
+    }
+    Ok(())
+}
+
+/// What runs beside the threads.
+fn start(context: &mut Context) -> Result<(), Fault> {
+    let ranks = context.ranks()?;
+    let outcome = match context.instruction.op {
+        Op::UTCCP => copy(context, &ranks)?,
+        Op::UTCSHIFT => {
+            let address = context.tensor_address(0)?;
+            let mut outcome = Outcome::default();
+            for rank in ranks {
+                let moved = shift(&mut context.cluster.tensor[rank as usize], address)?;
+                outcome.written.push((rank, moved));
+            }
+            outcome
+        }
+        _ => multiply(context, &ranks)?,
+    };
+    let (pc, who) = (context.pc, context.who());
+    let named = |sets: Vec<(u32, Touched)>| {
+        sets.into_iter().flat_map(|(rank, set)| cells(rank, set)).collect::<Vec<_>>()
+    };
+    let transfers = &mut context.cluster.transfers;
+    let operation = transfers.start_operation(pc, who, named(outcome.read), named(outcome.written));
+    let mut pieces = outcome.pieces;
+    pieces.sort_unstable();
+    pieces.dedup();
+    for (rank, start) in pieces {
+        transfers.operation_reads(Bytes { rank, start, size: PIECE as u64 }, operation, who);
+    }
+    Ok(())
+}
+
+fn copy(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
+    const SHAPES: [(Mod, CopyShape); 5] = [
+        (Mod::_128dp128bit, CopyShape::Lanes128Bits128),
+        (Mod::_4dp256bit, CopyShape::Lanes4Bits256),
+        (Mod::_2x64dp128bit_lw02_lw13, CopyShape::Lanes64Warps02And13),
+        (Mod::_2x64dp128bit_lw01_lw23, CopyShape::Lanes64Warps01And23),
+        (Mod::_4x32dp128bit, CopyShape::Lanes32EachWarp),
+    ];
+    let shape = SHAPES.iter().find(|row| context.has(row.0)).map_or(CopyShape::Lanes128Bits256, |row| row.1);
+    let spread = match (context.has(Mod::U4x16P64), context.has(Mod::U6x16P32)) {
+        (true, _) => Some(Spread::Four),
+        (_, true) => Some(Spread::Six),
+        _ => None,
+    };
+    let (address, descriptor) = (context.tensor_address(0)?, context.descriptor(1)?);
+    let mut outcome = Outcome::default();
+    for &rank in ranks {
+        let cluster = &mut *context.cluster;
+        let memory = &mut cluster.tensor[rank as usize];
+        let copy = Copy { shape, spread };
+        let (pieces, written) = copy.execute(memory, &cluster.shared, rank, address, descriptor)?;
+        outcome.pieces.extend(pieces);
+        outcome.written.push((rank, written));
+    }
+    Ok(outcome)
+}
+
+/// Operands of products: the left factor, the right one, the result, metadata with the description, then masks or scales
+/// if there are any, whether old sums count, and by how much less.
+fn multiply(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
+    let description = context.uniform_at(3, 1)?;
+    let form = form(context, description, ranks.len() as u32)?;
+    let mut operands = Operands {
+        result: context.tensor_address(2)?,
+        left: match context.kind(0)? {
+            OperandKind::TensorMemory { .. } => Left::Tensor(context.tensor_address(0)?),
+            _ => Left::Shared(context.descriptor(0)?),
+        },
+        right: context.descriptor(1)?,
+        metadata: Address::new(context.uniform_at(3, 0)?),
+        scales: [Address::new(0); 2],
+        adds: true,
+        kept_lanes: [0; 8],
+        zero_columns: 0,
+    };
+    let mut down = 0;
+    for index in 4..context.count() {
+        match context.kind(index)? {
+            OperandKind::TensorMemory { .. } => {
+                operands.scales = [
+                    Address::new(context.uniform_at(index, 0)?),
+                    Address::new(context.uniform_at(index, 1)?),
+                ];
+            }
+            OperandKind::UReg(_) if form.weights_stay => operands.zero_columns = context.descriptor(index)?,
+            OperandKind::UReg(_) => {
+                for (part, word) in (0..4 * form.blocks as u8).zip(&mut operands.kept_lanes) {
+                    *word = context.uniform_at(index, part)?;
+                }
+            }
+            OperandKind::UPred(_) => operands.adds = context.predicate(index)? != 0,
+            OperandKind::Imm(value) => down = value as i32,
+            _ => return Err(context.refuse()),
+        }
+    }
+    let product = Product::new(form, description)?;
+    let sum = Addition::of(&product, context, down).ok_or_else(|| context.refuse())?;
+    let cluster = &mut *context.cluster;
+    Ok(product.execute(&mut cluster.tensor, &cluster.shared, ranks, &operands, |row| sum.evaluate(row))?)
+}
+
+/// What the opcode says of a product; the description knows what is sparse, and tells singles from halves.
+fn form(context: &Context, description: u32, blocks: u32) -> Result<Form, Fault> {
+    let scaled = matches!(context.kind(4)?, OperandKind::TensorMemory { .. });
+    let (kind, scales) = match context.instruction.op {
+        Op::UTCHMMA if description >> 7 & 7 == 2 => (Kind::Tf32, 0),
+        Op::UTCHMMA => (Kind::F16, 0),
+        Op::UTCIMMA => (Kind::I8, 0),
+        Op::UTCQMMA if scaled => (Kind::Mxf8f6f4, 1),
+        Op::UTCQMMA => (Kind::F8F6F4, 0),
+        _ if context.has(Mod::_4X) || context.has(Mod::BLOCK16) => (Kind::Mxf4Nvf4, 4),
+        _ => (Kind::Mxf4Nvf4, 2),
+    };
+    Ok(Form {
+        kind,
+        blocks,
+        weights_stay: context.has(Mod::WS),
+        sparse: description >> 2 & 1 == 1,
+        shifted: context.has(Mod::ASHIFT),
+        scales,
+    })
+}
+
+/// How the terms of an element are added.
+struct Addition {
+    elements: [Element; 2],
+    sum: Sum,
+    steps: Steps,
+    sign: f64,
+    saturates: bool,
+    exponents: bool,
+    down: i32,
+}
+
+impl Addition {
+    fn of(product: &Product, context: &Context, down: i32) -> Option<Addition> {
+        let descriptor = &product.descriptor;
+        let unit = context.launch_context.matrix_unit.of_tensor_memory();
+        let steps = Steps::new(&unit, product.form.kind.container_bits(), false)?;
+        let negated = descriptor.negated[0] != descriptor.negated[1];
+        Some(Addition {
+            elements: descriptor.elements,
+            sum: descriptor.sum,
+            steps,
+            sign: if negated { -1.0 } else { 1.0 },
+            saturates: descriptor.saturates,
+            exponents: descriptor.exponents,
+            down,
+        })
+    }
+
+    fn evaluate(&self, row: &Row) -> u32 {
+        let format = match self.sum {
+            Sum::Integer => return self.integers(row),
+            Sum::Half => F16,
+            Sum::Single => F32,
+        };
+        let terms: Vec<Term> = (0..row.left.len()).map(|at| self.term(row, at)).collect();
+        let mut old = Term::of(format, u64::from(row.old) & (u64::MAX >> (64 - format.bits())));
+        if old.value != 0.0 {
+            old = Term { value: old.value * 2f64.powi(-self.down), exponent: old.exponent - self.down };
+        }
+        let mut steps = terms.chunks(self.steps.depth);
+        let first = self.steps.add_to(format, steps.next().unwrap_or_default(), &old);
+        steps.fold(first, |sum, terms| self.steps.add(format, terms, sum)) as u32
+    }
+
+    /// A product of two elements and the scales of their part.
+    fn term(&self, row: &Row, at: usize) -> Term {
+        let [left, right] = [number(self.elements[0], row.left[at]), number(self.elements[1], row.right[at])];
+        let mut term =
+            Term { value: self.sign * left.value * right.value, exponent: left.exponent + right.exponent };
+        let parts = row.scales.len();
+        if let Some(scales) = row.scales.get(at * parts / row.left.len()).filter(|_| term.value != 0.0) {
+            for &byte in scales {
+                let scale = self.scale(byte);
+                term = Term { value: term.value * scale.value, exponent: term.exponent + scale.exponent };
+            }
+        }
+        term
+    }
+
+    fn scale(&self, byte: u8) -> Term {
+        match (self.exponents, byte) {
+            (true, u8::MAX) => Term { value: f64::NAN, exponent: 0 },
+            (true, byte) => {
+                let exponent = i32::from(byte) - 127;
+                Term { value: 2f64.powi(exponent), exponent }
+            }
+            (false, byte) => Term::of(E4M3, u64::from(byte & 0x7f)),
+        }
+    }
+
+    fn integers(&self, row: &Row) -> u32 {
+        let value = |element: Element, bits: u64| match element {
+            Element::S8 => i64::from(bits as u8 as i8),
+            _ => i64::from(bits as u8),
+        };
+        let products = row.left.iter().zip(row.right);
+        let total: i64 =
+            products.map(|(a, b)| value(self.elements[0], *a) * value(self.elements[1], *b)).sum();
+        let total = total + i64::from(row.old as i32);
+        let held = total.max(i32::MIN.into()).min(i32::MAX.into());
+        if self.saturates { held as u32 } else { total as u32 }
+    }
+}
+
+/// The number that an element is.
+fn number(element: Element, bits: u64) -> Term {
+    match element {
+        Element::F16 => Term::of(F16, bits),
+        Element::BF16 => Term::of(BF16, bits),
+        Element::TF32 => Term::of(TF32, bits),
+        Element::E4M3 => Term::of(E4M3, bits),
+        Element::E5M2 => Term::of(E5M2, bits),
+        Element::E2M3 => small(bits, 2, 3),
+        Element::E3M2 => small(bits, 3, 2),
+        Element::E2M1 => small(bits, 2, 1),
+        Element::U8 | Element::S8 => Term { value: 0.0, exponent: 0 },
+    }
+}
+
+/// A number of a format that has numbers only.
+fn small(bits: u64, exponent_bits: u32, fraction_bits: u32) -> Term {
+    let single = |magnitude: u64| {
+        // As a single whose exponent is moved to that of the format; subnormal numbers are moved along.
+        let bias = (1 << (exponent_bits - 1)) - 1;
+        let moved = f32::from_bits((magnitude << (23 - fraction_bits)) as u32);
+        f64::from(moved) * 2f64.powi(127 - bias)
+    };
+    let magnitude = bits & ((1 << (exponent_bits + fraction_bits)) - 1);
+    let negative = bits >> (exponent_bits + fraction_bits) & 1 == 1;
+    let least = 2 - (1 << (exponent_bits - 1));
+    let value = single(magnitude);
+    let exponent = Term::of(F32, F32.of_f64(value, Round::Nearest)).exponent;
+    let exponent = if value == 0.0 { exponent } else { exponent.max(least) };
+    Term { value: if negative { -value } else { value }, exponent }
+}
