@@ -47,16 +47,15 @@ pub fn take_turns(function: &mut Function) {
     let dominators = Dominators::new(function, &cfg);
     let divergence = Divergence::new(function, &cfg);
     let definitions = Chains::of_definitions(function, cfg.order());
-    let elections = Elections { function, cfg: &cfg, definitions };
+    let elections =
+        Elections { function, cfg: &cfg, dominators: &dominators, divergence: &divergence, definitions };
     let needs_turns = |&(id, times): &(BlockId, Times)| {
         let mut agree = true;
         for instruction in &function.block(id).instructions {
             let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy);
             instruction.for_each_use(|value| agree &= !copies || divergence.is_uniform(value));
         }
-        cfg.is_reachable(id)
-            && !(times == Times::Once && agree)
-            && !elections.one_lane_reaches(&dominators, id)
+        cfg.is_reachable(id) && !(times == Times::Once && agree) && !elections.one_lane_reaches(id)
     };
     let found: Vec<BlockId> = found.into_iter().filter(needs_turns).map(|(id, _)| id).collect();
     let before: Vec<(BlockId, BlockId)> =
@@ -93,12 +92,14 @@ fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
 struct Elections<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    divergence: &'a Divergence,
     definitions: Chains,
 }
 
 impl Elections<'_> {
     /// True if all ways to the block go by a branch that only an elected lane takes.
-    fn one_lane_reaches(&self, dominators: &Dominators, block: BlockId) -> bool {
+    fn one_lane_reaches(&self, block: BlockId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
             if let [before] = self.cfg.predecessors(id)
@@ -106,7 +107,7 @@ impl Elections<'_> {
             {
                 return true;
             }
-            at = dominators.immediate(id);
+            at = self.dominators.immediate(id);
         }
         false
     }
@@ -120,20 +121,26 @@ impl Elections<'_> {
         taken != otherwise && self.elects(from, guard.value, wanted, DEPTH)
     }
 
-    /// The instructions of the block that write the value, if no other ones do: lanes that execute the block apart, or at
-    /// another time, have nothing to do with the condition then.
-    fn writers(&self, block: BlockId, value: Value) -> Option<Vec<&Instruction>> {
-        let phis = self.function.block(block).phis.len();
+    /// The instructions that write the value and their block, if no other block does and lanes that come to `block` have it from
+    /// one election: either `block` is the one, so that lanes that execute it apart, or at another time, have nothing to do with the
+    /// condition, or the whole warp executes the one together, so that no lane has the value from another time than the others.
+    fn writers(&self, block: BlockId, value: Value) -> Option<(BlockId, Vec<&Instruction>)> {
         let of = self.definitions.of(value);
+        let &(home, _) = of.first()?;
+        let together = self.divergence.is_uniform_block(home) && self.dominators.dominates(home, block);
+        if home != block && !together {
+            return None;
+        }
+        let phis = self.function.block(home).phis.len();
         let own = |&(at, index): &(BlockId, u32)| {
-            (at == block).then(|| &self.function.block(block).instructions[index as usize - phis])
+            (at == home).then(|| &self.function.block(home).instructions[index as usize - phis])
         };
-        of.iter().map(own).collect()
+        Some((home, of.iter().map(own).collect::<Option<_>>()?))
     }
 
     /// True if the predicate has this truth in one lane at most.
     fn elects(&self, block: BlockId, value: Value, wanted: bool, depth: u32) -> bool {
-        let Some(writers) = self.writers(block, value).filter(|_| depth > 0) else { return false };
+        let Some((block, writers)) = self.writers(block, value).filter(|_| depth > 0) else { return false };
         let [only] = writers.as_slice() else { return false };
         if only.guard.is_some() {
             return false;
@@ -190,29 +197,43 @@ impl Elections<'_> {
     /// True if the word is other than zero in one lane at most: zero at first, and then written under a condition that
     /// elects.
     fn is_set_by_one(&self, block: BlockId, value: Value, depth: u32) -> bool {
-        let Some(writers) = self.writers(block, value).filter(|_| depth > 0) else { return false };
-        let zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
+        let Some((block, writers)) = self.writers(block, value).filter(|_| depth > 0) else { return false };
+        let zero = |source: &Source| self.is_zero(source);
         let elected = |guard: Guard| self.elects(block, guard.value, !guard.negated, depth - 1);
-        let moves = |writer: &Instruction| {
-            matches!(writer.opcode, Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV))
-        };
         match writers.as_slice() {
             [only] if only.guard.is_some() => false,
             [only] if only.opcode == Opcode::Sass(Op::SEL) => {
                 zero(&only.sources[1]) && self.implies(block, &only.sources[2], true, depth)
                     || zero(&only.sources[0]) && self.implies(block, &only.sources[2], false, depth)
             }
-            [only] if moves(only) => {
+            [only] if is_move(only) => {
                 let from = only.sources[0].as_plain_value();
                 from.is_some_and(|from| self.is_set_by_one(block, from, depth - 1))
             }
             [first, then] => {
                 first.guard.is_none()
-                    && moves(first)
+                    && is_move(first)
                     && zero(&first.sources[0])
                     && then.guard.is_some_and(elected)
             }
             _ => false,
         }
     }
+
+    /// True if the source is zero, perhaps from a register that nothing but a move of zero writes.
+    fn is_zero(&self, source: &Source) -> bool {
+        let zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
+        let moved = |value: Value| {
+            let &[(block, index)] = self.definitions.of(value) else { return false };
+            let block = self.function.block(block);
+            let writer = (index as usize).checked_sub(block.phis.len()).map(|at| &block.instructions[at]);
+            writer.is_some_and(|it| is_move(it) && it.guard.is_none() && zero(&it.sources[0]))
+        };
+        zero(source) || source.as_plain_value().is_some_and(moved)
+    }
+}
+
+/// True if it does nothing but move its source.
+fn is_move(instruction: &Instruction) -> bool {
+    matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV))
 }

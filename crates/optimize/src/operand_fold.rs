@@ -53,7 +53,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             SourceType::Double if values.len() == 2 => double(facts, source),
             _ => None,
         };
-        let new = new.or_else(|| all_zero(function, facts, i, index));
+        let new = new.or_else(|| lanes(facts, i, index)).or_else(|| all_zero(function, facts, i, index));
         if let Some(new) = new {
             changed |= put(view, i, index, new);
         }
@@ -125,6 +125,17 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
     let Some(Some(taken)) = taken else { return false };
     *i = taken;
     true
+}
+
+/// The lane of a shuffle, and the lanes among which it is, are numbers of the instruction.
+fn lanes(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
+    let bits_of = match (i.opcode, index) {
+        (Opcode::Sass(Op::SHFL), 1) => 0x1f,
+        (Opcode::Sass(Op::SHFL), 2) => 0x1f1f,
+        _ => return None,
+    };
+    let bits = facts.word(i.sources[index].as_plain_value()?)?;
+    Some(Source::literal((bits & bits_of).into()))
 }
 
 fn predicate(function: &Function, facts: &ValueFacts, source: &Source) -> Option<Source> {

@@ -1175,3 +1175,30 @@ b0:
         "#]],
     );
 }
+
+#[test]
+fn lanes_of_shuffles_are_part_of_the_instruction() {
+    check(
+        general,
+        "
+kernel params=0 barriers=0
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = MOV 0x23 ; 0
+  r2 = MOV 0x1f ; 0
+  PT, r3 = SHFL.IDX r0, r1, r2 ; 1
+  PT, r4 = SHFL.DOWN r3, r0, r2 ; 2
+  STS [r0], r4 mem(shared w) ; 3
+  EXIT ; 4
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              PT, r3 = SHFL.IDX r0, #3, #31 ; 1
+              PT, r4 = SHFL.DOWN r3, r0, #31 ; 2
+              STS [r0], r4 mem(shared w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}

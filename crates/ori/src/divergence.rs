@@ -234,7 +234,7 @@ impl<'a> Analysis<'a> {
                 .flat_map(|&(_, index)| instruction.destinations[index as usize].values.iter().copied())
                 .collect();
             written.into_iter().for_each(|v| self.mark(v));
-        } else {
+        } else if !is_broadcast(instruction) {
             self.mark_results(instruction);
         }
         // The guard of a branch, or the target of an indexed one, decides where lanes go.
@@ -420,6 +420,17 @@ pub const BLOCK_REGISTERS: [Symbol; 4] =
 /// True if all lanes that execute it together with the same operands get one answer, whatever they would get later.
 fn asks_once(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::SYNCS) && instruction.mods.has(Mod::PHASECHK)
+        || is_broadcast(instruction)
+}
+
+/// True if all lanes that execute it together get the word of one of them, which the instruction names.
+fn is_broadcast(instruction: &Instruction) -> bool {
+    let whole_warp = SourceKind::Literal(0x1f);
+    instruction.opcode == Opcode::Sass(Op::SHFL)
+        && instruction.mods.has(Mod::IDX)
+        && instruction.guard.is_none()
+        && matches!(instruction.sources.as_slice(), [_, lane, lanes]
+            if matches!(lane.kind, SourceKind::Literal(_) | SourceKind::Zero(_)) && lanes.kind == whole_warp)
 }
 
 /// True if the results differ between lanes whatever the inputs are.

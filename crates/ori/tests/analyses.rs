@@ -420,3 +420,36 @@ b3: -> b2
     assert!(function == once);
     assert_eq!(verify(&function, Form::Plain), Ok(()));
 }
+
+/// A shuffle that names a lane gives its word to all that execute it together.
+#[test]
+fn a_word_of_one_lane_is_the_same_in_all() {
+    let text = |lane: &str, lanes: &str| {
+        format!(
+            "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  PT, r1 = SHFL.IDX r0, {lane}, {lanes} ; 0
+  p2, PT = ISETP.AND.GE r1, 0x5, PT ; 0
+  @p2 BRA b2 ; 0
+b1: -> b2
+  r3 = IADD3 r1, 0x1, RZ ; 0
+  p4, PT = ISETP.AND.GE r0, 0x5, PT ; 0
+b2: -> b4 b3
+  p5, PT = ISETP.AND.GE r0, 0x6, PT ; 0
+  @p5 BRA b4 ; 0
+b3: -> b4
+  PT, r6 = SHFL.IDX r0, #0, #31 ; 0
+b4:
+  STS [r0], r1 mem(shared w) ; 0
+  EXIT ; 0
+"
+        )
+    };
+    check_divergence(&text("#3", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
+    check_divergence(&text("RZ", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
+    // One word for each part of the warp, and a word for each lane.
+    check_divergence(&text("#3", "#6175"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
+    check_divergence(&text("r0", "#31"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
+}
