@@ -84,10 +84,14 @@ impl Live {
         }
     }
 
-    /// How many general registers are missing: predicates beyond their number take one each.
-    fn excess(&self, budget: &Budget, block: BlockId) -> u32 {
-        let spilled = self.predicates.saturating_sub(budget.predicates);
-        (self.general + spilled).saturating_sub(budget.general[block])
+    /// How many general registers are missing, where so many predicates are live somewhere near.
+    fn excess(&self, budget: &Budget, block: BlockId, predicates: u32) -> u32 {
+        (self.general + self.spilled(budget, predicates)).saturating_sub(budget.general[block])
+    }
+
+    /// How many predicates take a general register each: those that live through a place with more of them than there are.
+    fn spilled(&self, budget: &Budget, predicates: u32) -> u32 {
+        predicates.saturating_sub(budget.predicates).min(self.predicates)
     }
 }
 
@@ -148,12 +152,36 @@ impl<'a> Analyses<'a> {
         }
     }
 
+    /// For each block the most predicates that are live at once in it, or in the loop that it lies in: what lives through a loop is
+    /// spilled for all of it.
+    fn most_predicates(&self) -> TiVec<BlockId, u32> {
+        let mut most: TiVec<BlockId, u32> = ti_vec![0; self.function.blocks.len()];
+        let mut of_loops = vec![0; self.loops.loops.len()];
+        for &block in self.cfg.order() {
+            self.walk(block, |_, live| most[block] = most[block].max(live.predicates));
+            if let Some(index) = self.loops.innermost(block) {
+                of_loops[index] = most[block].max(of_loops[index]);
+            }
+        }
+        // Outer loops stand before the loops in them.
+        for (index, lap) in self.loops.loops.iter().enumerate().rev() {
+            if let Some(parent) = lap.parent {
+                of_loops[parent] = of_loops[index].max(of_loops[parent]);
+            }
+        }
+        for &block in self.cfg.order() {
+            most[block] = self.loops.innermost(block).map_or(most[block], |index| of_loops[index]);
+        }
+        most
+    }
+
     /// The place outside of some blocks where most registers are missing; of equals the first.
     fn highest(&self, budget: &Budget, left: &FxHashSet<BlockId>) -> Option<Peak> {
         let mut best: Option<(u32, BlockId, u32)> = None;
+        let predicates = self.most_predicates();
         for &block in self.cfg.order().iter().filter(|block| !left.contains(block)) {
             self.walk(block, |at, live| {
-                let excess = live.excess(budget, block);
+                let excess = live.excess(budget, block, predicates[block]);
                 if best.is_none_or(|(most, ..)| excess > most) {
                     best = Some((excess, block, at));
                 }
@@ -163,7 +191,7 @@ impl<'a> Analyses<'a> {
         let mut values = Vec::new();
         self.walk(block, |place, live| {
             if place == at {
-                let spills = live.predicates > budget.predicates;
+                let spills = live.spilled(budget, predicates[block]) > 0;
                 let takes = |value: &Value| spills || self.function.file(*value) == File::R;
                 values.extend(live.values.iter().copied().filter(takes));
             }
