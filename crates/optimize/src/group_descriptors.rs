@@ -5,7 +5,7 @@
 //! the product, so that a part of the warp may do it, and only for words that nobody else reads.
 
 use crate::definitions::Definitions;
-use crate::live_dead;
+use crate::{live_dead, uniform_copies};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -22,7 +22,11 @@ const LONGEST_CHAIN: u32 = 4;
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::UniformRegisters),
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+    ..Pass::new(|function, context| {
+        let computed = run(function, context.chip);
+        let copied = context.chip.has_uniform_datapath() && uniform_copies::run(function);
+        Outcome::changed_if(computed | copied)
+    })
 };
 
 /// Rewrites all copies to uniform registers that can be computed there. True if there was one.

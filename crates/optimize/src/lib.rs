@@ -31,6 +31,7 @@ pub mod rematerialize;
 pub mod slots;
 pub mod strength_reduce;
 mod uniform_addresses;
+pub mod uniform_copies;
 pub mod uniform_registers;
 pub mod value_facts;
 mod warp_group;

@@ -5,7 +5,7 @@ use expect_test::expect;
 use oriole_chip::Chip;
 use oriole_optimize::{
     back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, rematerialize,
-    uniform_registers,
+    uniform_copies, uniform_registers,
 };
 use oriole_ori::{Budget, Form, Function, Opcode, Pseudo, parse};
 
@@ -225,4 +225,70 @@ b2:
         found,
         [vec![8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 9, 10, 11], vec![0, 1, 8, 2, 9, 10, 11],]
     );
+}
+
+/// Two elected lanes give one address, a coordinate and a zero to the engine for copies, from which the warp made them.
+#[test]
+fn words_for_several_elected_lanes_are_copied_once() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b2 b1
+  {r0 r1} = LDC.64 c[0][0x238] ; 0
+  r2 = S2R %(SR_CTAID.X) ; 1
+  r3 = S2R %(SR_TID.X) ; 2
+  p4, URZ = ELECT PT ; 3
+  @!p4 BRA b2 ; 4
+b1: -> b2
+  u5 = Copy r0 ; 5
+  u6 = Copy r1 ; 5
+  u7 = Copy r2 ; 5
+  u8 = Copy RZ ; 5
+  u9 = Copy r3 ; 5
+  UTMALDG.2D [^{u7 u9 u8 u7}], [^{u5 u6}] mem(generic rw ordered) ; 5
+b2: -> b4 b3
+  p10, URZ = ELECT PT ; 6
+  @!p10 BRA b4 ; 7
+b3: -> b4
+  u11 = Copy r0 ; 8
+  u12 = Copy r1 ; 8
+  u13 = Copy r2 ; 8
+  u14 = Copy r3 ; 8
+  UTMALDG.2D [^{u13 u13 u14 u13}], [^{u11 u12}] mem(generic rw ordered) ; 8
+b4:
+  EXIT ; 9
+";
+    let mut function = parse(text).unwrap();
+    assert!(uniform_copies::run(&mut function));
+    expect![[r#"
+        kernel params=0 barriers=0
+          value u5
+          value u6
+          value u11
+          value u12
+        b0: -> b2 b1
+          {r0 r1} = LDC.64 c[0][0x238] ; 0
+          u15 = Copy r0 ; 0
+          u16 = Copy r1 ; 0
+          r2 = S2R %(SR_CTAID.X) ; 1
+          u17 = Copy r2 ; 1
+          r3 = S2R %(SR_TID.X) ; 2
+          p4, URZ = ELECT PT ; 3
+          @!p4 BRA b2 ; 4
+        b1: -> b2
+          u7 = Copy u17 ; 5
+          u8 = UMOV 0x0 ; 5
+          u9 = Copy r3 ; 5
+          UTMALDG.2D [^{u7 u9 u8 u7}], [^{u15 u16}] mem(generic rw ordered) ; 5
+        b2: -> b4 b3
+          p10, URZ = ELECT PT ; 6
+          @!p10 BRA b4 ; 7
+        b3: -> b4
+          u13 = Copy u17 ; 8
+          u14 = Copy r3 ; 8
+          UTMALDG.2D [^{u13 u13 u14 u13}], [^{u15 u16}] mem(generic rw ordered) ; 8
+        b4:
+          EXIT ; 9
+    "#]]
+    .assert_eq(&function.to_string());
+    assert!(!uniform_copies::run(&mut function), "nothing is left to do");
 }

@@ -85,7 +85,7 @@ fn every_pass_changes_a_kernel() {
         37 GeneralOptimizeMid: attention attention_f16, 5 functions
         45 MidExpansion: attention attention_f16, 16 functions
         46 GeneralOptimizeMid2: attention attention_f16, 16 functions
-        49 GvnCse: atomics atomic_all_u64, 130 functions
+        49 GvnCse: atomics atomic_all_u64, 129 functions
         50 OriReassociateAndCommon: hash hash_murmur3, 1 functions
         55 LateExpansion: barrier_objects objects, 23 functions
         58 GeneralOptimizeLate: barrier_objects objects, 24 functions
@@ -99,7 +99,7 @@ fn every_pass_changes_a_kernel() {
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
         81 LateArchOptimizeSecond: atomics atomic_all_u64, 101 functions
         83 OriBackCopyPropagate: atomics atomic_max_f32, 84 functions
-        85 OriPropagateGmma: pipelines gemm_stages, 3 functions
+        85 OriPropagateGmma: barrier_objects objects, 36 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 4 functions
         88 OriHoistInvariantsLate3: handwritten invariant_conditions, 2 functions
     "#]]

@@ -1,0 +1,192 @@
+//! Part of phase 85: a word that goes into uniform registers several times, or once in each round of a loop, is copied there once.
+//!
+//! Lowering copies what an instruction takes from uniform registers right before it, where often only an elected lane is. A
+//! word that is the same in all lanes, and is made where the whole warp is, goes over behind the instruction that makes it; each
+//! place then copies from one uniform register to another, which the allocator mostly saves. A uniform register is written only
+//! where the whole warp is, so that it still holds the word wherever a part of the warp reads it. Constants need no copy at all.
+//!
+//! Pairs that are always the same two words, as addresses are, are read where they are. Blocks with products of warp groups have
+//! their own way (`group_descriptors`): descriptors change from product to product, and uniform registers are short there.
+
+use crate::definitions::{Definitions, Place};
+use crate::live_dead;
+use crate::warp_group::is_product;
+use oriole_ori::{
+    BlockId, Cfg, Destination, Divergence, Dominators, File, Function, Instruction, Loops, Opcode, Pseudo,
+    Source, SourceKind, Value, Values,
+};
+use oriole_sass::Op;
+use rustc_hash::FxHashMap;
+
+/// Most words that are copied once: they live in uniform registers from there to their last place.
+const MOST: usize = 16;
+
+/// The copies of one word.
+struct Copies {
+    word: Value,
+    /// The instruction that makes the word.
+    made: (BlockId, u32),
+    places: Vec<(BlockId, u32)>,
+}
+
+/// Copies words once and constants never. Outside SSA. True if something changed.
+pub fn run(function: &mut Function) -> bool {
+    if !function.is_entry {
+        return false;
+    }
+    let definitions = Definitions::new(function);
+    let constants = constants(function, &definitions);
+    let found = find(function, &definitions);
+    let changed = constants || !found.is_empty();
+    let mut behind: FxHashMap<BlockId, Vec<(u32, Value, Value)>> = FxHashMap::default();
+    let mut shared = Shared::default();
+    for Copies { word, made: (block, index), places } in found {
+        let one = function.new_value(File::UR, None);
+        for (at, place) in places {
+            let copy = &mut function.block_mut(at).instructions[place as usize];
+            copy.sources[0] = one.into();
+            copy.for_each_definition(|to| shared.add(&definitions, to, one));
+        }
+        behind.entry(block).or_default().push((index, word, one));
+    }
+    shared.replace_pairs(function);
+    for (block, mut copies) in behind {
+        // From the last place on, so that the others stay where they are.
+        copies.sort_unstable_by(|a, b| b.cmp(a));
+        let instructions = &mut function.block_mut(block).instructions;
+        for (index, word, shared) in copies {
+            let mut copy = Instruction::new(Pseudo::Copy, instructions[index as usize].origin);
+            copy.destinations.push(Destination::new(File::UR, [shared]));
+            copy.sources.push(word.into());
+            instructions.insert(index as usize + 1, copy);
+        }
+    }
+    if changed {
+        live_dead::run(function);
+    }
+    changed
+}
+
+/// Uniform registers that stand for others.
+#[derive(Default)]
+struct Shared {
+    /// For each copy the register that it copies.
+    of: FxHashMap<Value, Value>,
+    /// For each register of a pair its place there and the other register.
+    partners: FxHashMap<Value, (usize, Value)>,
+}
+
+impl Shared {
+    fn add(&mut self, definitions: &Definitions, copy: Value, one: Value) {
+        if definitions.is_stable(copy) {
+            self.of.insert(copy, one);
+        }
+    }
+
+    /// Reads pairs from the registers that are copied into them. No register is in two pairs.
+    fn replace_pairs(&mut self, function: &mut Function) {
+        for source in
+            function.blocks.iter_mut().flat_map(|b| &mut b.instructions).flat_map(|i| &mut i.sources)
+        {
+            let Some(pair) = pair_of(source) else { continue };
+            let (Some(&low), Some(&high)) = (self.of.get(&pair[0]), self.of.get(&pair[1])) else { continue };
+            match [low, high].map(|register| self.partners.get(&register).copied()) {
+                [None, None] if low != high => {
+                    self.partners.insert(low, (0, high));
+                    self.partners.insert(high, (1, low));
+                }
+                [Some((0, other)), _] if other == high => {}
+                _ => continue,
+            }
+            (pair[0], pair[1]) = (low, high);
+        }
+    }
+}
+
+/// The pair of registers that an operand names, if it names one.
+fn pair_of(source: &mut Source) -> Option<&mut Values> {
+    let values = match &mut source.kind {
+        SourceKind::Values(values) => values,
+        SourceKind::Address(address) => match address.base.is_empty() {
+            true => &mut address.uniform,
+            false => &mut address.base,
+        },
+        _ => return None,
+    };
+    (values.len() == 2).then_some(values)
+}
+
+/// The source of an unguarded copy to a uniform register.
+fn copied(instruction: &Instruction) -> Option<&Source> {
+    let [destination] = instruction.destinations.as_slice() else { return None };
+    let copies = instruction.opcode == Opcode::Pseudo(Pseudo::Copy)
+        && instruction.guard.is_none()
+        && destination.file == File::UR
+        && destination.values.len() == 1
+        && destination.fixed.is_none();
+    instruction.sources.first().filter(|source| copies && !source.negate && !source.invert)
+}
+
+/// Makes constants where they are wanted.
+fn constants(function: &mut Function, definitions: &Definitions) -> bool {
+    let mut found: Vec<(BlockId, usize, u32)> = Vec::new();
+    for block in function.block_ids() {
+        for (index, instruction) in function.block(block).instructions.iter().enumerate() {
+            let bits = copied(instruction).and_then(|source| constant(function, definitions, source));
+            found.extend(bits.map(|bits| (block, index, bits)));
+        }
+    }
+    for &(block, index, bits) in &found {
+        let instruction = &mut function.block_mut(block).instructions[index];
+        instruction.opcode = Op::UMOV.into();
+        instruction.sources[0] = Source::imm(bits);
+    }
+    !found.is_empty()
+}
+
+/// The number that a source is known to be.
+fn constant(function: &Function, definitions: &Definitions, source: &Source) -> Option<u32> {
+    match source.kind {
+        SourceKind::Zero(_) => Some(0),
+        SourceKind::Imm(bits) => Some(bits),
+        _ => {
+            let maker = definitions.instruction(function, source.as_plain_value()?)?;
+            match (maker.opcode, maker.sources.as_slice()) {
+                (Opcode::Sass(Op::MOV), &[Source { kind: SourceKind::Imm(bits), .. }]) => Some(bits),
+                _ => None,
+            }
+        }
+    }
+}
+
+/// The words that are the same in all lanes and worth a copy of their own, those with most copies first.
+fn find(function: &Function, definitions: &Definitions) -> Vec<Copies> {
+    let mut places: FxHashMap<Value, Vec<(BlockId, u32)>> = FxHashMap::default();
+    let multiplies = |&block: &BlockId| function.block(block).instructions.iter().any(is_product);
+    for block in function.block_ids().filter(|block| !multiplies(block)) {
+        for (index, instruction) in (0..).zip(&function.block(block).instructions) {
+            let word = copied(instruction).and_then(Source::as_plain_value);
+            if let Some(word) = word.filter(|&word| function.file(word) == File::R) {
+                places.entry(word).or_default().push((block, index));
+            }
+        }
+    }
+    if places.is_empty() {
+        return Vec::new();
+    }
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let mut found: Vec<Copies> = Vec::new();
+    for (word, places) in places {
+        let Place::Instruction(block, index) = definitions.place(word) else { continue };
+        let whole = divergence.is_uniform(word) && divergence.is_uniform_block(block);
+        let repeated = places.iter().any(|&(at, _)| loops.depth(at) > loops.depth(block));
+        if whole && (repeated || places.len() > 1) {
+            found.push(Copies { word, made: (block, index), places });
+        }
+    }
+    found.sort_unstable_by_key(|copies| (std::cmp::Reverse(copies.places.len()), copies.word));
+    found.truncate(MOST);
+    found
+}
