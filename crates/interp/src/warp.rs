@@ -403,7 +403,11 @@ impl Warp {
             MatrixOperation::Product(product) => {
                 let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));
                 let metadata = product.sparsity.map(|_| registers(&self.lanes, 3)).unwrap_or_default();
-                product.evaluate(&machine.matrix_unit, [&a, &b, &c, &metadata])
+                let first = 3 + usize::from(product.sparsity.is_some());
+                let scales: [matrix::Registers; 4] = std::array::from_fn(|index| {
+                    product.scaling.map(|_| registers(&self.lanes, first + index)).unwrap_or_default()
+                });
+                product.evaluate(&machine.matrix_unit, [&a, &b, &c, &metadata], scales.each_ref())
             }
             MatrixOperation::Quarters(quarters) => {
                 let [a, b, c] = [0, 1, 2].map(|operand| registers(&self.lanes, operand));

@@ -6,8 +6,9 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
+use crate::operand::imm;
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ori::{Source, SourceKind, Value};
+use oriole_ori::{File, Source, SourceKind, Value};
 use oriole_ptx::word::{MatrixCount, Rounding};
 use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand as MachineOperand, OperandKind};
@@ -42,6 +43,9 @@ pub(crate) struct Product {
 impl Lower<'_> {
     /// `mma`.
     pub fn multiply_matrices(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::BlockScale) {
+            return self.scaled_product(i);
+        }
         let (Some(shape), &[to, left, right, from]) = (i.modifiers.matrix_shape(), &i.types[..]) else {
             return Err(self.unsupported_form(i));
         };
@@ -100,7 +104,7 @@ impl Lower<'_> {
                 };
                 self.double_product(i, p, rounding)
             }
-            [_, Type::E4M3 | Type::E5M2, _] => self.narrow_float_product(i, p),
+            [_, left, _] if narrow_factor(left).is_some() => self.narrow_float_product(i, p),
             [_, Type::F16 | Type::BF16 | Type::TF32, _] => self.float_product(i, p),
             [_, Type::S8 | Type::U8, _] => self.byte_product(i, p, has(Word::Satfinite)),
             [_, Type::S4 | Type::U4, _] => self.nibble_product(i, p, has(Word::Satfinite)),
@@ -174,6 +178,10 @@ impl Lower<'_> {
         if self.has(Op::QMMA) {
             return self.byte_float_product(i, p);
         }
+        let eighths = |ty: Type| matches!(ty, Type::E4M3 | Type::E5M2);
+        if !(eighths(p.types[1]) && eighths(p.types[2])) {
+            return Err(self.unsupported_form(i));
+        }
         let shape = MatrixShape { depth: p.shape.depth / 2, ..p.shape };
         let halved = Product { shape, types: [p.types[0], Type::F16, Type::F16], ..p.clone() };
         let mods = float_mods(&halved).ok_or_else(|| self.unsupported_form(i))?;
@@ -228,8 +236,10 @@ impl Lower<'_> {
             _ => return Err(self.unsupported_form(i)),
         };
         let sum = if p.types[0] == Type::F16 { Mod::F16 } else { Mod::F32 };
-        let left = if p.types[1] == Type::E4M3 { Mod::E4M3 } else { Mod::E5M2 };
-        let right = if p.types[2] == Type::E4M3 { Mod::E4M3_2 } else { Mod::E5M2_2 };
+        let (Some([left, _]), Some([_, right])) = (narrow_factor(p.types[1]), narrow_factor(p.types[2]))
+        else {
+            return Err(self.unsupported_form(i));
+        };
         let mods = [size, sum, left, right];
         let [a, b, c] = [self.tuple(p.a), self.tuple(p.b), self.tuple(p.c)];
         // Some chips say how the factors lie.
@@ -240,6 +250,86 @@ impl Lower<'_> {
         let operands = if bare { [a, b, c] } else { factors(a, b, c) };
         self.emit_product(Op::QMMA, &mods, &p.d, operands, p.metadata);
         Ok(())
+    }
+
+    /// Factors of eight bits and less, each block of which has a scale factor.
+    fn scaled_product(&mut self, i: &Instruction) -> Lowered {
+        let (Some(shape), &[_, left, right, _, scale]) = (i.modifiers.matrix_shape(), &i.types[..]) else {
+            return Err(self.unsupported_form(i));
+        };
+        let sparse = i.modifiers.has(Word::SpOrderedMetadata);
+        let (Some([left, _]), Some([_, right])) = (narrow_factor(left), narrow_factor(right)) else {
+            return Err(self.unsupported_form(i));
+        };
+        let (op, size, kinds) = match (shape.depth, i.modifiers.has(Word::ScaleVec4X)) {
+            _ if sparse => return Err(self.unsupported_form(i)),
+            (32, _) => (Op::QMMA, Mod::_16832, 1),
+            (64, false) => (Op::OMMA, Mod::_16864, 2),
+            (64, true) => (Op::OMMA, Mod::_16864, 4),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        if !self.has(op) {
+            return Err(self.unsupported_form(i));
+        }
+        let word = Type::B32;
+        let [a, b, c] = [1, 2, 3].map(|index| self.fragment(i, index, word));
+        let (a, b, c) = (self.tuple(a?), self.tuple(b?), self.tuple(c?));
+        let [scale_a, scale_b] = [4, 6].map(|index| self.operand(i, index).cloned());
+        let [scale_a, scale_b] = [self.word(&scale_a?, word)?, self.word(&scale_b?, word)?];
+        let scales = [self.in_register(scale_a), self.in_register(scale_b)];
+        let places = self.places_of_scales(i, kinds)?;
+        let elements = self.elements(self.operand(i, 0)?);
+        let direct = self.direct_words(&elements, word);
+        let d = direct.clone().unwrap_or_else(|| elements.iter().map(|_| self.b.r()).collect());
+        let kind = if scale == Type::UE8M0 { Mod::E8 } else { Mod::UE4M3 };
+        let draft = self.b.op(op).mods(&[Mod::SF, size, Mod::F32, left, right, kind]);
+        let draft = draft.m_if(kinds == 4, Mod::_4X).to_tuple(d.iter().copied());
+        draft.from_all([a, b, c]).from_all(scales).from(places).emit();
+        if direct.is_none() {
+            let parts = d.iter().map(|&v| std::iter::once(Source::value(v)).collect()).collect();
+            self.write_all(&elements, word, parts)?;
+        }
+        Ok(())
+    }
+
+    /// Which lanes have the scale factors of a product, and where in a register they begin, in a uniform register: the byte of
+    /// those of `a` in two bits, which pair of lanes in one; then the byte of those of `b`, and which lane, in two each.
+    fn places_of_scales(&mut self, i: &Instruction, factors: u32) -> Result<Source, LowerError> {
+        // As many factors as there are begin where they can.
+        let bytes = 4 - factors;
+        let mut known = 0;
+        let mut others = Vec::new();
+        for (operand, fields) in [(5, [(bytes, 0), (1, 2)]), (7, [(bytes, 3), (3, 5)])] {
+            let components = self.operand(i, operand)?.components().to_vec();
+            for (component, (mask, shift)) in components.iter().zip(fields) {
+                match component {
+                    Operand::Immediate(Immediate::Integer(number)) => {
+                        known |= (*number as u32 & mask) << shift
+                    }
+                    _ => others.push((self.word(component, Type::U16)?, mask, shift)),
+                }
+            }
+        }
+        if others.is_empty() && known == 0 {
+            return Ok(Source::plain(SourceKind::Zero(File::UR)));
+        }
+        let places = self.b.temporary(File::UR);
+        if others.is_empty() {
+            self.b.mov(places, known);
+            return Ok(places.into());
+        }
+        let mut total: Source = imm(known);
+        for (word, mask, shift) in others {
+            let [field, moved, both] = [self.b.r(), self.b.r(), self.b.r()];
+            let word = self.in_register(word);
+            self.b.and(field, word, imm(mask));
+            self.b.shl(moved, field, shift);
+            self.b.or(both, moved, total);
+            total = both.into();
+        }
+        let total = self.value_of(total);
+        self.b.mov(places, total);
+        Ok(places.into())
     }
 
     /// Doubles.
@@ -604,4 +694,16 @@ fn move_mods(i: &Instruction, count: MatrixCount) -> SmallVec<[Mod; 3]> {
         MatrixCount::X4 => Some(Mod::_4),
     };
     [Some(Mod::_16), Some(layout), count].into_iter().flatten().collect()
+}
+
+/// What the machine calls a factor of eight bits or less, on the left and on the right.
+fn narrow_factor(ty: Type) -> Option<[Mod; 2]> {
+    Some(match ty {
+        Type::E4M3 => [Mod::E4M3, Mod::E4M3_2],
+        Type::E5M2 => [Mod::E5M2, Mod::E5M2_2],
+        Type::E3M2 => [Mod::E3M2, Mod::E3M2_2],
+        Type::E2M3 => [Mod::E2M3, Mod::E2M3_2],
+        Type::E2M1 => [Mod::E2M1, Mod::E2M1_2],
+        _ => return None,
+    })
 }

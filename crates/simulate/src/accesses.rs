@@ -122,6 +122,7 @@ fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
             let a = if deep { 4 } else { 2 };
             [a, if sparse { a } else { a / 2 }, if narrow_result { 2 } else { 4 }]
         }
+        Op::OMMA => [4, if sparse { 4 } else { 2 }, 4],
         Op::HMMA if mods.has(Mod::_884) => [2, 2, 2],
         Op::HMMA => {
             let sum = if narrow_result { 2 } else { 4 };
@@ -163,7 +164,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         DADD | DMUL | DFMA | FADD2 | FMUL2 | FFMA2 => 2,
         CS2R if !mods.has(Mod::_32) => 2,
         LEPC | ULEPC => 2,
-        HMMA | IMMA | BMMA | DMMA | QMMA => matrix_widths(op, mods)[2],
+        HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => matrix_widths(op, mods)[2],
         HGMMA | IGMMA | BGMMA | QGMMA => group_width(mods),
         LDSM => match (mods.has(Mod::_4), mods.has(Mod::_2)) {
             (true, _) => 4,
@@ -198,7 +199,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         DADD | DMUL | DFMA | DSETP => (2, operand),
         // One register for both places has a suffix that says so.
         FADD2 | FMUL2 | FFMA2 => (if all[index + 1].has(Mod::F32) { 1 } else { 2 }, operand),
-        HMMA | IMMA | BMMA | DMMA | QMMA => match index {
+        HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => match index {
             0 | 1 => (matrix_widths(op, mods)[index], operand),
             2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
             _ => (1, operand),

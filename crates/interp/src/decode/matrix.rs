@@ -6,7 +6,9 @@ use oriole_ptx::{MatrixShape, Opcode, Type, Word};
 use rustc_apfloat::Round;
 
 use super::{Decode, FunctionDecoder, Spellings, spelling};
-use crate::matrix::{Element, GroupProduct, Product, Quarters, Role, Share, Sparsity, Sum, Tiled};
+use crate::matrix::{
+    Element, GroupProduct, Product, Quarters, Role, Scale, Scaling, Share, Sparsity, Sum, Tiled,
+};
 use crate::step::{Action, Destination, MatrixOperation, MatrixStep, SharePlace, Source};
 
 /// An operation, the index of the operand that it writes, and the registers that it reads.
@@ -68,6 +70,12 @@ impl FunctionDecoder<'_> {
         }
         if sparse {
             sources.push(self.registers(instruction, 4, Type::B32)?);
+        }
+        if product.scaling.is_some() {
+            let first = if sparse { 6 } else { 4 };
+            for (index, ty) in [Type::B32, Type::U16, Type::B32, Type::U16].into_iter().enumerate() {
+                sources.push(self.registers(instruction, first + index, ty)?);
+            }
         }
         Ok((MatrixOperation::Product(product), Some(0), sources))
     }
@@ -220,6 +228,9 @@ fn element(ty: Type) -> Decode<Element> {
         Type::F64 => Element::F64,
         Type::E4M3 => Element::E4M3,
         Type::E5M2 => Element::E5M2,
+        Type::E2M3 => Element::E2M3,
+        Type::E3M2 => Element::E3M2,
+        Type::E2M1 => Element::E2M1,
         Type::S8 | Type::U8 | Type::S4 | Type::U4 => Element::Integer(ty.bits(), ty.is_signed()),
         Type::B1 => Element::Bit,
         _ => return Err(format!("its factors have the type {}", ty.name())),
@@ -229,14 +240,40 @@ fn element(ty: Type) -> Decode<Element> {
 /// What a form of `mma` multiplies, and how.
 fn product(instruction: &Instruction) -> Decode<Product> {
     let shape = instruction.modifiers.matrix_shape().ok_or("it names no shape")?;
-    let [d, a, b, c] = instruction.types[..] else { return Err("it does not have four types".into()) };
+    let [d, a, b, c, ref scale @ ..] = instruction.types[..] else {
+        return Err("it does not have four types".into());
+    };
     if d != c {
         return Err("its sums have two types".into());
     }
+    let scaling = match scale {
+        [] => None,
+        [scale] => Some(scaling(instruction, *scale)?),
+        _ => return Err("it has too many types".into()),
+    };
     let sum = sum(instruction, d, a)?;
+    // Where the other factor may have eight bits every element has a byte.
+    let bytes =
+        [Word::KindF8f6f4, Word::KindMxf8f6f4].into_iter().any(|kind| instruction.modifiers.has(kind));
     let (a, b) = (element(a)?, element(b)?);
     let MatrixShape { rows, columns, depth } = shape;
-    Ok(Product { rows, columns, depth, a, b, sum, sparsity: None })
+    Ok(Product { rows, columns, depth, a, b, sum, sparsity: None, bytes, scaling })
+}
+
+/// How many factors of which type scale a row.
+fn scaling(instruction: &Instruction, scale: Type) -> Decode<Scaling> {
+    let has = |word| instruction.modifiers.has(word);
+    let factors = match () {
+        () if has(Word::ScaleVec4X) => 4,
+        () if has(Word::KindMxf8f6f4) => 1,
+        () => 2,
+    };
+    let scale = match scale {
+        Type::UE8M0 => Scale::UE8M0,
+        Type::UE4M3 => Scale::UE4M3,
+        _ => return Err("its scale factors have another type".into()),
+    };
+    Ok(Scaling { factors, scale })
 }
 
 /// What a form of `wgmma.mma_async` multiplies, and how.

@@ -7,6 +7,7 @@
 mod fragment;
 mod group;
 mod quarters;
+mod scaling;
 mod sparse;
 mod sum;
 mod tensor;
@@ -17,6 +18,7 @@ pub use fragment::Role;
 pub use group::{GroupProduct, Layout, Piece};
 use oriole_chip::MatrixUnit;
 pub use quarters::Quarters;
+pub use scaling::{Scale, Scaling};
 pub use sparse::Sparsity;
 pub use sum::{Element, Sum};
 pub use tensor::TensorSum;
@@ -42,14 +44,24 @@ pub struct Product {
     pub sum: Sum,
     /// Set if `a` has only half of its elements, which metadata names.
     pub sparsity: Option<Sparsity>,
+    /// Each element of `a` and `b` has a byte, whatever its bits.
+    pub bytes: bool,
+    /// Set if blocks of `a` and `b` are multiplied by factors.
+    pub scaling: Option<Scaling>,
 }
 
 impl Product {
-    /// The registers of `d` in every lane, out of those of `a`, `b` and `c`, and of the metadata of a sparse product.
-    pub fn evaluate(&self, unit: &MatrixUnit, [a, b, c, metadata]: [&Registers; 4]) -> Registers {
+    /// The registers of `d` in every lane, out of those of `a`, `b` and `c`, of the metadata of a sparse product, and of the
+    /// scale factors of `a` and `b`, each before what says where they are.
+    pub fn evaluate(
+        &self,
+        unit: &MatrixUnit,
+        [a, b, c, metadata]: [&Registers; 4],
+        scales: [&Registers; 4],
+    ) -> Registers {
         let [left, right, old] = [self.fragment(Role::A), self.fragment(Role::B), self.fragment(Role::C)];
-        let a = left.gather(a, [self.rows, self.kept()]);
-        let b = right.gather(b, [self.columns, self.depth]);
+        let a = self.unpadded(self.a, left.gather(a, [self.rows, self.kept()]));
+        let b = self.unpadded(self.b, right.gather(b, [self.columns, self.depth]));
         let c = old.gather(c, [self.rows, self.columns]);
         let [columns, depth, kept] = [self.columns, self.depth, self.kept()].map(|length| length as usize);
         let mut d = Vec::with_capacity(c.len());
@@ -63,10 +75,26 @@ impl Product {
                     None => whole.to_vec(),
                 };
                 let old = c[row * columns + column];
-                d.push(self.sum.evaluate(unit, [self.a, self.b], terms, &factors, old));
+                let of = [self.a, self.b];
+                d.push(if self.bytes || self.scaling.is_some() {
+                    let scaling = self.scaling.as_ref();
+                    let blocks = scaling.map_or_else(Vec::new, |scaling| scaling.blocks(scales, row, column));
+                    let bits = left.bits;
+                    self.sum.evaluate_blocks(unit, of, bits, [terms, &factors], old, &blocks)
+                } else {
+                    self.sum.evaluate(unit, of, terms, &factors, old)
+                });
             }
         }
         old.scatter(&d, [self.rows, self.columns])
+    }
+
+    /// The elements without the bits below them that mean nothing: numbers of four bits are in the middle of their byte.
+    fn unpadded(&self, element: Element, mut elements: Vec<u64>) -> Vec<u64> {
+        if self.bytes && element == Element::E2M1 {
+            elements.iter_mut().for_each(|bits| *bits >>= 2);
+        }
+        elements
     }
 
     /// Elements of a row of `a` that are there.
@@ -86,6 +114,7 @@ impl Product {
 
     fn fragment(&self, role: Role) -> Fragment {
         let bits = match role {
+            Role::A | Role::B if self.bytes => 8,
             Role::A => self.a.bits(),
             Role::B => self.b.bits(),
             Role::C => self.sum.bits(),

@@ -4,6 +4,7 @@
 //! and rounded once (see [`MatrixUnit`]). Doubles are a chain of fused multiply-adds. Integers are exact, and wrap or
 //! saturate at the end.
 
+use super::tensor::scaled;
 use crate::value::soft::{self, Eighth, Format};
 use oriole_chip::MatrixUnit;
 use rustc_apfloat::Round;
@@ -98,8 +99,10 @@ impl Element {
         }
     }
 
-    fn is_eighth(self) -> bool {
-        matches!(self, Element::E4M3 | Element::E5M2)
+    /// True for floating numbers of eight bits and less.
+    fn is_narrow(self) -> bool {
+        use Element::*;
+        matches!(self, E4M3 | E5M2 | E2M3 | E3M2 | E2M1)
     }
 
     fn integer(self, bits: u64) -> i64 {
@@ -200,7 +203,7 @@ impl Sum {
     /// `a` times `b`, element by element, plus `c`.
     pub fn evaluate(self, unit: &MatrixUnit, of: [Element; 2], a: &[u64], b: &[u64], c: u64) -> u64 {
         match self {
-            Sum::Float(half) => float(unit, of, half, a, b, c),
+            Sum::Float(half) => float(unit, of, half, of[0].bits(), [a, b], c, &[]),
             Sum::Double(round) => {
                 a.iter().zip(b).fold(c, |sum, (a, b)| soft::multiply_add(Format::F64, *a, *b, sum, round))
             }
@@ -220,19 +223,48 @@ impl Sum {
     }
 }
 
-/// A sum of floating-point products, step after step.
-fn float(unit: &MatrixUnit, of: [Element; 2], half: bool, a: &[u64], b: &[u64], c: u64) -> u64 {
+impl Sum {
+    /// The same of floating numbers of which so many bits take part in a row, in equal blocks with scale factors for `a` and `b`.
+    pub(super) fn evaluate_blocks(
+        self,
+        unit: &MatrixUnit,
+        of: [Element; 2],
+        bits: u32,
+        factors: [&[u64]; 2],
+        c: u64,
+        blocks: &[[Number; 2]],
+    ) -> u64 {
+        float(unit, of, self == Sum::Float(true), bits, factors, c, blocks)
+    }
+}
+
+/// A sum of floating-point products of elements of so many bits, step after step.
+fn float(
+    unit: &MatrixUnit,
+    of: [Element; 2],
+    half: bool,
+    element_bits: u32,
+    [a, b]: [&[u64]; 2],
+    c: u64,
+    blocks: &[[Number; 2]],
+) -> u64 {
     let format = if half { Format::F16 } else { Format::F32 };
-    let narrow = of.iter().any(|element| element.is_eighth());
+    let narrow = of.iter().any(|element| element.is_narrow());
     let fraction = if narrow { unit.narrow_fraction_bits } else { None };
     let becomes_halves = narrow && fraction.is_none();
     let product =
         |(a, b): (&u64, &u64)| of[0].number(*a, becomes_halves).times(of[1].number(*b, becomes_halves));
-    let products: Vec<Number> = a.iter().zip(b).map(product).collect();
+    let mut products: Vec<Number> = a.iter().zip(b).map(product).collect();
+    let length = products.len().checked_div(blocks.len()).unwrap_or(products.len());
+    for (block, scales) in products.chunks_mut(length).zip(blocks) {
+        for product in block {
+            *product = scales.iter().fold(*product, |product, &scale| scaled(product, scale));
+        }
+    }
     if becomes_halves {
         return widened(unit, format, &products, c);
     }
-    let depth = (unit.step_bits / of[0].bits()) as usize;
+    let depth = (unit.step_bits / element_bits) as usize;
     let bits = fraction.unwrap_or(unit.fraction_bits);
     products.chunks(depth).fold(c, |sum, terms| step(bits, fraction, format, terms, old(format, sum)))
 }

@@ -102,7 +102,7 @@ impl TensorSum {
 }
 
 /// A term times a scale; zeros stay as small as they are.
-fn scaled(term: Number, scale: Number) -> Number {
+pub(super) fn scaled(term: Number, scale: Number) -> Number {
     match (term, scale) {
         (Number::Finite(term), Number::Finite(_)) if term.significand == 0 => Number::Finite(term),
         _ => term.times(scale),

@@ -44,6 +44,8 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::Half, 6, &[(C::WideHigh, observed(3))]),
     Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(10))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
+    // Where the scale factors of a product are.
+    Row::new(P::UniformMove, 7, &[(C::OtherUniform, observed(4))]),
     Row::new(
         P::Matrix88,
         29,

@@ -6,7 +6,7 @@
 use super::float::rounding;
 use super::{Context, double};
 use crate::launch::Fault;
-use crate::number::{BF16, E4M3, E5M2, F16, F32, Format, Round, TF32};
+use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Round, TF32};
 use crate::warp::Lanes;
 use oriole_chip::MatrixUnit;
 use oriole_sass::register::RZ;
@@ -170,6 +170,16 @@ fn multiply(
     sum_bits: u32,
     dot: impl Fn(&[u64], &[u64], u64) -> u64,
 ) -> Result<(), Fault> {
+    multiply_at(context, factor_bits, sum_bits, |_, a, b, c| dot(a, b, c))
+}
+
+/// The same where the result hangs on its row and column as well.
+fn multiply_at(
+    context: &mut Context,
+    factor_bits: u32,
+    sum_bits: u32,
+    dot: impl Fn([usize; 2], &[u64], &[u64], u64) -> u64,
+) -> Result<(), Fault> {
     let Shape { rows, depth } = shape(context)?;
     let chosen = if context.has(Mod::SP) { Some(Chosen::read(context, factor_bits)?) } else { None };
     let kept = if chosen.is_some() { depth / 2 } else { depth };
@@ -190,10 +200,10 @@ fn multiply(
         for (column, b) in columns.iter().enumerate() {
             let place = sum.in_sum(row, column);
             let value = match &chosen {
-                None => dot(&a, b, sum.get(place)),
+                None => dot([row, column], &a, b, sum.get(place)),
                 Some(chosen) => {
                     let b: Vec<u64> = (0..kept).map(|at| b[chosen.column(row, at, depth)]).collect();
-                    dot(&a, &b, sum.get(place))
+                    dot([row, column], &a, &b, sum.get(place))
                 }
             };
             result.set(place, value);
@@ -252,30 +262,106 @@ fn bits(context: &mut Context) -> Result<(), Fault> {
 
 fn floats(context: &mut Context) -> Result<(), Fault> {
     let negated = (1..3).filter(|index| context.instruction.operands[*index].negate).count() == 1;
-    let narrow = context.instruction.op == Op::QMMA;
+    let narrow = matches!(context.instruction.op, Op::QMMA | Op::OMMA);
     let (left, right) = match context.instruction.op {
-        Op::QMMA => {
-            let named = |wide: Mod| if context.has(wide) { E5M2 } else { E4M3 };
-            (named(Mod::E5M2), named(Mod::E5M2_2))
-        }
+        Op::QMMA | Op::OMMA => (narrow_factor(context, 0), narrow_factor(context, 1)),
         _ if context.has(Mod::BF16) => (BF16, BF16),
         _ if context.has(Mod::TF32) => (TF32, TF32),
         _ => (F16, F16),
     };
-    // What is called `.tf32` lies in the place of a single.
-    let bits = left.bits().next_power_of_two();
+    // What is called `.tf32` lies in the place of a single, and where a factor may have eight bits every one has.
+    let bytes = context.instruction.op == Op::QMMA;
+    let bits = if bytes { 8 } else { left.bits().next_power_of_two() };
+    let element = |format: Format, bits: u64| {
+        Term::of(format, if bytes && format == E2M1 { bits >> 2 & 0xf } else { bits })
+    };
     let sum = if context.has(Mod::F16) && !context.has(Mod::F32) { F16 } else { F32 };
     let unit = context.launch_context.matrix_unit;
     let steps = Steps::new(&unit, bits, narrow).ok_or_else(|| context.refuse())?;
-    multiply(context, bits, sum.bits(), |a, b, c| {
-        let product = |(a, b): (&u64, &u64)| {
-            let [a, b] = [Term::of(left, *a), Term::of(right, *b)];
-            let value = a.value * b.value;
-            Term { value: if negated { -value } else { value }, exponent: a.exponent + b.exponent }
+    let scales = if context.has(Mod::SF) { Some(Scales::read(context)?) } else { None };
+    multiply_at(context, bits, sum.bits(), |[row, column], a, b, c| {
+        let product = |(at, (x, y)): (usize, (&u64, &u64))| {
+            let [x, y] = [element(left, *x), element(right, *y)];
+            let product = Term { value: x.value * y.value, exponent: x.exponent + y.exponent };
+            let product = match &scales {
+                Some(scales) => scales.apply(product, [row, column], at * scales.factors / a.len()),
+                None => product,
+            };
+            Term { value: if negated { -product.value } else { product.value }, ..product }
         };
-        let terms: Vec<Term> = a.iter().zip(b).map(product).collect();
+        let terms: Vec<Term> = a.iter().zip(b).enumerate().map(product).collect();
         terms.chunks(steps.depth).fold(c, |c, terms| steps.add(sum, terms, c))
     })
+}
+
+/// The format of a factor of eight bits or less: the left one, or the right one.
+fn narrow_factor(context: &Context, side: usize) -> Format {
+    let rows = [
+        ([Mod::E5M2, Mod::E5M2_2], E5M2),
+        ([Mod::E3M2, Mod::E3M2_2], E3M2),
+        ([Mod::E2M3, Mod::E2M3_2], E2M3),
+        ([Mod::E2M1, Mod::E2M1_2], E2M1),
+    ];
+    rows.into_iter().find(|row| context.has(row.0[side])).map_or(E4M3, |row| row.1)
+}
+
+/// The scale factors of a product's rows and columns.
+struct Scales {
+    /// Registers that hold those of the left factor, and of the right one.
+    words: [Lanes; 2],
+    /// Byte of the left ones, pair of lanes; byte of the right ones, lane.
+    places: [usize; 4],
+    /// How many a row has.
+    factors: usize,
+    /// They are exponents.
+    powers: bool,
+}
+
+impl Scales {
+    fn read(context: &Context) -> Result<Scales, Fault> {
+        if context.has(Mod::SP) {
+            return Err(context.refuse());
+        }
+        let last = context.count() - 1;
+        let places = context.raw(last)?[0] as usize;
+        let factors = match context.instruction.op {
+            Op::QMMA => 1,
+            _ if context.has(Mod::_4X) => 4,
+            _ => 2,
+        };
+        Ok(Scales {
+            words: [context.raw(last - 2)?, context.raw(last - 1)?],
+            places: [places & 3, places >> 2 & 1, places >> 3 & 3, places >> 5 & 3],
+            factors,
+            powers: context.has(Mod::E8),
+        })
+    }
+
+    /// A term of an element of the result, in a block of its row and column.
+    fn apply(&self, term: Term, [row, column]: [usize; 2], block: usize) -> Term {
+        // A zero stays as small as it is, unless a factor is no number.
+        let [byte_a, pair, byte_b, lane] = self.places;
+        let left = self.words[0][row % 8 * 4 + 2 * pair + row / 8];
+        let right = self.words[1][column * 4 + lane];
+        let scale = |word: u32, byte: usize| {
+            let first = byte / self.factors * self.factors;
+            let bits = u64::from(word >> (8 * (first + block)) & 0xff);
+            match self.powers {
+                true if bits == 0xff => Term { value: f64::NAN, exponent: ZERO_EXPONENT },
+                true => Term { value: 2f64.powi(bits as i32 - 127), exponent: bits as i32 - 127 },
+                // The sign is none of the number.
+                false => Term::of(E4M3, bits & 0x7f),
+            }
+        };
+        let [left, right] = [scale(left, byte_a), scale(right, byte_b)];
+        if term.value == 0.0 && left.value.is_finite() && right.value.is_finite() {
+            return term;
+        }
+        Term {
+            value: term.value * left.value * right.value,
+            exponent: term.exponent + left.exponent + right.exponent,
+        }
+    }
 }
 
 /// A number and the exponent of the leading bit that its format has at its size.

@@ -367,7 +367,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         LDGMC => atomic::reduce_copies(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | CREDUX | ELECT => warp_wide::execute(context),
         HMMA if context.has(Mod::_884) => matrix_steps::execute(context),
-        HMMA | IMMA | DMMA | BMMA | QMMA | MOVM => matrix::execute(context),
+        HMMA | IMMA | DMMA | BMMA | QMMA | OMMA | MOVM => matrix::execute(context),
         HGMMA | IGMMA | BGMMA | QGMMA | WARPGROUP => warp_group::execute(context),
         LDTM | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP | UTCSHIFT | UTCBAR | UTCATOMSWS => {
             tensor_memory::execute(context)
