@@ -88,20 +88,22 @@ READ = f'''    tcgen05.ld.sync.aligned.32x32b.x32.b32 {{{', '.join(f'r{n}' for n
     tcgen05.wait::ld.sync.aligned;
 ''' + ''.join(f'    st.global.b32 [to+{4 * n}], r{n};\n' for n in range(COLUMNS))
 
-TEXTS = []
+# Loads of two halves are in a file of their own.
+SPLIT = 'tensor_split'
+TEXTS = {FILE: [], SPLIT: []}
 
 
-def kernel(name, body, image, data, out, blocks=1, row=COLUMNS, result=COLUMNS):
+def kernel(name, body, image, data, out, blocks=1, row=COLUMNS, result=COLUMNS, file=FILE):
     """Notes a kernel: its body, and for each block the bytes of the image, the words that come in and that go out."""
     size = max(1024, -(-max(len(part) for part in image) // 512) * 512)
     pair = blocks == 2
     meet = '    barrier.cluster.arrive;\n    barrier.cluster.wait;\n' if pair else '    bar.sync 0;\n'
     fill = ''.join(f'    ld.global.b32 r{n}, [from+{4 * n}];\n' for n in range(row))
-    TEXTS.append(KERNEL % dict(
+    TEXTS[file].append(KERNEL % dict(
         name=name, size=size, group=blocks, cluster=' .reqnctapercluster 2, 1, 1' if pair else '', meet=meet, row=4 * row,
         result=4 * result, fill=fill, all=', '.join(f'r{n}' for n in range(COLUMNS)), body=body, part=meet if pair else ''))
     flat = lambda parts: [word for part in parts for word in part]
-    case(name, FILE, [blocks], [128], [
+    case(name, file, [blocks], [128], [
         Given('u8', flat(part.ljust(size, b'\0') for part in image)), Given('u32', flat(data)), Result('u32', flat(out))],
         folder=ROOT)
 
@@ -134,8 +136,8 @@ SHAPES = [
     [('16x64b', 2, 2, 0, 0), ('16x128b', 1, 2, 16, 0), ('16x256b', 1, 4, 0, 16), ('16x32bx2', 4, 4, 16, 16), ('32x32b', 4, 4, 0, 8)]]
 
 
-def moves(packed):
-    """Every shape stores its registers; then every shape loads."""
+def moves(packed, halves):
+    """Every shape stores its registers; then every shape loads, or only the one of two halves does."""
     r = Random(71 + packed)
     more = 8
     data = [[r.bits() for _ in range(COLUMNS + more)] for _ in range(LANES)]
@@ -153,7 +155,7 @@ def moves(packed):
                 for half, (to, step) in enumerate(cells(shape, packed, thread % 32, n)):
                     memory[thread // 32 * 32 + lane + to][column + step] = word >> 16 * half & 0xffff if packed else word
     loads = [(shape, count, registers, lane) for shape, count, registers, _, _ in SHAPES[packed]
-             for lane in ([0] if shape == '32x32b' else [0, 16])]
+             for lane in ([0] if shape == '32x32b' else [0, 16]) if (shape == '16x32bx2') == halves]
     for shape, count, registers, lane in loads:
         body += (f'    tcgen05.ld.sync.aligned.{shape}.x{count}{kind}.b32 {names(0, registers)}, '
                  f'[lanes+{lane << 16 | 4}]{split(shape)};\n    tcgen05.wait::ld.sync.aligned;\n')
@@ -166,8 +168,9 @@ def moves(packed):
                 out[thread].append(found[0] & 0xffff | (found[1] & 0xffff) << 16 if packed else found[0])
     body += f'    add.u64 to, to, {4 * place};\n' + READ
     flat = lambda lines: [word for line in lines for word in line]
-    kernel('tensor_halves' if packed else 'tensor_moves', body, [b''], [flat(data)],
-           [flat(found + line for found, line in zip(out, memory))], row=COLUMNS + more, result=place + COLUMNS)
+    kernel(('tensor_halves' if packed else 'tensor_moves') + ('_split' if halves else ''), body, [b''], [flat(data)],
+           [flat(found + line for found, line in zip(out, memory))], row=COLUMNS + more, result=place + COLUMNS,
+           file=SPLIT if halves else FILE)
 
 
 # Copies and shifts.
@@ -618,13 +621,15 @@ def gemm(blocks=2):
 
 
 def write_ptx():
-    for name, text in [(FILE, HEAD + ''.join(TEXTS)), (PRODUCT, product_text())]:
+    texts = [(name, HEAD + ''.join(parts)) for name, parts in TEXTS.items()]
+    for name, text in texts + [(PRODUCT, product_text())]:
         with open(os.path.join(ROOT, name + '.ptx'), 'w') as out:
             out.write(text)
 
 
-moves(False)
-moves(True)
+for packed in (False, True):
+    moves(packed, False)
+    moves(packed, True)
 copies(1)
 copies(2)
 spreads()

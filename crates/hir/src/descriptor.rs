@@ -1,8 +1,11 @@
-//! Descriptors of matrices in shared memory, as products take them: their fields, as far as the bits are known.
+//! Descriptors of matrices in shared memory and descriptions of products, as instructions take them: their fields, as far as
+//! the bits are known.
 //!
 //! It is here because a descriptor is a number that the program puts together by shifts and sums, and a wrong field is seen in
 //! wrong results only. The formats are those of the PTX ISA ("Matrix Descriptor Format" of `wgmma`, "Shared memory
 //! descriptor" of `tcgen05`).
+
+mod product;
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Opcode, Word};
@@ -10,6 +13,7 @@ use oriole_ptx::{Opcode, Word};
 use crate::flow::Flow;
 use crate::known_bits::{KnownBits, known_bits};
 use crate::{Body, Immediate, Instruction, Operand, RegisterId, SourceMap};
+pub use product::ProductKind;
 
 /// Who reads a descriptor.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -18,6 +22,8 @@ pub enum DescriptorFormat {
     WarpGroup,
     /// Products and copies of tensor memory (`tcgen05`).
     TensorMemory,
+    /// A product in tensor memory, for what it is and not for a factor.
+    Product(ProductKind),
 }
 
 /// An operand of an instruction that is a descriptor, and what is known of it there.
@@ -41,6 +47,8 @@ enum Meaning {
     Bytes,
     /// Itself.
     Number,
+    /// So many times itself.
+    Times(u64),
     /// One of these; an empty name is none.
     Names(&'static [&'static str]),
 }
@@ -79,6 +87,15 @@ impl DescriptorFormat {
         match self {
             DescriptorFormat::WarpGroup => &OF_WARP_GROUPS,
             DescriptorFormat::TensorMemory => &OF_TENSOR_MEMORY,
+            DescriptorFormat::Product(kind) => kind.fields(),
+        }
+    }
+
+    /// What it is, in words.
+    pub fn name(self) -> &'static str {
+        match self {
+            DescriptorFormat::WarpGroup | DescriptorFormat::TensorMemory => "a descriptor of shared memory",
+            DescriptorFormat::Product(_) => "the description of a product",
         }
     }
 
@@ -86,6 +103,7 @@ impl DescriptorFormat {
         match self {
             DescriptorFormat::WarpGroup => &[(14, 2, 0), (30, 2, 0), (46, 3, 0), (52, 10, 0)],
             DescriptorFormat::TensorMemory => &[(14, 2, 0), (30, 2, 0), (46, 3, 1), (53, 8, 0)],
+            DescriptorFormat::Product(kind) => kind.fixed(),
         }
     }
 }
@@ -114,6 +132,7 @@ impl Descriptor {
         match meaning {
             Meaning::Bytes => format!("`{:#x}` ({} bytes)", value << UNIT_BITS, value << UNIT_BITS),
             Meaning::Number => format!("`{value}`"),
+            Meaning::Times(unit) => format!("`{}`", value * unit),
             Meaning::Names(names) => match names.get(value as usize) {
                 Some(name) if !name.is_empty() => (*name).to_owned(),
                 _ => format!("`{value}`, which is none"),
@@ -154,18 +173,29 @@ impl Descriptor {
         Some(Diagnostic::new(
             Code::ImpossibleDescriptor,
             span,
-            format!("{name} is no descriptor of a matrix in shared memory: {fault}"),
+            match self.format {
+                DescriptorFormat::Product(_) => format!("{name} describes no product of matrices: {fault}"),
+                _ => format!("{name} is no descriptor of a matrix in shared memory: {fault}"),
+            },
         ))
     }
 }
 
 /// The operands of an instruction that are descriptors.
-fn operands(i: &Instruction) -> Option<(DescriptorFormat, &'static [u8])> {
+fn operands(i: &Instruction) -> Vec<(DescriptorFormat, u8)> {
+    let has = |word| i.modifiers.has(word);
+    let group = DescriptorFormat::WarpGroup;
+    let tensor = DescriptorFormat::TensorMemory;
     match i.opcode {
-        Opcode::Wgmma if i.modifiers.has(Word::MmaAsync) => Some((DescriptorFormat::WarpGroup, &[1, 2])),
-        Opcode::Tcgen05 if i.modifiers.has(Word::Mma) => Some((DescriptorFormat::TensorMemory, &[1, 2])),
-        Opcode::Tcgen05 if i.modifiers.has(Word::Cp) => Some((DescriptorFormat::TensorMemory, &[1])),
-        _ => None,
+        Opcode::Wgmma if has(Word::MmaAsync) => vec![(group, 1), (group, 2)],
+        Opcode::Tcgen05 if has(Word::Mma) => {
+            // Behind the metadata of a sparse factor.
+            let place = if has(Word::Sp) { 4 } else { 3 };
+            let product = ProductKind::of(&i.modifiers).map(DescriptorFormat::Product);
+            [(tensor, 1), (tensor, 2)].into_iter().chain(product.map(|product| (product, place))).collect()
+        }
+        Opcode::Tcgen05 if has(Word::Cp) => vec![(tensor, 1)],
+        _ => Vec::new(),
     }
 }
 
@@ -173,8 +203,7 @@ fn operands(i: &Instruction) -> Option<(DescriptorFormat, &'static [u8])> {
 pub(crate) fn descriptors(body: &Body, flow: &Flow<'_>) -> Vec<Descriptor> {
     let mut found: Vec<Descriptor> = Vec::new();
     for (at, i) in flow.instructions.iter().enumerate() {
-        let Some((format, places)) = operands(i) else { continue };
-        for &operand in places {
+        for (format, operand) in operands(i) {
             let (register, bits) = match i.operands.get(usize::from(operand)) {
                 Some(&Operand::Register(register)) => (Some(register), KnownBits::UNKNOWN),
                 Some(Operand::Immediate(Immediate::Integer(value))) => {

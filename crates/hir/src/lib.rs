@@ -44,7 +44,7 @@ pub use checks::{
     initializer_order, order_check, section_labels,
 };
 pub use constant::{Constant, evaluate};
-pub use descriptor::{Descriptor, DescriptorFormat};
+pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header, versions};
 pub use initializer::{InitialValue, Relocation};

@@ -128,8 +128,10 @@ fn hovered(text: &str) -> String {
 /// The lines about descriptors.
 fn descriptors(text: &str) -> String {
     let hover = hovered(text);
-    let parts: Vec<&str> =
-        hover.split("\n\n").filter(|part| part.contains("a descriptor of shared")).collect();
+    let parts: Vec<&str> = hover
+        .split("\n\n")
+        .filter(|part| part.contains("a descriptor of shared") || part.contains("a product:"))
+        .collect();
     parts.join("\n\n")
 }
 
@@ -199,17 +201,17 @@ fn descriptors_are_read() {
     assert_eq!(descriptors(&text.replace("bfe.u32 x", "bfe.u32 x$0")), "");
 }
 
+/// The warnings of descriptors that mean nothing.
+fn told(text: &str) -> String {
+    let fixture = fixture(text);
+    let found = fixture.analysis().diagnostics(fixture.file).unwrap();
+    let found = found.iter().filter(|found| found.code.as_str() == "ptx::impossible-descriptor");
+    let lines = found.map(|found| format!("{}: {}", fixture.show(found.range), found.message));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
 #[test]
 fn descriptors_that_mean_nothing_are_told() {
-    let told = |text: &str| {
-        let fixture = fixture(text);
-        let found = fixture.analysis().diagnostics(fixture.file).unwrap();
-        let found = found.iter().filter(|found| found.code.as_str() == "ptx::impossible-descriptor");
-        found
-            .map(|found| format!("{}: {}", fixture.show(found.range), found.message))
-            .collect::<Vec<_>>()
-            .join("\n")
-    };
     assert_eq!(told(PRODUCT), "");
     // A distance in bytes, where units of sixteen are meant; a constant with an address beyond its field.
     expect![[r#"
@@ -250,6 +252,45 @@ fn descriptors_of_tensor_memory_are_read() {
         * leading dimension: an offset in bytes
         * swizzle: 128 bytes"#]]
     .assert_eq(&descriptors(&TENSOR_COPY.replace("tcgen05", "tcg$0en05")));
+}
+
+const TENSOR_PRODUCT: &str = ".version 8.8
+.target sm_100a
+.address_size 64
+.visible .entry k(.param .u32 p)
+{
+    .reg .b32 t, what;
+    .reg .b64 left;
+    .reg .pred adds;
+    ld.param.u32 t, [p];
+    ld.param.u64 left, [p];
+    setp.eq.u32 adds, t, 0;
+    mov.u32 what, 0x8110410;
+    tcgen05.mma.cta_group::1.kind::f16 [t], left, left, what, adds;
+    ret;
+}
+";
+
+#[test]
+fn descriptions_of_products_are_read() {
+    expect![[r#"
+        At line 13 the description of a product:
+        * sparsity selector: `0`
+        * sparse: no
+        * saturated: no
+        * type of d: f32
+        * type of a: f16
+        * type of b: bf16
+        * a negated: no
+        * b negated: no
+        * a transposed: no
+        * b transposed: yes
+        * columns: `64`
+        * rows: `128`
+        * greatest shift: none"#]]
+    .assert_eq(&descriptors(&TENSOR_PRODUCT.replace("u32 what", "u32 wh$0at")));
+    let narrow = TENSOR_PRODUCT.replace("kind::f16", "kind::f8f6f4").replace("0x8110410", "0x8110910");
+    expect![[r#"13: "tcgen05.mma.cta_group::1.kind::f8f6f4 [t": `what` describes no product of matrices: its type of a is 2, which means none"#]].assert_eq(&told(&narrow));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What is known of descriptors of matrices in shared memory, where an instruction takes them.
+//! What is known of descriptors of matrices in shared memory, and of products, where an instruction takes them.
 
 use oriole_hir::Descriptor;
 use oriole_inputs::{Db, FunctionUnit};
@@ -30,8 +30,9 @@ pub(super) fn of_instruction<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, plac
         let name = one.register.and_then(|register| map.registers.get(register));
         let name = name.map_or(String::new(), |(name, _)| format!(", `{name}`"));
         text.push_str(&format!(
-            "\n\nOperand {}{name}, a descriptor of shared memory:{}",
+            "\n\nOperand {}{name}, {}:{}",
             one.operand + 1,
+            one.format.name(),
             fields(one)
         ));
     }
@@ -59,5 +60,5 @@ pub(super) fn of_register(
     let Some((one, range)) = here.or(all.first()) else { return String::new() };
     let place = named.located.up(range.shifted(start));
     let line = super::lines(analysis, file, place.into_iter().map(|range| Range::point(range.start)));
-    format!("\n\nAt line {line} a descriptor of shared memory:{}", fields(one))
+    format!("\n\nAt line {line} {}:{}", one.format.name(), fields(one))
 }
