@@ -118,10 +118,10 @@ impl Model {
     }
 
     /// The cycles that an instruction keeps to earlier ones of some opcodes, whatever registers they have. Mature code changes the
-    /// number of registers nine cycles behind the meeting of the warp, everywhere.
+    /// number of registers nine cycles behind the meeting of the warp, everywhere, or eight behind a pause.
     pub fn distances(&self, op: Op) -> &'static [(Op, u8)] {
         match op {
-            Op::USETMAXREG => &[(Op::WARPSYNC, 9)],
+            Op::USETMAXREG => &[(Op::WARPSYNC, 9), (Op::NOP, 8)],
             _ => &[],
         }
     }

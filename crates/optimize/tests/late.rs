@@ -292,3 +292,37 @@ b4:
     .assert_eq(&function.to_string());
     assert!(!uniform_copies::run(&mut function), "nothing is left to do");
 }
+
+/// A loop with more predicates than there are spills one that lives through it, though not where most registers are live.
+#[test]
+fn predicates_of_a_loop_count_in_all_of_it() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p2, PT = ISETP.AND.LT r0, 0x10, PT ; 1
+  p3, PT = ISETP.AND.LT r0, 0x20, PT ; 2
+  r6 = MOV 0x0 ; 3
+b1: -> b2
+  r10 = LDS [r0] mem(shared r) ; 4
+  r11 = LDS [r0+0x4] mem(shared r) ; 5
+  r6 = IADD3 r10, r11, r6 ; 6
+b2: -> b1 b3
+  p7, PT = ISETP.AND.LT r6, 0x64, PT ; 7
+  p8, PT = ISETP.AND.LT r6, 0x10, PT ; 8
+  @p8 STS [r0], r6 mem(shared w) ; 9
+  @p7 BRA b1 ; 10
+b3:
+  @p2 STS [0x10], r6 mem(shared w) ; 11
+  @p3 STS [0x14], r6 mem(shared w) ; 12
+  EXIT ; 13
+";
+    let behind_the_loop = |predicates: u32| {
+        let mut function = parse(text).unwrap();
+        let budget = Budget { general: [4; 4].into_iter().collect(), predicates };
+        rematerialize::run(&mut function, &budget);
+        function.blocks.last().expect("a block").instructions.iter().map(|i| i.origin.0).collect::<Vec<_>>()
+    };
+    assert_eq!(behind_the_loop(4), [11, 12, 13], "it fits");
+    assert_eq!(behind_the_loop(3), [0, 1, 11, 12, 13], "one predicate is made again");
+}

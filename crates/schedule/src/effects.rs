@@ -79,6 +79,11 @@ fn drops_map(instruction: &Instruction) -> bool {
     instruction.op == Op::UTMACCTL && instruction.mods.has(Mod::IV)
 }
 
+/// True if registers are given back: what comes next waits until they are, as in mature code.
+fn gives_registers_back(instruction: &Instruction) -> bool {
+    instruction.op == Op::USETMAXREG && instruction.mods.has(Mod::DEALLOC)
+}
+
 impl Effects {
     /// The effects of an instruction.
     pub fn new(model: &Model, forms: &'static Table, machine: &MachineInstruction) -> Effects {
@@ -106,6 +111,9 @@ impl Effects {
             }
         });
         effects.reports = model.reports(instruction, class, touched);
+        if gives_registers_back(instruction) {
+            (effects.reports.write, effects.reports.fence) = (true, true);
+        }
         effects
     }
 

@@ -879,3 +879,30 @@ fn each_part_is_ordered_within_its_own_registers() {
     let meeting = "  BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 4\n";
     assert_eq!(ordered(grant, meeting), (values, Some(vec![59, 19, 19])), "no order is within them");
 }
+
+/// Registers are given back eight cycles behind a pause, or nine behind the meeting of the warp, and what comes next waits for that.
+#[test]
+fn registers_are_given_back_behind_a_pause() {
+    words(
+        "-> 1
+         MOV R0, R1
+         USETMAXREG.DEALLOC.CTAPOOL 0x28
+         MOV R2, R1
+         ->
+         WARPSYNC.ALL
+         USETMAXREG.DEALLOC.CTAPOOL 0x28
+         MOV R2, R1",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:-:01 MOV R0, R1
+            ------:-:-:Y:08 NOP
+            ------:-:0:-:02 USETMAXREG.DEALLOC.CTAPOOL 0x28
+            0-----:-:-:-:01 MOV R2, R1
+            --
+            ------:-:-:-:09 WARPSYNC.ALL
+            ------:-:0:-:02 USETMAXREG.DEALLOC.CTAPOOL 0x28
+            0-----:-:-:-:01 MOV R2, R1
+        "#]],
+    );
+}

@@ -1,6 +1,6 @@
 //! What the code of other compilers has on some chips without any effect that is known: a shuffle that no lane executes at
 //! the entry of each function, which the container names to the driver, and an instruction that only passes time in front
-//! of each barrier of the block. That the hardware relies on them cannot be excluded, so they are made here too, at the
+//! of each barrier of the block, or of a change of the number of registers where the warp need not be gathered for it. That the hardware relies on them cannot be excluded, so they are made here too, at the
 //! end, where nothing moves them away.
 
 use crate::Tables;
@@ -21,8 +21,12 @@ pub fn insert(finishing: &mut Finishing, tables: &Tables, nop: &Nop) -> Result<(
         mark_entry(finishing, tables)?;
     }
     if tables.pauses_before_barriers {
-        pause_before_barriers(finishing, nop);
+        pause_before(finishing, nop, |_, instruction| instruction.op == Op::BAR);
     }
+    pause_before(finishing, nop, |before, instruction| {
+        let gathered = || before.iter().any(|machine| machine.instruction.op == Op::WARPSYNC);
+        instruction.op == Op::USETMAXREG && !gathered()
+    });
     Ok(())
 }
 
@@ -56,11 +60,17 @@ fn mark(forms: &'static Table, origin: Origin) -> Result<MachineInstruction, Enc
     MachineInstruction::new(forms, shuffle, origin)
 }
 
-fn pause_before_barriers(finishing: &mut Finishing, nop: &Nop) {
+/// Inserts a pause before the instructions that want one, given those of the block before them.
+fn pause_before(
+    finishing: &mut Finishing,
+    nop: &Nop,
+    wants: impl Fn(&[MachineInstruction], &Instruction) -> bool,
+) {
     for (block, effects) in finishing.function.blocks.iter_mut().zip(finishing.effects.iter_mut()) {
         // From the end on, so that places stay what they are.
         for at in (0..block.instructions.len()).rev() {
-            if block.instructions[at].instruction.op == Op::BAR {
+            let (before, rest) = block.instructions.split_at(at);
+            if wants(before, &rest[0].instruction) {
                 let pause = nop.beside(&block.instructions[at], Control::NEUTRAL);
                 block.instructions.insert(at, pause);
                 effects.insert(at, nop.effects().clone());
