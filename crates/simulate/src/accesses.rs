@@ -20,15 +20,15 @@ fn head(op: Op) -> Head {
     let (lead, registers, follow) = match op {
         ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UPLOP3 => (2, 0, 0),
         FCHK | USETMAXREG => (1, 0, 0),
-        LOP3 | ULOP3 | ATOM | ATOMG | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY | QSPC
-        | SYNCS | UTCATOMSWS => (1, 1, 0),
+        LOP3 | ULOP3 | ATOM | ATOMG | ATOMS | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY
+        | QSPC | SYNCS | UTCATOMSWS => (1, 1, 0),
         TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
         // Of 256 bits the upper half comes first.
         LDG => (1, 2, 0),
         TXQ | TMML => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
-        IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R | VOTE
-        | VOTEU => (0, 1, 1),
+        IADD | IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R
+        | VOTE | VOTEU => (0, 1, 1),
         ST | STG | STL | STS | STSM | STAS | RED | REDG | REDAS | SUST | SURED | AST | ISBEWR | ARRIVES
         | LDGSTS | CCTL | CCTLL | CCTLT | BAR | BPT | BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL
         | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD | NANOSLEEP | DEPBAR | MEMBAR | FENCE
@@ -175,7 +175,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | LDCU | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
             data_width(mods)
         }
-        UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => 2,
+        MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => 2,
         BMOV if mods.has(Mod::_64) => 2,
         F2F | FRND | I2F if mods.has(Mod::F64) => 2,
         F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
@@ -255,7 +255,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         // Not an address: it is read as the operands of the special unit are.
         MATCH => (if mods.has(Mod::U64) { 2 } else { 1 }, Slot::ConstantIndex),
         ISETP | UISETP if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
-        UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
+        MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),
         CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
         UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG | UTCBAR | UTCATOMSWS => {

@@ -9,7 +9,12 @@ use oriole_simulate::{Argument, Launch, Options, Outcome, run};
 /// The cubin of one kernel `k` with two pointer parameters. A line without a control word gets one that waits for
 /// everything. `L:` before an instruction is a label; a word that starts with a dot and names one is its target.
 pub fn assemble(text: &str) -> Cubin {
-    let chip: Chip = "sm_90a".parse().unwrap();
+    assemble_for("sm_90a", text)
+}
+
+/// The same for another chip.
+pub fn assemble_for(chip: &str, text: &str) -> Cubin {
+    let chip: Chip = chip.parse().unwrap();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut labels = Vec::new();
     let mut bodies = Vec::new();
@@ -49,9 +54,9 @@ pub fn assemble(text: &str) -> Cubin {
         })
         .collect();
     let module = Module {
-        sm: 90,
+        sm: chip.as_target().number().into(),
         accelerated: true,
-        virtual_sm: 90,
+        virtual_sm: chip.as_target().number().into(),
         kernels: vec![
             KernelImage {
                 name: "k".into(),

@@ -1,6 +1,7 @@
 //! What instructions compute, one row an instruction: operands in `R0..R7`, the result in `R9`.
 
-use crate::common::one;
+use crate::common::{assemble_for, launch, one};
+use oriole_simulate::run;
 
 /// Runs rows of (code, operands, result).
 fn check(rows: &[(&str, &[u32], u32)]) {
@@ -132,4 +133,38 @@ fn matrix_rows_of_shared_memory() {
         ("STS [0x400], R0\nMOV R2, 0x400\nATOMS.ADD R9, [R2], R1\nLDS R9, [0x400]", &[5, 6], 11),
         ("STS [0x400], R0\nMOV R2, 0x400\nATOMS.CAST.SPIN R9, [R2], R0, R1", &[5, 6], 1),
     ]);
+}
+
+/// What one chip does with 64 bits at once: moves of a whole number, sums with their carries, comparisons, choices.
+#[test]
+fn words_of_64_bits_at_once() {
+    let cubin = assemble_for(
+        "sm_120a",
+        "LDC.64 R2, c[0x0][0x388]
+         LDCU.64 UR4, c[0x0][0x358]
+         MOV.64 R4, 0xf23456789abcdef0
+         UMOV.64 UR6, 0x2000000080000001
+         MOV.64 R6, UR6
+         IADD.64 R8, P0, R4, R6
+         STG.E.64 desc[UR4][R2.64], R8
+         IADD.64.X R10, R4, -0x1, P0
+         STG.E.64 desc[UR4][R2.64+0x8], R10
+         IADD.64 R12, R6, -R4
+         STG.E.64 desc[UR4][R2.64+0x10], R12
+         ISETP.GT.U64.AND P1, PT, R4, R6, PT
+         ISETP.GT.S64.AND P2, P3, R4, R6, PT
+         SEL.64 R14, R4, R6, P1
+         STG.E.64 desc[UR4][R2.64+0x18], R14
+         SEL.64 R16, R4, R6, P2
+         STG.E.64 desc[UR4][R2.64+0x20], R16
+         SEL.64 R18, R4, UR6, P3
+         STG.E.64 desc[UR4][R2.64+0x28], R18
+         EXIT",
+    );
+    let outcome = run(&cubin, &launch(1, &[0; 8], 12));
+    assert_eq!((&outcome.error, &outcome.hazards), (&None, &Vec::new()));
+    let found: Vec<u64> =
+        outcome.buffers[1].chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    let (a, b) = (0xf234_5678_9abc_def0u64, 0x2000_0000_8000_0001u64);
+    assert_eq!(found, [a.wrapping_add(b), a, b.wrapping_sub(a), a, b, a]);
 }

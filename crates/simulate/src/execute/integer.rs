@@ -11,6 +11,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     use Op::*;
     match context.instruction.op {
         IADD3 | UIADD3 => add3(context),
+        IADD => add2(context),
         IMAD | UIMAD => multiply_add(context),
         LEA | ULEA => shifted_add(context),
         LOP3 | ULOP3 => logic(context),
@@ -25,6 +26,10 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         FLO | UFLO => find_leading_one(context),
         POPC | UPOPC => context.map2([1, 1], |a, _| a.count_ones()),
         BREV | UBREV => context.map2([1, 1], |a, _| a.reverse_bits()),
+        MOV | UMOV if context.has(Mod::_64) => {
+            let values = long(context, 1)?;
+            context.write_wide(0, &values)
+        }
         MOV | UMOV => context.map2([1, 1], |a, _| a),
         R2UR => to_uniform(context),
         P2R | UP2UR => predicates_to_register(context),
@@ -56,6 +61,39 @@ fn add3(context: &mut Context) -> Result<(), Fault> {
     let width = if wide { 64 } else { 32 };
     context.write_predicate(1, mask_of(|lane| sums[lane] >> width >= 1))?;
     context.write_predicate(2, mask_of(|lane| sums[lane] >> width >= 2))?;
+    if wide {
+        context.write_wide(0, &sums.map(|sum| sum as u64))
+    } else {
+        context.write(0, &sums.map(|sum| sum as u32))
+    }
+}
+
+/// The bits of a 64-bit operand in every lane, without its signs; an immediate is the whole number.
+fn long(context: &Context, index: usize) -> Result<WideLanes, Fault> {
+    match context.kind(index)? {
+        OperandKind::Imm(value) => Ok([value as u64; 32]),
+        _ => context.raw_wide(index),
+    }
+}
+
+/// `IADD`: two addends of 32 or 64 bits, negated as those of three are. The carry goes to a predicate if there is one.
+fn add2(context: &mut Context) -> Result<(), Fault> {
+    let wide = context.has(Mod::_64);
+    let first = if context.is_predicate(1) { 2 } else { 1 };
+    let carry = if context.has(Mod::X) { context.predicate(first + 2)? } else { 0 };
+    let (width, limit) = if wide { (64, u64::MAX) } else { (32, u64::from(u32::MAX)) };
+    let mut sums: [u128; 32] = std::array::from_fn(|lane| u128::from(carry >> lane & 1));
+    for index in [first, first + 1] {
+        let values = long(context, index)?;
+        let operand = &context.instruction.operands[index];
+        let (complement, one) = (operand.negate || operand.invert, u128::from(operand.negate));
+        for (sum, value) in sums.iter_mut().zip(values) {
+            *sum += u128::from(if complement { !value } else { value } & limit) + one;
+        }
+    }
+    if first == 2 {
+        context.write_predicate(1, mask_of(|lane| sums[lane] >> width != 0))?;
+    }
     if wide {
         context.write_wide(0, &sums.map(|sum| sum as u64))
     } else {
@@ -233,14 +271,22 @@ pub(super) fn join(context: &Context, result: u32, other: u32) -> u32 {
 }
 
 fn compare(context: &mut Context) -> Result<(), Fault> {
-    let [a, b] = [context.integer(2)?, context.integer(3)?];
-    let unsigned = context.has(Mod::U32);
+    let (unsigned, wide) = (context.has(Mod::U32), context.has(Mod::U64) || context.has(Mod::S64));
+    let number = |index: usize| -> Result<[i128; 32], Fault> {
+        Ok(match (wide, unsigned || context.has(Mod::U64)) {
+            (true, true) => long(context, index)?.map(i128::from),
+            (true, false) => long(context, index)?.map(|bits| i128::from(bits as i64)),
+            (false, true) => context.integer(index)?.map(i128::from),
+            (false, false) => context.integer(index)?.map(|bits| i128::from(bits as i32)),
+        })
+    };
+    let [a, b] = [number(2)?, number(3)?];
     let other = context.predicate(4)?;
     let lower = if context.has(Mod::EX) { Some(context.predicate(5)?) } else { None };
     let modes = [Mod::F, Mod::LT, Mod::EQ, Mod::LE, Mod::GT, Mod::NE, Mod::GE, Mod::T];
     let mode = modes.into_iter().find(|&mode| context.has(mode)).ok_or_else(|| context.refuse())?;
     let result = mask_of(|lane| {
-        let order = if unsigned { a[lane].cmp(&b[lane]) } else { (a[lane] as i32).cmp(&(b[lane] as i32)) };
+        let order = a[lane].cmp(&b[lane]);
         // Equal upper halves leave the answer to the comparison of the lower ones.
         let equal_lower = |value: bool| lower.map_or(value, |mask| mask >> lane & 1 == 1);
         match mode {
@@ -261,6 +307,12 @@ fn compare(context: &mut Context) -> Result<(), Fault> {
 }
 
 fn select(context: &mut Context) -> Result<(), Fault> {
+    if context.has(Mod::_64) {
+        let [a, b] = [long(context, 1)?, long(context, 2)?];
+        let choice = context.predicate(3)?;
+        let chosen = |lane: usize| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] };
+        return context.write_wide(0, &std::array::from_fn(chosen));
+    }
     let [a, b] = [context.integer(1)?, context.integer(2)?];
     let choice = context.predicate(3)?;
     context.write(0, &std::array::from_fn(|lane| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] }))

@@ -344,9 +344,11 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         NOP | MEMBAR | ERRBAR | CGAERRBAR | FENCE | CCTL | CCTLL | CCTLT | DEPBAR | LDGDEPBAR | PMTRIG
         | ACQBULK | PREEXIT => Ok(()),
         USETMAXREG => control::change_registers(context),
-        IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF | PRMT
-        | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO | POPC
-        | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => integer::execute(context),
+        IADD | IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF
+        | PRMT | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO
+        | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => {
+            integer::execute(context)
+        }
         VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | IMNMX | VABSDIFF | VABSDIFF4 | IDP | I2I | I2IP => {
             video::execute(context)
         }
