@@ -250,7 +250,7 @@ pub static PHASES: [Phase; 159] = [
     row(83, "OriBackCopyPropagate", Legal, 1, Work::Pass(&back_copy::PASS), "Copies fold into the definition of their source."),
     row(138, "OriSplitHighPressureLiveRanges", Legal, 0, NotYet, "Splits live ranges under pressure; runs before 84."),
     row(84, "OriPerformLiveDeadFourth", Legal, 1, By("LateArchOptimizeSecond"), "Liveness and dead code."),
-    row(85, "OriPropagateGmma", Legal, 1, Work::Pass(&group_descriptors::PASS), "Descriptors of warpgroup matrix operations are computed in uniform registers."),
+    row(85, "OriPropagateGmma", Legal, 1, Work::Pass(&group_descriptors::PASS), "Descriptors of warpgroup matrix operations are computed in uniform registers; words of tensor copies go there once."),
     row(86, "InsertPseudoUseDefForConvUR", Legal, 0, By("the interference graph of uniform registers"), "Keeps uniform values alive across divergent code."),
     row(87, "FixupGmmaSequence", Legal, 0, Work::Pass(&keep_factors::PASS), "Factors of warpgroup matrix operations stay in their registers until the wait."),
     row(88, "OriHoistInvariantsLate3", Legal, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
