@@ -245,7 +245,10 @@ fn step(body: &Body, followed: &Known, known: &mut Known, i: &Instruction) {
         }
         let place = parts.iter().position(|part| *part == Operand::Register(register));
         let new = match place {
-            Some(at) if each > 0 => value.shifted_right(at as u32 * each).lowest(each),
+            // Of what other instructions write into a vector each element has the type.
+            Some(at) if each > 0 && is_followed(i.opcode) => {
+                value.shifted_right(at as u32 * each).lowest(each)
+            }
             _ => KnownBits::UNKNOWN,
         };
         let old = known.get(&register).copied().unwrap_or_default();
