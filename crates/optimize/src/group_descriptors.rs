@@ -1,11 +1,12 @@
-//! Phase 85, OriPropagateGmma: what products of a warp group take from uniform registers is computed there.
+//! Phase 85, OriPropagateGmma: what products of a warp group, or in tensor memory, take from uniform registers is computed
+//! there.
 //!
 //! Lowering copies each word of a descriptor to a uniform register. Usually many descriptors are one with another small
 //! number added: then the one is copied, and the others are made of it on the uniform datapath. That is done in the block of
 //! the product, so that a part of the warp may do it, and only for words that nobody else reads.
 
 use crate::definitions::Definitions;
-use crate::{live_dead, uniform_copies};
+use crate::{live_dead, uniform_copies, warp_group};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -31,7 +32,8 @@ pub static PASS: Pass = Pass {
 
 /// Rewrites all copies to uniform registers that can be computed there. True if there was one.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
-    let products = |block: &oriole_ori::Block| block.instructions.iter().any(crate::warp_group::is_product);
+    let takes = |i: &Instruction| warp_group::is_product(i) || warp_group::is_tensor_product(i);
+    let products = |block: &oriole_ori::Block| block.instructions.iter().any(takes);
     if !function.blocks.iter().any(products) {
         return false;
     }

@@ -5,11 +5,17 @@
 
 use crate::value_facts::ValueFacts;
 use oriole_ori::{File, Instruction, Opcode, Source, SourceKind};
-use oriole_sass::Class;
+use oriole_sass::{Class, Unit};
 
 /// True for a product of a warp group.
 pub fn is_product(i: &Instruction) -> bool {
     matches!(i.opcode, Opcode::Sass(op) if op.info().class(&i.mods) == Class::Group)
+}
+
+/// True for a product whose sum is in tensor memory.
+pub fn is_tensor_product(i: &Instruction) -> bool {
+    matches!(i.opcode, Opcode::Sass(op)
+        if op.info().class(&i.mods) == Class::Bulk && op.info().units.contains(&Unit::Tensor))
 }
 
 /// Where the predicate of a product stands: the first operand of one register. The old sums come before it.
@@ -22,6 +28,10 @@ fn predicate_of(i: &Instruction) -> Option<usize> {
 
 /// Puts what is known of the predicate and of the old sums into a product; true if it changed.
 pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
+    if is_tensor_product(i) {
+        let at = predicate_of(i);
+        return at.is_some_and(|at| known_predicate(facts, &mut i.sources[at]));
+    }
     if !is_product(i) {
         return false;
     }
@@ -29,15 +39,7 @@ pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
         return false;
     };
     let Some(old) = before.last_mut() else { return false };
-    let mut changed = false;
-    if let SourceKind::Values(values) = &adds.kind
-        && let Some(word) = facts.word(values[0])
-    {
-        let holds = (word & 1 == 1) != adds.invert;
-        let truth = Source::plain(SourceKind::True(File::UP));
-        *adds = if holds { truth } else { truth.inverted() };
-        changed = true;
-    }
+    let mut changed = known_predicate(facts, adds);
     let never = matches!(adds.kind, SourceKind::True(_)) && adds.invert;
     let zeros = matches!(old.kind, SourceKind::Zero(_));
     if never && !zeros {
@@ -49,4 +51,14 @@ pub fn known_operands(facts: &ValueFacts, i: &mut Instruction) -> bool {
         changed = true;
     }
     changed
+}
+
+/// Puts what is known of a predicate in its place; true if it was.
+fn known_predicate(facts: &ValueFacts, adds: &mut Source) -> bool {
+    let SourceKind::Values(values) = &adds.kind else { return false };
+    let Some(word) = facts.word(values[0]) else { return false };
+    let holds = (word & 1 == 1) != adds.invert;
+    let truth = Source::plain(SourceKind::True(File::UP));
+    *adds = if holds { truth } else { truth.inverted() };
+    true
 }
