@@ -38,6 +38,9 @@ pub(crate) struct Row {
     pub pauses_before_barriers: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
+    /// Where in shared memory, before the first variable, it is written down which tensor memory is taken; `None` if the
+    /// chip has none.
+    pub tensor_partition: Option<u32>,
     /// The layout of constant bank 0, where it is known.
     pub bank: Option<&'static ConstantBank>,
     /// Its limits, where they are known for certain.
@@ -67,6 +70,7 @@ const TURING_FAMILY: Row = Row {
     marks_entries: false,
     pauses_before_barriers: false,
     uniform_handles: false,
+    tensor_partition: None,
     bank: Some(&TURING),
     limits: None,
 };
@@ -98,11 +102,20 @@ const HOPPER_FAMILY: Row = Row {
 };
 
 /// Blackwell.
-const BLACKWELL_FAMILY: Row =
-    Row { family: true, registers: &EIGHT_BIT_UNIFORM, bank: Some(&BLACKWELL), ..HOPPER_FAMILY };
+const BLACKWELL_FAMILY: Row = Row {
+    family: true,
+    registers: &EIGHT_BIT_UNIFORM,
+    tensor_partition: Some(0x40),
+    bank: Some(&BLACKWELL),
+    ..HOPPER_FAMILY
+};
+
+/// Thor, whose system keeps something before that.
+const THOR_FAMILY: Row = Row { tensor_partition: Some(0xc0), ..BLACKWELL_FAMILY };
 
 /// Blackwell without tensor memory.
-const SMALL_BLACKWELL_FAMILY: Row = Row { matrix: WHOLE_PRODUCTS, ..BLACKWELL_FAMILY };
+const SMALL_BLACKWELL_FAMILY: Row =
+    Row { matrix: WHOLE_PRODUCTS, tensor_partition: None, ..BLACKWELL_FAMILY };
 
 /// Every chip, in the order of numbers. Limits: warps and blocks of an SM, shared KiB of an SM and of a block.
 pub(crate) const CHIPS: [Row; 14] = [
@@ -119,7 +132,7 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
-    supported(110, BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
+    supported(110, THOR_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
     supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
 ];

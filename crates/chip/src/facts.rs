@@ -22,6 +22,11 @@ impl Chip {
         self.row().bank
     }
 
+    /// Where in shared memory it is written down which tensor memory is taken; `None` if the chip has none.
+    pub fn tensor_partition(self) -> Option<u32> {
+        self.row().tensor_partition
+    }
+
     /// The limits of this chip, or `None` where they are not known for certain.
     pub fn limits(self) -> Option<Limits> {
         self.row().limits

@@ -177,6 +177,12 @@ fn image_of(cubin: &Cubin, kernel: &read::Kernel, targets: &[Option<SymbolRef>])
         syscalls: words(0x46),
         spills: words(0x55).chunks_exact(2).map(|pair| pair[1]).collect(),
         reconfigures_registers: has(0x54),
+        tensor_memory: oriole_cubin::TensorMemory {
+            alone: has(0x51),
+            in_pairs: has(0x52),
+            takes_columns: has(0x4f),
+            reaches: words(0x4a).first().is_some_and(|&pool| pool != 0),
+        },
         sparse_mma_mask: words(0x50).first().map_or(0, |&mask| mask as u16),
         ..KernelImage::default()
     }

@@ -206,6 +206,8 @@ pub struct KernelImage {
     pub mbarrier_count: u16,
     /// `setmaxnreg` occurs.
     pub reconfigures_registers: bool,
+    /// What it does with tensor memory.
+    pub tensor_memory: TensorMemory,
     /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
     pub sparse_mma_mask: u16,
     /// The slots behind the parameters with the header indices of textures, samplers and surfaces: indices into
@@ -213,6 +215,19 @@ pub struct KernelImage {
     pub headers: Vec<usize>,
     /// Addresses that the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
+}
+
+/// What a kernel does with tensor memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct TensorMemory {
+    /// It does something in a group of one block.
+    pub alone: bool,
+    /// It does something in a group of two blocks.
+    pub in_pairs: bool,
+    /// It takes columns, gives them back, or says that it takes no more.
+    pub takes_columns: bool,
+    /// It reads or writes tensor memory.
+    pub reaches: bool,
 }
 
 /// A function inside the text of a kernel.

@@ -17,7 +17,7 @@ pub mod write;
 pub use attribute::{Attribute, Payload};
 pub use image::{
     Binding, Bound, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Opaque, OpaqueKind,
-    Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TextRelocation, Tool, Variable,
+    Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool, Variable,
 };
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;

@@ -389,7 +389,7 @@ fn gates_of_chip_and_version() {
 fn what_the_back_end_lacks_is_no_mistake() {
     let module = resolve_module(&format!(
         "{}.entry k() {{ .reg .b32 r; .reg .b64 d; elect.sync _|p, -1; add.u32 r, r, 1; .reg .pred q;\n\
-         tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned; }}",
+         red.async.release.gpu.global.add.u32 [d], r; }}",
         HEAD.replace("sm_90", "sm_100a")
     ));
     let codes: Vec<&str> = module.diagnostics.iter().map(|found| found.code.as_str()).collect();
@@ -399,7 +399,7 @@ fn what_the_back_end_lacks_is_no_mistake() {
         .iter()
         .map(|found| found.message.to_string())
         .collect();
-    assert_eq!(found, ["`tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned` cannot be compiled yet"]);
+    assert_eq!(found, ["`red.async.release.gpu.add.u32` cannot be compiled yet"]);
 }
 
 #[test]

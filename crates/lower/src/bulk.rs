@@ -16,7 +16,7 @@ use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// The engine reads one memory and writes another one, and orders neither by what a register holds.
-const EVERYTHING: MemoryInfo =
+pub(crate) const EVERYTHING: MemoryInfo =
     MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
 
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.

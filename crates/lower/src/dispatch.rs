@@ -95,6 +95,7 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
         Stmatrix => l.store_matrix(i),
         Movmatrix => l.transpose_matrix(i),
         Wgmma => l.warp_group(i),
+        Tcgen05 => l.tensor_memory(i),
         Tex => l.fetch(i),
         Tld4 => l.gather(i),
         Txq | Suq => l.query(i),

@@ -193,12 +193,17 @@ impl Lower<'_> {
     /// A predicate that is the same for the whole warp, where the machine wants it.
     fn uniform_predicate(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         let predicate = self.predicate(operand)?;
+        Ok(self.uniform_truth(predicate))
+    }
+
+    /// The same predicate in the uniform file.
+    pub fn uniform_truth(&mut self, predicate: Source) -> Source {
         if matches!(predicate.kind, SourceKind::True(_)) {
-            return Ok(Source { kind: SourceKind::True(File::UP), ..predicate });
+            return Source { kind: SourceKind::True(File::UP), ..predicate };
         }
         let d = self.b.temporary(File::UP);
         self.b.op(Op::VOTEU).m(Mod::ANY).to(d).from(predicate).emit();
-        Ok(Source::value(d))
+        Source::value(d)
     }
 }
 

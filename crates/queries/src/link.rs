@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use oriole_cubin::layout::pack;
 use oriole_cubin::{
-    Binding, Bound, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef, Tool,
-    WriteError,
+    Binding, Bound, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory,
+    Tool, WriteError,
 };
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement};
@@ -19,7 +19,8 @@ use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
     ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
 };
-use oriole_ptx::{Space, Type};
+use oriole_ptx::word::{CtaGroup, TensorOrder};
+use oriole_ptx::{Space, Type, Word};
 use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, guarded};
@@ -447,11 +448,31 @@ fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelImage) {
     image.blocks_are_clusters = directives.blocksareclusters;
     let changes = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Setmaxnreg);
     image.reconfigures_registers = directives.tell_registers() && body.statements.iter().any(changes);
+    image.tensor_memory = tensor_memory(body);
     if image.reconfigures_registers {
         // What the bounds allow, which may be more than a thread starts with.
         let all = u16::from(chip.register_files().general.end_usable);
         image.max_registers = oriole_lower::register_cap(body, chip).filter(|&cap| cap < all);
     }
+}
+
+/// What the source says of tensor memory.
+fn tensor_memory(body: &Body) -> TensorMemory {
+    let mut found = TensorMemory::default();
+    for statement in &body.statements {
+        let Statement::Instruction(i) = statement else { continue };
+        if i.opcode != oriole_ptx::Opcode::Tcgen05 {
+            continue;
+        }
+        let has = |word| i.modifiers.has(word);
+        let group = i.modifiers.at();
+        let closes = has(Word::RelinquishAllocPermit);
+        found.alone |= group == Some(CtaGroup::CtaGroup1);
+        found.in_pairs |= group == Some(CtaGroup::CtaGroup2);
+        found.takes_columns |= closes || has(Word::Alloc) || has(Word::Dealloc);
+        found.reaches |= !closes && i.modifiers.at::<TensorOrder>().is_none();
+    }
+    found
 }
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {

@@ -70,6 +70,10 @@ pub struct Effects {
     pub reports: Reports,
     /// Everything pending must be over: control goes to code that knows nothing of it.
     pub drains: bool,
+    /// It loads from tensor memory.
+    pub loads_tensor: bool,
+    /// All loads from tensor memory must be over.
+    pub awaits_tensor: bool,
     /// The uniform registers are given back: an engine must have read what it is told in them.
     pub ends: bool,
 }
@@ -96,6 +100,9 @@ impl Effects {
             writes: SmallVec::new(),
             reports: Reports::default(),
             drains: matches!(instruction.op, Op::CALL | Op::RET) || drops_map(instruction),
+            loads_tensor: instruction.op == Op::LDTM,
+            // What waits for loads, and a fence, leave a place in the code that nothing passes.
+            awaits_tensor: instruction.op == Op::NOP && machine.memory.is_some(),
             ends: instruction.op == Op::EXIT,
         };
         let mut touched = Touched::default();

@@ -19,13 +19,15 @@ struct Pending {
     reads: [u8; REGISTERS],
     /// Pending fences: whatever comes next waits.
     fence: u8,
+    /// Pending loads from tensor memory.
+    tensor: u8,
     /// Everything that may be pending. In most blocks it is nothing at both ends, so that the tables need no look.
     all: u8,
 }
 
 impl Pending {
     fn nothing() -> Pending {
-        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0, all: 0 }
+        Pending { results: [0; REGISTERS], reads: [0; REGISTERS], fence: 0, tensor: 0, all: 0 }
     }
 
     /// These scoreboards are at zero.
@@ -35,12 +37,14 @@ impl Pending {
             self.results.iter_mut().for_each(|m| *m &= !mask);
             self.reads.iter_mut().for_each(|m| *m &= !mask);
             self.fence &= !mask;
+            self.tensor &= !mask;
         }
     }
 
     fn join(&mut self, other: &Pending) -> bool {
-        let mut new = other.fence & !self.fence;
+        let mut new = other.fence & !self.fence | other.tensor & !self.tensor;
         self.fence |= other.fence;
+        self.tensor |= other.tensor;
         self.all |= other.all;
         // One list after the other: many registers are joined at once then.
         for (mine, others) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
@@ -57,7 +61,7 @@ impl Pending {
         if self.all == 0 {
             return 0;
         }
-        let mut mask = self.fence;
+        let mut mask = self.fence | if effects.awaits_tensor { self.tensor } else { 0 };
         for &(r, _) in &effects.reads {
             mask |= self.results[usize::from(r)];
         }
@@ -81,6 +85,7 @@ impl Pending {
             }
         }
         if let Some(n) = write {
+            self.tensor |= if effects.loads_tensor { 1 << n } else { 0 };
             for &(r, _) in &effects.writes {
                 self.results[usize::from(r)] |= 1 << n;
                 self.all |= 1 << n;

@@ -906,3 +906,31 @@ fn registers_are_given_back_behind_a_pause() {
         "#]],
     );
 }
+
+/// What waits for loads from tensor memory, and a fence, leave a place that waits; padding does not, nor for other loads.
+#[test]
+fn loads_from_tensor_memory_are_over_behind_their_wait() {
+    let chip: Chip = "sm_100a".parse().expect("the chip has a name");
+    let tables = Tables::of(chip).expect("tables");
+    let everything =
+        MemoryInfo { space: oriole_ori::Space::Generic, reads: true, writes: true, ordered: true };
+    let waits = |loads: &str, memory: Option<MemoryInfo>| {
+        let mut function = MachineFunction::default();
+        let mut instructions = Vec::new();
+        for line in [loads, "NOP", "IADD3 R2, R4, R4, RZ", "EXIT"] {
+            let instruction = parse(chip, line, Some(0)).expect("an instruction");
+            let mut machine =
+                MachineInstruction::new(tables.forms, instruction, Origin(0)).expect("it has a form");
+            machine.memory = if line == "NOP" { memory } else { None };
+            instructions.push(machine);
+        }
+        function.blocks.push(MachineBlock { instructions, successors: Default::default(), loop_depth: 0 });
+        let function = control_words(Finishing::new(function, &tables), &tables, &options());
+        let block = &function.expect("control words").blocks[BlockId(0)].instructions;
+        let masks: Vec<bool> = block.iter().map(|it| it.instruction.control.wait_mask != 0).collect();
+        masks
+    };
+    assert_eq!(waits("LDTM.x2 R4, tmem[UR4]", Some(everything)), [false, true, false, false]);
+    assert_eq!(waits("LDTM.x2 R4, tmem[UR4]", None), [false, false, true, false]);
+    assert_eq!(waits("LDG.E.64 R4, desc[UR6][R2.64]", Some(everything)), [false, false, true, false]);
+}

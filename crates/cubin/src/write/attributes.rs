@@ -8,6 +8,9 @@ use crate::notes;
 use crate::rules::Abi;
 use oriole_chip::SMALL_PARAMETER_BYTES;
 
+/// What a kernel with tensor memory has of the pool at first.
+const TENSOR_POOL: u8 = 0x80;
+
 impl Writer<'_> {
     pub(super) fn module_info(&self) -> Attributes {
         let mut rows = Attributes::default();
@@ -75,11 +78,22 @@ impl Writer<'_> {
         if kernel.explicit_cluster {
             rows.none(code::EXPLICIT_CLUSTER);
         }
-        if family.reserved_variable.is_some() {
+        let tensor = kernel.tensor_memory;
+        if tensor.takes_columns {
+            // What the driver runs first: it writes down that nothing is taken, for one block or for two.
+            rows.words(code::AT_ENTRY_FRAGMENTS, [if tensor.in_pairs { 7 } else { 6 }]);
+        }
+        if family.reserved_variable.is_some() || tensor.takes_columns {
             rows.none(code::RESERVED_SMEM_USED);
         }
         if family.sparse_mask {
             rows.half(code::SPARSE_MMA_MASK, kernel.sparse_mma_mask);
+        }
+        if tensor.alone {
+            rows.none(code::TCGEN05_1CTA_USED);
+        }
+        if tensor.in_pairs {
+            rows.none(code::TCGEN05_2CTA_USED);
         }
         rows.half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff));
         if kernel.barriers != 0 && has_notes {
@@ -99,7 +113,7 @@ impl Writer<'_> {
             rows.none(code::REG_RECONFIG);
         }
         if family.init_count {
-            rows.byte(code::VRC_CTA_INIT_COUNT, 0);
+            rows.byte(code::VRC_CTA_INIT_COUNT, if tensor.reaches { TENSOR_POOL } else { 0 });
         }
         if !kernel.syscalls.is_empty() {
             rows.words(code::SYSCALL_OFFSETS, kernel.syscalls.iter().copied());

@@ -881,6 +881,7 @@ impl<'a> Writer<'a> {
         }
         let family = self.rules.family;
         let variable = family.reserved_variable;
+        let variables: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
         if family.reserves_shared {
             self.add(
                 Key::ReservedShared,
@@ -890,7 +891,7 @@ impl<'a> Writer<'a> {
                 variable.map_or(1, |_| 16),
                 Vec::new(),
             )
-            .memory_size = u64::from(family.reserved_bytes + variable.map_or(0, |(_, bytes)| bytes));
+            .memory_size = u64::from(family.reserved_bytes + variables);
         }
         if !self.zeroed.members.is_empty() {
             let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
@@ -900,6 +901,13 @@ impl<'a> Writer<'a> {
         for kernel in rest {
             add_shared(self, kernel);
         }
+    }
+
+    /// The variables of the system in shared memory: one that the family has, and what is written down of tensor memory.
+    fn reserved_variables(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
+        let takes = self.module.kernels.iter().any(|kernel| kernel.tensor_memory.takes_columns);
+        let partition = takes.then_some(("__nv_reservedSMEM_tcgen05_partition", 0x20));
+        self.rules.family.reserved_variable.into_iter().chain(partition)
     }
 
     fn index_of(&self, key: Key) -> u32 {

@@ -80,7 +80,8 @@ impl<'a> Writer<'a> {
             value: end,
             size: 4,
         });
-        if family.reserved_variable.is_some() {
+        let variables: Vec<_> = self.reserved_variables().collect();
+        if !variables.is_empty() {
             self.symbol(SymbolDraft {
                 name: ".nv.shared.reserved.0".into(),
                 kind: STT_SECTION,
@@ -100,16 +101,18 @@ impl<'a> Writer<'a> {
             value: end,
             size: 0,
         });
-        if let Some((name, bytes)) = family.reserved_variable {
+        let mut place = end;
+        for (name, bytes) in variables {
             self.symbol(SymbolDraft {
                 name: name.into(),
                 kind: STT_OBJECT,
                 binding: STB_WEAK,
                 other: 0,
                 section: Some(Key::ReservedShared),
-                value: end,
+                value: place,
                 size: u64::from(bytes),
             });
+            place += u64::from(bytes);
         }
     }
 

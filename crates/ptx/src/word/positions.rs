@@ -919,3 +919,280 @@ impl Position for OpaqueProperty {
         (Word::AddrMode2, OpaqueProperty::AddrMode2),
     ];
 }
+
+/// Which lanes and columns of tensor memory a load or a store reaches.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorShape {
+    /// `.16x64b`
+    _16x64b,
+    /// `.32x32b`
+    _32x32b,
+    /// `.16x128b`
+    _16x128b,
+    /// `.16x256b`
+    _16x256b,
+    /// `.16x32bx2`
+    _16x32bx2,
+}
+
+impl Position for TensorShape {
+    const WORDS: &'static [(Word, TensorShape)] = &[
+        (Word::_16x64b, TensorShape::_16x64b),
+        (Word::_32x32b, TensorShape::_32x32b),
+        (Word::_16x128b, TensorShape::_16x128b),
+        (Word::_16x256b, TensorShape::_16x256b),
+        (Word::_16x32bx2, TensorShape::_16x32bx2),
+    ];
+}
+
+/// How many times that shape is moved.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorCount {
+    /// `.x1`
+    X1,
+    /// `.x2`
+    X2,
+    /// `.x4`
+    X4,
+    /// `.x8`
+    X8,
+    /// `.x16`
+    X16,
+    /// `.x32`
+    X32,
+    /// `.x64`
+    X64,
+    /// `.x128`
+    X128,
+}
+
+impl Position for TensorCount {
+    const WORDS: &'static [(Word, TensorCount)] = &[
+        (Word::X1, TensorCount::X1),
+        (Word::X2, TensorCount::X2),
+        (Word::X4, TensorCount::X4),
+        (Word::X8, TensorCount::X8),
+        (Word::X16, TensorCount::X16),
+        (Word::X32, TensorCount::X32),
+        (Word::X64, TensorCount::X64),
+        (Word::X128, TensorCount::X128),
+    ];
+}
+
+/// How many lanes and columns a copy to tensor memory fills.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorCopy {
+    /// `.128x256b`
+    _128x256b,
+    /// `.4x256b`
+    _4x256b,
+    /// `.128x128b`
+    _128x128b,
+    /// `.64x128b`
+    _64x128b,
+    /// `.32x128b`
+    _32x128b,
+}
+
+impl Position for TensorCopy {
+    const WORDS: &'static [(Word, TensorCopy)] = &[
+        (Word::_128x256b, TensorCopy::_128x256b),
+        (Word::_4x256b, TensorCopy::_4x256b),
+        (Word::_128x128b, TensorCopy::_128x128b),
+        (Word::_64x128b, TensorCopy::_64x128b),
+        (Word::_32x128b, TensorCopy::_32x128b),
+    ];
+}
+
+/// To which warps' lanes a copy to tensor memory goes more than once.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorWarps {
+    /// `.warpx2::02_13`
+    Warpx20213,
+    /// `.warpx2::01_23`
+    Warpx20123,
+    /// `.warpx4`
+    Warpx4,
+}
+
+impl Position for TensorWarps {
+    const WORDS: &'static [(Word, TensorWarps)] = &[
+        (Word::Warpx20213, TensorWarps::Warpx20213),
+        (Word::Warpx20123, TensorWarps::Warpx20123),
+        (Word::Warpx4, TensorWarps::Warpx4),
+    ];
+}
+
+/// How narrow numbers lie that a copy to tensor memory spreads.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorNumbers {
+    /// `.b6x16_p32`
+    B6x16P32,
+    /// `.b4x16_p64`
+    B4x16P64,
+}
+
+impl Position for TensorNumbers {
+    const WORDS: &'static [(Word, TensorNumbers)] = &[
+        (Word::B6x16P32, TensorNumbers::B6x16P32),
+        (Word::B4x16P64, TensorNumbers::B4x16P64),
+    ];
+}
+
+/// What operations on tensor memory are ordered with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorOrder {
+    /// `.fence::before_thread_sync`
+    FenceBeforeThreadSync,
+    /// `.fence::after_thread_sync`
+    FenceAfterThreadSync,
+    /// `.wait::ld`
+    WaitLd,
+    /// `.wait::st`
+    WaitSt,
+}
+
+impl Position for TensorOrder {
+    const WORDS: &'static [(Word, TensorOrder)] = &[
+        (Word::FenceBeforeThreadSync, TensorOrder::FenceBeforeThreadSync),
+        (Word::FenceAfterThreadSync, TensorOrder::FenceAfterThreadSync),
+        (Word::WaitLd, TensorOrder::WaitLd),
+        (Word::WaitSt, TensorOrder::WaitSt),
+    ];
+}
+
+/// The kind of the factors of a product in tensor memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TensorKind {
+    /// `.kind::f16`
+    KindF16,
+    /// `.kind::tf32`
+    KindTf32,
+    /// `.kind::f8f6f4`
+    KindF8f6f4,
+    /// `.kind::i8`
+    KindI8,
+    /// `.kind::mxf8f6f4`
+    KindMxf8f6f4,
+    /// `.kind::mxf4`
+    KindMxf4,
+    /// `.kind::mxf4nvf4`
+    KindMxf4nvf4,
+}
+
+impl Position for TensorKind {
+    const WORDS: &'static [(Word, TensorKind)] = &[
+        (Word::KindF16, TensorKind::KindF16),
+        (Word::KindTf32, TensorKind::KindTf32),
+        (Word::KindF8f6f4, TensorKind::KindF8f6f4),
+        (Word::KindI8, TensorKind::KindI8),
+        (Word::KindMxf8f6f4, TensorKind::KindMxf8f6f4),
+        (Word::KindMxf4, TensorKind::KindMxf4),
+        (Word::KindMxf4nvf4, TensorKind::KindMxf4nvf4),
+    ];
+}
+
+/// How many numbers have a scale of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ScaleBlock {
+    /// `.scale_vec::1X`
+    ScaleVec1X,
+    /// `.scale_vec::2X`
+    ScaleVec2X,
+    /// `.scale_vec::4X`
+    ScaleVec4X,
+    /// `.block16`
+    Block16,
+    /// `.block32`
+    Block32,
+}
+
+impl Position for ScaleBlock {
+    const WORDS: &'static [(Word, ScaleBlock)] = &[
+        (Word::ScaleVec1X, ScaleBlock::ScaleVec1X),
+        (Word::ScaleVec2X, ScaleBlock::ScaleVec2X),
+        (Word::ScaleVec4X, ScaleBlock::ScaleVec4X),
+        (Word::Block16, ScaleBlock::Block16),
+        (Word::Block32, ScaleBlock::Block32),
+    ];
+}
+
+/// What becomes of the buffer of the first factor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum FirstCollector {
+    /// `.collector::a::fill`
+    CollectorAFill,
+    /// `.collector::a::use`
+    CollectorAUse,
+    /// `.collector::a::lastuse`
+    CollectorALastuse,
+    /// `.collector::a::discard`
+    CollectorADiscard,
+}
+
+impl Position for FirstCollector {
+    const WORDS: &'static [(Word, FirstCollector)] = &[
+        (Word::CollectorAFill, FirstCollector::CollectorAFill),
+        (Word::CollectorAUse, FirstCollector::CollectorAUse),
+        (Word::CollectorALastuse, FirstCollector::CollectorALastuse),
+        (Word::CollectorADiscard, FirstCollector::CollectorADiscard),
+    ];
+}
+
+/// What becomes of one of the buffers of the second factor.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum SecondCollector {
+    /// `.collector::b0::fill`
+    CollectorB0Fill,
+    /// `.collector::b0::use`
+    CollectorB0Use,
+    /// `.collector::b0::lastuse`
+    CollectorB0Lastuse,
+    /// `.collector::b0::discard`
+    CollectorB0Discard,
+    /// `.collector::b1::fill`
+    CollectorB1Fill,
+    /// `.collector::b1::use`
+    CollectorB1Use,
+    /// `.collector::b1::lastuse`
+    CollectorB1Lastuse,
+    /// `.collector::b1::discard`
+    CollectorB1Discard,
+    /// `.collector::b2::fill`
+    CollectorB2Fill,
+    /// `.collector::b2::use`
+    CollectorB2Use,
+    /// `.collector::b2::lastuse`
+    CollectorB2Lastuse,
+    /// `.collector::b2::discard`
+    CollectorB2Discard,
+    /// `.collector::b3::fill`
+    CollectorB3Fill,
+    /// `.collector::b3::use`
+    CollectorB3Use,
+    /// `.collector::b3::lastuse`
+    CollectorB3Lastuse,
+    /// `.collector::b3::discard`
+    CollectorB3Discard,
+}
+
+impl Position for SecondCollector {
+    const WORDS: &'static [(Word, SecondCollector)] = &[
+        (Word::CollectorB0Fill, SecondCollector::CollectorB0Fill),
+        (Word::CollectorB0Use, SecondCollector::CollectorB0Use),
+        (Word::CollectorB0Lastuse, SecondCollector::CollectorB0Lastuse),
+        (Word::CollectorB0Discard, SecondCollector::CollectorB0Discard),
+        (Word::CollectorB1Fill, SecondCollector::CollectorB1Fill),
+        (Word::CollectorB1Use, SecondCollector::CollectorB1Use),
+        (Word::CollectorB1Lastuse, SecondCollector::CollectorB1Lastuse),
+        (Word::CollectorB1Discard, SecondCollector::CollectorB1Discard),
+        (Word::CollectorB2Fill, SecondCollector::CollectorB2Fill),
+        (Word::CollectorB2Use, SecondCollector::CollectorB2Use),
+        (Word::CollectorB2Lastuse, SecondCollector::CollectorB2Lastuse),
+        (Word::CollectorB2Discard, SecondCollector::CollectorB2Discard),
+        (Word::CollectorB3Fill, SecondCollector::CollectorB3Fill),
+        (Word::CollectorB3Use, SecondCollector::CollectorB3Use),
+        (Word::CollectorB3Lastuse, SecondCollector::CollectorB3Lastuse),
+        (Word::CollectorB3Discard, SecondCollector::CollectorB3Discard),
+    ];
+}

@@ -1,0 +1,421 @@
+//! Tensor memory, and the products whose result stays in it: `tcgen05`.
+//!
+//! Loads and stores are operations of a whole warp. All else is told to an engine in uniform registers, once for each thread
+//! that comes to it, in a block of its own (see [`crate::leaders`]). A load is waited for as one from other memory is; what
+//! waits for all of them, and the fences, leave a place in the code that nothing passes.
+
+use crate::LowerError;
+use crate::bulk::EVERYTHING;
+use crate::context::{Lower, Lowered, Words};
+use crate::operand::imm;
+use oriole_hir::{AddressBase, Immediate, Instruction, Operand};
+use oriole_ori::{Address as OriAddress, File, Source, SourceKind, Value};
+use oriole_ptx::word::{
+    CtaGroup, FirstCollector, ScaleBlock, SecondCollector, TensorCopy, TensorCount, TensorKind,
+    TensorNumbers, TensorOrder, TensorShape, TensorWarps,
+};
+use oriole_ptx::{Type, Word};
+use oriole_sass::{Mod, Mods, Op, Operand as SassOperand, OperandKind, Symbol};
+use smallvec::SmallVec;
+
+/// What the engine is told in one operand.
+pub(crate) enum Told {
+    /// Words side by side: a descriptor, a mask, or what belongs to the instruction itself.
+    Words(Vec<Source>),
+    /// A place in memory, or two of them side by side.
+    Place(Vec<Source>, i32),
+    /// A condition.
+    Truth(Source),
+    /// No register.
+    Nothing,
+    /// A number that is part of the instruction.
+    Number(i64),
+}
+
+/// What a shape adds to the mnemonic of a load or a store; two instructions move one whose halves are apart.
+fn lanes_of(shape: TensorShape) -> &'static [&'static [Mod]] {
+    match shape {
+        TensorShape::_32x32b => &[&[]],
+        TensorShape::_16x64b => &[&[Mod::_16dp64bit]],
+        TensorShape::_16x128b => &[&[Mod::_16dp128bit]],
+        TensorShape::_16x256b => &[&[Mod::_16dp256bit]],
+        TensorShape::_16x32bx2 => &[&[Mod::_16dp32bit_t0_t15], &[Mod::_16dp32bit_t16_t31]],
+    }
+}
+
+fn count_of(count: TensorCount) -> Option<Mod> {
+    Some(match count {
+        TensorCount::X1 => return None,
+        TensorCount::X2 => Mod::x2,
+        TensorCount::X4 => Mod::x4,
+        TensorCount::X8 => Mod::x8,
+        TensorCount::X16 => Mod::x16,
+        TensorCount::X32 => Mod::x32,
+        TensorCount::X64 => Mod::x64,
+        TensorCount::X128 => Mod::x128,
+    })
+}
+
+/// Lanes in each half of a warp.
+const HALF_OF_WARP: u32 = 16;
+
+/// So many registers of a load of two halves are filled at a time.
+const MOST_OF_HALVES: usize = 32;
+
+/// The counts of loads by their registers.
+const COUNTS: [(usize, TensorCount); 6] = [
+    (1, TensorCount::X1),
+    (2, TensorCount::X2),
+    (4, TensorCount::X4),
+    (8, TensorCount::X8),
+    (16, TensorCount::X16),
+    (32, TensorCount::X32),
+];
+
+/// The shape of a copy; the largest one is not named.
+fn copy_of(shape: TensorCopy, warps: Option<TensorWarps>) -> Option<Mod> {
+    Some(match (shape, warps) {
+        (TensorCopy::_128x256b, _) => return None,
+        (TensorCopy::_4x256b, _) => Mod::_4dp256bit,
+        (TensorCopy::_128x128b, _) => Mod::_128dp128bit,
+        (TensorCopy::_64x128b, Some(TensorWarps::Warpx20123)) => Mod::_2x64dp128bit_lw01_lw23,
+        (TensorCopy::_64x128b, _) => Mod::_2x64dp128bit_lw02_lw13,
+        (TensorCopy::_32x128b, _) => Mod::_4x32dp128bit,
+    })
+}
+
+/// What becomes of the first factor in the engine's own buffer.
+fn kept(collector: FirstCollector) -> &'static [Mod] {
+    match collector {
+        FirstCollector::CollectorAFill => &[Mod::A_KEEP],
+        FirstCollector::CollectorAUse => &[Mod::A_REUSE, Mod::A_KEEP],
+        FirstCollector::CollectorALastuse => &[Mod::A_REUSE],
+        FirstCollector::CollectorADiscard => &[],
+    }
+}
+
+/// The same of the second one, which has four buffers.
+fn kept_in(collector: SecondCollector) -> &'static [Mod] {
+    use SecondCollector::*;
+    match collector {
+        CollectorB0Fill => &[Mod::B_KEEP],
+        CollectorB0Use => &[Mod::B_REUSE, Mod::B_KEEP],
+        CollectorB0Lastuse => &[Mod::B_REUSE],
+        CollectorB0Discard => &[],
+        CollectorB1Fill => &[Mod::B_KEEP, Mod::BUFFER1],
+        CollectorB1Use => &[Mod::B_REUSE, Mod::B_KEEP, Mod::BUFFER1],
+        CollectorB1Lastuse => &[Mod::B_REUSE, Mod::BUFFER1],
+        CollectorB1Discard => &[Mod::BUFFER1],
+        CollectorB2Fill => &[Mod::B_KEEP, Mod::BUFFER2],
+        CollectorB2Use => &[Mod::B_REUSE, Mod::B_KEEP, Mod::BUFFER2],
+        CollectorB2Lastuse => &[Mod::B_REUSE, Mod::BUFFER2],
+        CollectorB2Discard => &[Mod::BUFFER2],
+        CollectorB3Fill => &[Mod::B_KEEP, Mod::BUFFER3],
+        CollectorB3Use => &[Mod::B_REUSE, Mod::B_KEEP, Mod::BUFFER3],
+        CollectorB3Lastuse => &[Mod::B_REUSE, Mod::BUFFER3],
+        CollectorB3Discard => &[Mod::BUFFER3],
+    }
+}
+
+fn product_of(kind: TensorKind) -> Op {
+    match kind {
+        TensorKind::KindF16 | TensorKind::KindTf32 => Op::UTCHMMA,
+        TensorKind::KindF8f6f4 | TensorKind::KindMxf8f6f4 => Op::UTCQMMA,
+        TensorKind::KindI8 => Op::UTCIMMA,
+        TensorKind::KindMxf4 | TensorKind::KindMxf4nvf4 => Op::UTCOMMA,
+    }
+}
+
+impl Lower<'_> {
+    /// `tcgen05` in all its forms.
+    pub fn tensor_memory(&mut self, i: &Instruction) -> Lowered {
+        if self.chip.tensor_partition().is_none() {
+            return Err(self.unsupported_form(i));
+        }
+        let behind = self.begin_region();
+        let has = |word| i.modifiers.has(word);
+        match () {
+            () if has(Word::Alloc) => self.allocate_columns(i)?,
+            () if has(Word::Dealloc) => self.free_columns(i)?,
+            () if has(Word::RelinquishAllocPermit) => self.close_allocation()?,
+            () if has(Word::Commit) => self.commit_products(i)?,
+            () if has(Word::Cp) => self.copy_to_tensor_memory(i)?,
+            () if has(Word::Shift) => self.shift_rows(i)?,
+            () if has(Word::Ld) => self.load_tensor(i)?,
+            () if has(Word::St) => self.store_tensor(i)?,
+            () if has(Word::Mma) => self.multiply_in_tensor_memory(i)?,
+            () => match i.modifiers.at() {
+                Some(TensorOrder::WaitSt) => {
+                    self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, Mod::T]).memory(EVERYTHING).emit();
+                }
+                Some(
+                    TensorOrder::WaitLd
+                    | TensorOrder::FenceBeforeThreadSync
+                    | TensorOrder::FenceAfterThreadSync,
+                ) => self.b.op(Op::NOP).memory(EVERYTHING).emit(),
+                None => return Err(self.unsupported_form(i)),
+            },
+        }
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// Modifiers of each of the instructions that a load or a store takes, and how many columns the second one is behind.
+    fn lanes(&self, i: &Instruction, converts: Mod) -> Result<(Vec<Vec<Mod>>, i64), LowerError> {
+        let shape: TensorShape = i.modifiers.at().ok_or_else(|| self.unsupported_form(i))?;
+        let narrow = i.modifiers.has(Word::Pack16b) || i.modifiers.has(Word::Unpack16b);
+        let count = i.modifiers.at().and_then(count_of);
+        let rest: Vec<Mod> = count.into_iter().chain(narrow.then_some(converts)).collect();
+        let with_shape = |lanes: &&[Mod]| lanes.iter().chain(&rest).copied().collect();
+        let mods = lanes_of(shape).iter().map(with_shape).collect();
+        let halves = shape == TensorShape::_16x32bx2;
+        let split = i.operands.iter().find_map(|operand| match operand {
+            Operand::Immediate(Immediate::Integer(columns)) if halves => Some(*columns),
+            _ => None,
+        });
+        Ok((mods, split.unwrap_or(0)))
+    }
+
+    fn load_tensor(&mut self, i: &Instruction) -> Lowered {
+        let elements = self.elements(self.operand(i, 0)?);
+        let direct = self.direct_words(&elements, Type::B32);
+        let d: Words = match &direct {
+            Some(words) => words.clone(),
+            None => elements.iter().map(|_| self.b.r()).collect(),
+        };
+        let (lanes, split) = self.lanes(i, Mod::PACK16BIT)?;
+        let (base, offset) = self.tensor_address(i, 1)?;
+        match lanes.as_slice() {
+            [mods] => self.load_lanes(mods, &d, &base, offset),
+            _ => self.load_halves(i, &d, &base, [offset, offset + split as i32]),
+        }
+        if direct.is_none() {
+            let parts = d.iter().map(|&v| SmallVec::from_iter([Source::value(v)])).collect();
+            self.write_all(&elements, Type::B32, parts)?;
+        }
+        Ok(())
+    }
+
+    fn load_lanes(&mut self, mods: &[Mod], d: &[Value], base: &Source, offset: i32) {
+        let address = self.told(Told::Place(vec![base.clone()], offset));
+        self.b.op(Op::LDTM).mods(mods).to_tuple(d.iter().copied()).from(address).memory(EVERYTHING).emit();
+    }
+
+    /// Loads whose lanes of the one and the other half of the warp come from different columns: each has registers of its own,
+    /// a part of all at a time, and each lane takes what is of its half.
+    fn load_halves(&mut self, i: &Instruction, d: &[Value], base: &Source, offsets: [i32; 2]) {
+        let packed = i.modifiers.has(Word::Pack16b);
+        let [lane, lower] = [self.b.r(), self.b.p()];
+        self.b.s2r(lane, Symbol::SR_LANEID);
+        self.b.isetp(lower, Mod::LT, false, lane, imm(HALF_OF_WARP));
+        for (part, d) in d.chunks(MOST_OF_HALVES).enumerate() {
+            let count = COUNTS.iter().find(|row| row.0 == d.len()).and_then(|row| count_of(row.1));
+            let columns = (part * MOST_OF_HALVES * if packed { 2 } else { 1 }) as i32;
+            let halves = [Mod::_16dp32bit_t0_t15, Mod::_16dp32bit_t16_t31].map(|shape| {
+                let mods: Vec<Mod> =
+                    [shape].into_iter().chain(count).chain(packed.then_some(Mod::PACK16BIT)).collect();
+                let words: Words = d.iter().map(|_| self.b.r()).collect();
+                (mods, words)
+            });
+            for ((mods, words), offset) in halves.iter().zip(offsets) {
+                self.load_lanes(mods, words, base, offset + columns);
+            }
+            let [(_, first), (_, second)] = &halves;
+            for ((&d, &first), &second) in d.iter().zip(first).zip(second) {
+                self.b.sel(d, first, second, lower);
+            }
+        }
+    }
+
+    fn store_tensor(&mut self, i: &Instruction) -> Lowered {
+        let words = self.fragment(i, i.operands.len() - 1, Type::B32)?;
+        let data = self.tuple(words);
+        let (lanes, split) = self.lanes(i, Mod::EXPAND16BIT)?;
+        let (base, offset) = self.tensor_address(i, 0)?;
+        for (mods, behind) in lanes.iter().zip([0, split as i32]) {
+            let address = self.told(Told::Place(vec![base.clone()], offset + behind));
+            self.b.op(Op::STTM).mods(mods).from(address).from(data.clone()).memory(EVERYTHING).emit();
+        }
+        Ok(())
+    }
+
+    /// A place in tensor memory: a register, and what is added to it.
+    fn tensor_address(&mut self, i: &Instruction, index: usize) -> Result<(Source, i32), LowerError> {
+        let Operand::Address(address) = self.operand(i, index)? else {
+            return Err(self.unsupported_form(i));
+        };
+        match address.base {
+            AddressBase::Register(id) => Ok((Source::value(self.register(id)[0]), address.offset as i32)),
+            AddressBase::Absolute => Ok((imm(address.offset as u32), 0)),
+            AddressBase::Variable(_) => Err(self.unsupported_form(i)),
+        }
+    }
+
+    /// The same as one word.
+    fn tensor_word(&mut self, i: &Instruction, index: usize) -> Result<Source, LowerError> {
+        let (base, offset) = self.tensor_address(i, index)?;
+        if offset == 0 {
+            return Ok(base);
+        }
+        let sum = self.b.r();
+        self.add(sum, base, imm(offset as u32));
+        Ok(sum.into())
+    }
+
+    fn commit_products(&mut self, i: &Instruction) -> Lowered {
+        // A generic address of shared memory has that of shared memory in its low word.
+        let object = self.shared_address(self.operand(i, 0)?)?;
+        let mut told = vec![(Told::Place(vec![object], 0), Vec::new()), (Told::Nothing, Vec::new())];
+        let mut mods = self.group_mods(i);
+        if i.modifiers.has(Word::MulticastCluster) {
+            mods.push(Mod::MULTICAST);
+            let blocks = self.extended(self.operand(i, 1)?, Type::U16)?;
+            told.push((Told::Words(vec![blocks]), Vec::new()));
+        }
+        self.tell(Op::UTCBAR, &mods, told);
+        Ok(())
+    }
+
+    fn copy_to_tensor_memory(&mut self, i: &Instruction) -> Lowered {
+        let shape = i.modifiers.at().ok_or_else(|| self.unsupported_form(i))?;
+        let shape = copy_of(shape, i.modifiers.at());
+        let numbers = i.modifiers.at().map(|numbers| match numbers {
+            TensorNumbers::B6x16P32 => Mod::U6x16P32,
+            TensorNumbers::B4x16P64 => Mod::U4x16P64,
+        });
+        let mut mods = vec![Mod::T, Mod::S];
+        mods.extend(self.group_mods(i));
+        mods.extend(shape.into_iter().chain(numbers));
+        let (to, offset) = self.tensor_address(i, 0)?;
+        let from = self.descriptor_of(i, 1)?;
+        self.tell(Op::UTCCP, &mods, vec![(Told::Place(vec![to], offset), Vec::new()), (from, Vec::new())]);
+        Ok(())
+    }
+
+    fn shift_rows(&mut self, i: &Instruction) -> Lowered {
+        let mut mods = self.group_mods(i);
+        mods.push(Mod::DOWN);
+        let (base, offset) = self.tensor_address(i, 0)?;
+        self.tell(Op::UTCSHIFT, &mods, vec![(Told::Place(vec![base], offset), Vec::new())]);
+        Ok(())
+    }
+
+    /// A product: both factors, the sum, the instruction's descriptor, masks or scales, and whether the old sum counts.
+    fn multiply_in_tensor_memory(&mut self, i: &Instruction) -> Lowered {
+        let has = |word| i.modifiers.has(word);
+        let op = i.modifiers.at().map(product_of).ok_or_else(|| self.unsupported_form(i))?;
+        let (sparse, scaled, stationary) = (has(Word::Sp), has(Word::BlockScale), has(Word::Ws));
+        let sum = self.tensor_word(i, 0)?;
+        let left = match self.operand(i, 1)? {
+            Operand::Address(_) => Told::Place(vec![self.tensor_word(i, 1)?], 0),
+            _ => self.descriptor_of(i, 1)?,
+        };
+        let right = self.descriptor_of(i, 2)?;
+        let selectors = if sparse { self.tensor_word(i, 3)? } else { Source::rz() };
+        let mut next = 3 + usize::from(sparse);
+        let own = self.word(self.operand(i, next)?, Type::U32)?;
+        next += 1;
+        let kept = i.modifiers.at().map_or(&[][..], kept).to_vec();
+        let kept_in = i.modifiers.at().map_or(&[][..], kept_in).to_vec();
+        let mut told = vec![
+            (left, kept),
+            (right, kept_in),
+            (Told::Place(vec![sum], 0), Vec::new()),
+            (Told::Words(vec![selectors, own]), Vec::new()),
+        ];
+        if scaled {
+            let scales = vec![self.tensor_word(i, next)?, self.tensor_word(i, next + 1)?];
+            told.push((Told::Place(scales, 0), Vec::new()));
+            next += 2;
+        } else if matches!(self.operand(i, next)?, Operand::Vector(_)) {
+            let lanes = self.fragment(i, next, Type::B32)?;
+            told.push((Told::Words(lanes.into_iter().collect()), Vec::new()));
+            next += 1;
+        } else if stationary && i.operands.len() > next + 1 {
+            let columns = self.words(self.operand(i, next + 1)?, Type::B64)?;
+            told.push((Told::Words(columns.into_iter().collect()), Vec::new()));
+        }
+        let adds = self.predicate(self.operand(i, next)?)?;
+        told.push((Told::Truth(adds), Vec::new()));
+        if let (false, Some(Operand::Immediate(Immediate::Integer(shift)))) =
+            (stationary, i.operands.get(next + 1))
+            && *shift != 0
+        {
+            told.push((Told::Number(*shift), Vec::new()));
+        }
+        let mods = self.product_mods(i);
+        self.tell(op, &mods, told);
+        Ok(())
+    }
+
+    fn product_mods(&self, i: &Instruction) -> Vec<Mod> {
+        let has = |word| i.modifiers.has(word);
+        let mut mods = self.group_mods(i);
+        mods.extend(has(Word::Ashift).then_some(Mod::ASHIFT));
+        mods.extend(has(Word::Ws).then_some(Mod::WS));
+        if matches!(i.modifiers.at(), Some(ScaleBlock::ScaleVec4X | ScaleBlock::Block16)) {
+            mods.push(self.scale_of_sixteen());
+        }
+        mods
+    }
+
+    /// What the chip calls a scale for each sixteen numbers.
+    fn scale_of_sixteen(&self) -> Mod {
+        let plain = SassOperand::plain;
+        let place = OperandKind::TensorMemory { address: 0, offset: 0 };
+        let operands = [
+            plain(OperandKind::MatrixDescriptor(0)),
+            plain(OperandKind::MatrixDescriptor(0)),
+            plain(place),
+            plain(OperandKind::InstructionDescriptor(0)),
+            plain(place),
+            plain(OperandKind::UPred(0)),
+        ];
+        let known = self.is_legal(Op::UTCOMMA, &Mods::of(&[Mod::_4X]), &operands);
+        if known { Mod::_4X } else { Mod::BLOCK16 }
+    }
+
+    /// Whether two blocks do it together.
+    fn group_mods(&self, i: &Instruction) -> Vec<Mod> {
+        if i.modifiers.at() == Some(CtaGroup::CtaGroup2) { vec![Mod::_2CTA] } else { Vec::new() }
+    }
+
+    fn descriptor_of(&mut self, i: &Instruction, index: usize) -> Result<Told, LowerError> {
+        Ok(Told::Words(self.words(self.operand(i, index)?, Type::U64)?.into_iter().collect()))
+    }
+
+    /// Emits an instruction of the engine in a block of its own.
+    fn tell(&mut self, op: Op, mods: &[Mod], told: Vec<(Told, Vec<Mod>)>) {
+        let inside = self.b.new_block();
+        self.run_into(inside);
+        let sources: Vec<Source> = told
+            .into_iter()
+            .map(|(told, suffixes)| {
+                let mut source = self.told(told);
+                suffixes.into_iter().for_each(|suffix| source.suffixes.insert(suffix));
+                source
+            })
+            .collect();
+        self.b.op(op).mods(mods).from_all(sources).memory(EVERYTHING).emit();
+        let behind = self.b.new_block();
+        self.run_into(behind);
+    }
+
+    /// An operand of the engine, in uniform registers.
+    fn told(&mut self, told: Told) -> Source {
+        match told {
+            Told::Words(words) => Source::values(self.uniform_words(&words)),
+            Told::Place(words, offset) => {
+                let uniform = self.uniform_words(&words);
+                Source::plain(SourceKind::Address(Box::new(OriAddress {
+                    uniform,
+                    offset,
+                    ..OriAddress::default()
+                })))
+            }
+            Told::Truth(predicate) => self.uniform_truth(predicate),
+            Told::Nothing => Source::plain(SourceKind::Zero(File::UR)),
+            Told::Number(number) => Source::literal(number),
+        }
+    }
+}
