@@ -76,6 +76,14 @@ fn own_kernels_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+#[test]
+fn tensor_memory_on_both_machines() {
+    let folder = scratch();
+    let (launches, count) = launches_of("tensor-memory", folder.path());
+    let wrong: Vec<String> = MACHINES.iter().flat_map(|options| run(&launches, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Both machines, the second at every level.
 const LEVELS: [&[&str]; 5] = [
     &["--on", "interp"],
