@@ -4,6 +4,7 @@
 //! elected, the instruction stands as it is; so does one that may as well be done once, if all lanes mean the same. Round all
 //! others goes a loop: one of the lanes left is elected, executes the block of the instruction, and leaves.
 
+use oriole_ori::effects::gathers_warp;
 use oriole_ori::{
     BlockId, Builder, Cfg, Chains, Divergence, Dominators, File, Function, Guard, Instruction, Opcode,
     Pseudo, Source, SourceKind, Value,
@@ -127,17 +128,21 @@ impl Elections<'_> {
 
     /// The instructions that write the value and their block, if no other block does and lanes that come to `block` have it from
     /// one election: either `block` is the one, so that lanes that execute it apart, or at another time, have nothing to do with the
-    /// condition, or the whole warp executes the one together, so that no lane has the value from another time than the others.
+    /// condition, or the whole warp executes the one together, be it that the warp was gathered in it, so that no lane has the value
+    /// from another time than the others.
     fn writers(&self, block: BlockId, value: Value) -> Option<(BlockId, Vec<&Instruction>)> {
         let of = self.definitions.of(value);
         let &(home, _) = of.first()?;
-        let together = self.divergence.is_uniform_block(home) && self.dominators.dominates(home, block);
-        if home != block && !together {
+        let instructions = &self.function.block(home).instructions;
+        let phis = self.function.block(home).phis.len();
+        let first = of.iter().map(|&(_, index)| (index as usize).saturating_sub(phis)).min()?;
+        let together =
+            || self.divergence.is_uniform_block(home) || instructions[..first].iter().any(gathers_warp);
+        if home != block && !(self.dominators.dominates(home, block) && together()) {
             return None;
         }
-        let phis = self.function.block(home).phis.len();
         let own = |&(at, index): &(BlockId, u32)| {
-            (at == home).then(|| &self.function.block(home).instructions[index as usize - phis])
+            (at == home).then(|| (index as usize).checked_sub(phis).map(|index| &instructions[index]))?
         };
         Some((home, of.iter().map(own).collect::<Option<_>>()?))
     }

@@ -1638,7 +1638,7 @@ fn lanes_take_turns_unless_one_is_elected() {
 /// An election in another block counts where the whole warp has held it together: no lane has its outcome from another time.
 #[test]
 fn an_election_counts_behind_its_block() {
-    let elections = |before: &str, zero: &str| {
+    let looped = |before: &str, zero: &str, after: &str| {
         let text = format!(
             ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 p1) {{\n\
              .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<9>;\n\
@@ -1647,16 +1647,24 @@ fn an_election_counts_behind_its_block() {
              setp.ne.u32 %p2, %r4, 0; setp.eq.u32 %p3, %r1, 0; @%p3 bra over; add.u32 %r5, %r1, 1;\n\
              over: @!%p2 bra done;\n\
              cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d1], [%r5], 64;\n\
-             done: ret;\n}}"
+             {after} done: ret;\n}}"
         );
         lowered(&text).matches("ELECT").count()
     };
+    let elections = |before: &str, zero: &str| looped(before, zero, "");
     assert_eq!(elections("", "0"), 1);
     assert_eq!(elections("", "1"), 2, "all lanes have a one");
     let part_of_the_warp = "setp.eq.u32 %p4, %r2, 5; @%p4 bra done;";
     assert_eq!(elections(part_of_the_warp, "0"), 1, "those that end are no part");
     let rounds = "again: setp.lt.u32 %p4, %r2, 5; @%p4 bra done; add.u32 %r2, %r2, %r1;";
     assert_eq!(elections(&format!("{rounds} setp.lt.u32 %p5, %r2, 9; @%p5 bra over;"), "0"), 2);
+    let leaves = "again: add.u32 %r2, %r2, %r1; setp.lt.u32 %p4, %r2, 5; @%p4 bra done;";
+    let again = "setp.lt.u32 %p6, %r2, 90; @%p6 bra again;";
+    assert_eq!(
+        looped(leaves, "0", again),
+        1,
+        "lanes leave at times of their own, but all that are left wait for each other"
+    );
 }
 
 #[test]
