@@ -27,14 +27,17 @@ impl Variant {
     }
 }
 
-/// A chip that code can be made for, with the feature set asked of it.
+/// A chip that code can be made for, with the feature set asked of it; or one that no table knows, with the tables of
+/// a known chip, which stands in for it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Chip {
     number: u8,
     variant: Variant,
+    /// The name of a chip without tables of its own.
+    unknown: Option<PtxTarget>,
 }
 
-/// A target as a PTX module names it; also those for which no code can be made any more.
+/// A target as a PTX module names it; also those for which no code can be made any more, or not yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxTarget {
     number: u8,
@@ -90,6 +93,21 @@ fn exists(number: u8, variant: Variant) -> bool {
     })
 }
 
+/// The chip that stands in for one that no table knows: the nearest one before it of the same generation, else the newest;
+/// with the same feature set where it has that. `None` for targets that are known, or older than every chip.
+fn stand_in(target: PtxTarget) -> Option<Chip> {
+    let PtxTarget { number, variant } = target;
+    if find(number).is_some() || number < CHIPS[0].number {
+        return None;
+    }
+    let generation = number / 10;
+    let today = CHIPS.iter().find(|row| row.number == renumbered(number));
+    let before = || CHIPS.iter().rfind(|row| row.number < number && row.number / 10 == generation);
+    let row = today.or_else(before).or(CHIPS.last())?;
+    let variant = if exists(row.number, variant) { variant } else { Variant::Base };
+    Some(Chip { number: row.number, variant, unknown: Some(target) })
+}
+
 /// The number that a chip has today.
 fn renumbered(number: u8) -> u8 {
     RENUMBERED.iter().find(|row| row.0 == number).map_or(number, |row| row.1)
@@ -110,7 +128,7 @@ impl Chip {
 
     /// The base variant of a number that the table of chips has.
     pub(crate) const fn named(number: u8) -> Chip {
-        Chip { number, variant: Variant::Base }
+        Chip { number, variant: Variant::Base, unknown: None }
     }
 
     /// The same chip with its own feature set.
@@ -124,18 +142,34 @@ impl Chip {
         let every = CHIPS.iter().flat_map(|row| variants.map(|variant| (row.number, variant)));
         let mut chips: Vec<Chip> = every
             .filter(|&(number, variant)| exists(number, variant))
-            .map(|(number, variant)| Chip { number, variant })
+            .map(|(number, variant)| Chip { number, variant, unknown: None })
             .collect();
         chips.sort();
         chips
     }
 
-    /// The number in the name, 90 for `sm_90a`.
+    /// The chip of a name; also of one that no table knows, with the tables of the chip that stands in for it.
+    ///
+    /// # Errors
+    /// The name is none, or that of a target older than every chip, or of a variant that the chip is known not to have.
+    pub fn or_stand_in(name: &str) -> Result<Chip, NameError> {
+        name.parse().or_else(|error| {
+            let (number, variant) = split(name)?;
+            stand_in(PtxTarget { number, variant }).ok_or(error)
+        })
+    }
+
+    /// The known chip whose tables stand in for those of this one; `None` for a chip with tables of its own.
+    pub fn stand_in(self) -> Option<Chip> {
+        self.unknown.map(|_| Chip { unknown: None, ..self })
+    }
+
+    /// The number in the name, 90 for `sm_90a`; for a chip that no table knows, that of the chip that stands in for it.
     pub const fn number(self) -> u8 {
         self.number
     }
 
-    /// The letter in the name.
+    /// The letter in the name, or in that of the chip that stands in.
     pub fn variant(self) -> Variant {
         self.variant
     }
@@ -147,7 +181,8 @@ impl Chip {
 
     /// True if the back end can make code for this chip today.
     pub fn is_supported(self) -> bool {
-        chips::find(self.number).is_some_and(|row| row.supported) && self.variant != Variant::Family
+        let made = chips::find(self.number).is_some_and(|row| row.supported);
+        made && self.variant != Variant::Family && self.unknown.is_none()
     }
 
     /// True if a module that names `target` may be compiled for this chip.
@@ -155,20 +190,21 @@ impl Chip {
     /// A base target runs on its own number and all later ones; a family target on later chips of its family;
     /// an accelerated target on the same chip only, and there only if the accelerated feature set is asked for.
     pub fn accepts(self, target: PtxTarget) -> bool {
+        let own = self.as_target();
         match target.variant {
-            Variant::Base => target.number <= self.number,
+            Variant::Base => target.number <= own.number,
             Variant::Family => {
-                target.number / 10 == self.family()
-                    && target.number <= self.number
-                    && self.variant != Variant::Base
+                target.number / 10 == own.number / 10
+                    && target.number <= own.number
+                    && own.variant != Variant::Base
             }
-            Variant::Accelerated => target.number == self.number && self.variant == Variant::Accelerated,
+            Variant::Accelerated => target == own,
         }
     }
 
     /// The same chip as a PTX target.
     pub fn as_target(self) -> PtxTarget {
-        PtxTarget { number: self.number, variant: self.variant }
+        self.unknown.unwrap_or(PtxTarget { number: self.number, variant: self.variant })
     }
 }
 
@@ -183,10 +219,17 @@ impl PtxTarget {
         self.variant
     }
 
-    /// The chip of this name, unless the target is too old to have one.
+    /// The chip of this name, with the tables of another one if no table knows it; `None` if the target is too old to have
+    /// one.
     pub fn as_chip(self) -> Option<Chip> {
+        let PtxTarget { variant, .. } = self;
         let number = renumbered(self.number);
-        exists(number, self.variant).then_some(Chip { number, variant: self.variant })
+        if exists(number, variant) { Some(Chip { number, variant, unknown: None }) } else { stand_in(self) }
+    }
+
+    /// The target whose features are known: that of the chip that stands in where no table knows this one.
+    pub fn with_features(self) -> PtxTarget {
+        self.as_chip().and_then(Chip::stand_in).map_or(self, Chip::as_target)
     }
 }
 
@@ -198,7 +241,7 @@ impl FromStr for Chip {
         if !exists(number, variant) {
             return Err(NameError::Unknown(name.to_string()));
         }
-        Ok(Chip { number, variant })
+        Ok(Chip { number, variant, unknown: None })
     }
 }
 
@@ -208,16 +251,17 @@ impl FromStr for PtxTarget {
     fn from_str(name: &str) -> Result<PtxTarget, NameError> {
         let (number, variant) = split(name)?;
         let old = variant == Variant::Base && OLD_NUMBERS.contains(&number);
-        if !old && !exists(renumbered(number), variant) {
+        let target = PtxTarget { number, variant };
+        if !old && target.as_chip().is_none() {
             return Err(NameError::Unknown(name.to_string()));
         }
-        Ok(PtxTarget { number, variant })
+        Ok(target)
     }
 }
 
 impl fmt::Display for Chip {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "sm_{}{}", self.number, self.variant.suffix())
+        fmt::Display::fmt(&self.as_target(), f)
     }
 }
 
@@ -261,6 +305,50 @@ mod tests {
         for name in ["sm_91", "sm_90f", "sm_75a", "sm_70a", "sm_999", "sm_62"] {
             assert_eq!(name.parse::<Chip>(), Err(NameError::Unknown(name.to_string())));
         }
+    }
+
+    /// The nearest chip before it of the same generation, else the newest, with the same letter if it has that.
+    #[test]
+    fn a_known_chip_stands_in_for_an_unknown_one() {
+        let pairs = [
+            ("sm_71", "sm_70"),
+            ("sm_76a", "sm_75"),
+            ("sm_82", "sm_80"),
+            ("sm_91", "sm_90"),
+            ("sm_95a", "sm_90a"),
+            ("sm_95f", "sm_90"),
+            ("sm_101", "sm_110"),
+            ("sm_104f", "sm_103f"),
+            ("sm_123", "sm_121"),
+            ("sm_123a", "sm_121a"),
+            ("sm_130", "sm_121"),
+            ("sm_250f", "sm_121f"),
+        ];
+        for (unknown, known) in pairs {
+            let chip = Chip::or_stand_in(unknown).unwrap();
+            assert_eq!(chip.stand_in(), Some(known.parse().unwrap()), "{unknown}");
+            assert_eq!((chip.to_string().as_str(), chip.is_supported()), (unknown, false));
+            assert!(chip.row().supported && chip.accepts(unknown.parse().unwrap()), "{unknown}");
+        }
+        let target: PtxTarget = "sm_130a".parse().unwrap();
+        assert_eq!(target.as_chip(), Chip::or_stand_in("sm_130a").ok());
+        assert_eq!(target.with_features(), "sm_121a".parse().unwrap());
+        let newest: Chip = "sm_121a".parse().unwrap();
+        assert!(!newest.accepts(target) && !newest.accepts("sm_130".parse().unwrap()));
+    }
+
+    #[test]
+    fn nothing_stands_in_for_what_is_known_not_to_be() {
+        for name in ["sm_60", "sm_62", "sm_65", "sm_0", "sm_90f", "sm_75a", "sm_999", "sm_", "90"] {
+            assert!(Chip::or_stand_in(name).is_err(), "{name}");
+        }
+        for chip in Chip::all() {
+            assert_eq!(Chip::or_stand_in(&chip.to_string()), Ok(chip));
+            assert_eq!(chip.stand_in(), None);
+            assert_eq!(chip.as_target().with_features(), chip.as_target());
+        }
+        let renumbered: PtxTarget = "sm_101a".parse().unwrap();
+        assert_eq!(renumbered.as_chip(), "sm_110a".parse().ok());
     }
 
     #[test]

@@ -159,7 +159,11 @@ codes! {
         "The name is declared and never used. It costs nothing in the compiled kernel, but it may be a typing mistake.";
 
     UnknownTarget = "target::unknown", Target, Error,
-        "The chip name is not known. The message lists the names that are.";
+        "The name is not that of a chip: it is no name of a target, the chip is older than those that code can be made for, or the chip is known and has no such variant.";
+    StandIn = "target::stand-in", Target, Warning,
+        "No table knows the chip. The tables of a known one, which the message names, stand in for its own: the nearest chip before it of the same generation, else the newest. Text can be checked and intermediate code looked at; every latency is a guess then. No code is made, since nobody knows the encodings of the chip.";
+    NoEncoding = "target::no-encoding", Target, Error,
+        "No table knows the chip, and so nobody knows how its instructions are encoded. The tables of another chip may stand in for a check, for latencies and for intermediate code, but not for code that a machine would execute. Compile for a chip that is known, or take a later Oriole.";
     NeedsChip = "target::needs-chip", Target, Error,
         "The feature exists only on other chips than the one compiled for. Compile for a chip that has it, or guard the code in the program that generates the PTX.";
     NeedsVersion = "target::needs-version", Target, Error,

@@ -3,7 +3,7 @@
 //! It is here because every check of a target or version reads it. It says nothing about the order of header lines
 //! and other items; the module's own checks do.
 
-use oriole_chip::{PtxTarget, Variant};
+use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
@@ -172,21 +172,35 @@ fn read_target(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Di
         diagnostics.push(Diagnostic::new(Code::UnknownTarget, span, message));
         return;
     };
-    let first = first_version(target);
-    if header.version < first && header.version != (0, 0) {
-        diagnostics.push(Diagnostic::new(
-            Code::NeedsVersion,
-            span,
-            format!(
-                "`{text}` needs `.version` {}.{} or later, the module has {}.{}",
-                first.0, first.1, header.version.0, header.version.1
-            ),
-        ));
+    match target.as_chip().and_then(|chip| stand_in(chip, span)) {
+        Some(warning) => diagnostics.push(warning),
+        None => diagnostics.extend(needed_version(target, text, span, header)),
     }
     if target.number() >= 13 && header.options.iter().any(|option| option == "map_f64_to_f32") {
         diagnostics.push(no_mapping(span));
     }
     header.targets.push(target);
+}
+
+/// A target that came with a later version than the module's.
+fn needed_version(target: PtxTarget, text: &str, span: Span, header: &Header) -> Option<Diagnostic> {
+    let (first, own) = (first_version(target), header.version);
+    let message = || {
+        format!(
+            "`{text}` needs `.version` {}.{} or later, the module has {}.{}",
+            first.0, first.1, own.0, own.1
+        )
+    };
+    (own < first && own != (0, 0)).then(|| Diagnostic::new(Code::NeedsVersion, span, message()))
+}
+
+/// Which chip's tables stand in for those of this one, if no table knows it.
+pub fn stand_in(chip: Chip, span: Span) -> Option<Diagnostic> {
+    let known = chip.stand_in()?;
+    let message = format!(
+        "no table knows `{chip}`; those of `{known}` stand in, every latency is a guess, and no code can be made"
+    );
+    Some(Diagnostic::new(Code::StandIn, span, message))
 }
 
 fn read_address_size(

@@ -46,7 +46,7 @@ pub use checks::{
 pub use constant::{Constant, evaluate};
 pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
-pub use header::{Header, read_header, versions};
+pub use header::{Header, read_header, stand_in, versions};
 pub use initializer::{InitialValue, Relocation};
 pub use known_bits::KnownBits;
 pub use module::resolve_module;

@@ -346,6 +346,9 @@ fn headers() {
     assert_eq!(codes(".version 8\n.target sm_90\n").split(' ').next(), Some("ptx::missing-version"));
     assert_eq!(codes(".version 99.9\n.target sm_90\n"), "ptx::unsupported-version");
     assert_eq!(codes(".version 8.0\n.target sm_999\n"), "target::unknown");
+    assert_eq!(codes(".version 8.0\n.target sm_90f\n"), "target::unknown");
+    assert_eq!(codes(".version 8.0\n.target sm_91\n"), "target::stand-in");
+    assert_eq!(codes(".version 8.0\n.target sm_130a\n"), "target::stand-in");
     assert_eq!(codes(".version 7.0\n.target sm_90\n"), "target::needs-version");
     assert_eq!(codes(".version 8.0\n.target sm_90\n.address_size 16\n"), "ptx::invalid-header");
     assert_eq!(

@@ -106,7 +106,7 @@ impl Program {
                 }
             })
             .collect();
-        let chip = module.header.targets.iter().find_map(|target| Chip::of_number(target.number()));
+        let chip = module.header.targets.iter().find_map(|target| target.as_chip());
         Program { functions, variables, matrix_unit: chip.unwrap_or(Chip::DEFAULT).matrix_unit() }
     }
 

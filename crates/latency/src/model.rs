@@ -7,6 +7,7 @@ use crate::{Class, ResultPart, Slot, tables};
 use oriole_chip::Chip;
 use oriole_sass::Op;
 use std::fmt;
+use std::sync::OnceLock;
 
 /// One pair of a table as a report shows it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,6 +56,10 @@ static MODELS: [Model; tables::ALL.len()] = {
     }
     models
 };
+
+/// The same for chips that no table knows, made when one is first asked for: the distances of the chip that stands in, each
+/// of them a guess.
+static FALLBACKS: [OnceLock<Model>; tables::ALL.len()] = [const { OnceLock::new() }; tables::ALL.len()];
 
 /// The latency that most results of fixed latency do not exceed; a later write by scoreboard is in order behind those.
 const USUAL: u8 = 7;
@@ -255,9 +260,24 @@ impl Model {
         model
     }
 
-    /// The distances of a chip, `None` for one that the back end does not make code for.
+    /// The distances of a chip, `None` for one that the back end does not make code for. Of a chip that no table knows, they
+    /// are those of the chip that stands in for it, and guesses.
     pub fn of(chip: Chip) -> Option<&'static Model> {
-        MODELS.iter().find(|model| model.chips.contains(&chip.number()))
+        let at = MODELS.iter().position(|model| model.chips.contains(&chip.number()))?;
+        Some(match chip.stand_in() {
+            None => &MODELS[at],
+            Some(_) => FALLBACKS[at].get_or_init(|| Model::build(tables::ALL[at]).guessed()),
+        })
+    }
+
+    /// The same distances where nobody knows whether they are true.
+    fn guessed(mut self) -> Model {
+        let pairs = self.raw.as_flattened_mut().iter_mut();
+        let pairs = pairs.chain(self.waw.as_flattened_mut()).chain(self.war.as_flattened_mut());
+        for cell in pairs.chain(&mut self.waw_variable).chain(&mut self.war_variable) {
+            *cell = Cell::guessed(cell.cycles());
+        }
+        self
     }
 
     /// True if results of the class arrive, or its sources are read, when a scoreboard tells.

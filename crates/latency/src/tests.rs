@@ -101,6 +101,25 @@ fn facts_of_timing_are_the_chips() {
     assert_eq!(fixed(Op::LDCU), [false, false, false]);
 }
 
+/// The distances of the chip that stands in, and nobody knows whether they are true.
+#[test]
+fn every_distance_of_an_unknown_chip_is_a_guess() {
+    for (unknown, known) in [("sm_82", "sm_80"), ("sm_123a", "sm_121"), ("sm_130", "sm_121")] {
+        let chip = Chip::or_stand_in(unknown).unwrap();
+        let (model, base) = (Model::of(chip).unwrap(), Model::of(known.parse().unwrap()).unwrap());
+        let (guessed, known) = (model.listed(), base.listed());
+        assert_eq!(guessed.len(), known.len());
+        for (guess, pair) in guessed.iter().zip(&known) {
+            assert_eq!(
+                (guess.distance.cycles, guess.distance.origin),
+                (pair.distance.cycles, Origin::Guessed)
+            );
+            assert_eq!((&guess.first, &guess.second), (&pair.first, &pair.second));
+        }
+        assert!(known.iter().any(|pair| pair.distance.origin != Origin::Guessed));
+    }
+}
+
 #[test]
 fn pairs_are_listed_with_their_origin_on_every_chip() {
     for name in [

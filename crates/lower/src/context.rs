@@ -91,7 +91,8 @@ impl<'a> Lower<'a> {
         uniform: bool,
     ) -> Result<Lower<'a>, LowerError> {
         let chip = environment.chip;
-        let bank = chip.constant_bank().filter(|_| chip.is_supported()).ok_or_else(|| {
+        let is_lowered = chip.is_supported() || chip.stand_in().is_some();
+        let bank = chip.constant_bank().filter(|_| is_lowered).ok_or_else(|| {
             LowerError::new(Code::NotSupportedTarget, None, format!("no code can be made for {chip}"))
         })?;
         function.is_entry = body.is_entry;

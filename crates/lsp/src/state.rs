@@ -193,7 +193,13 @@ impl Snapshot {
             Some(chip) => Err(Failure::Invalid(format!("{chip} is not supported"))),
             None => {
                 let chips = self.analysis.targets(file)?;
-                chips.first().copied().ok_or_else(|| Failure::Failed("the file has no target".to_owned()))
+                match chips.first() {
+                    Some(chip) if chip.stand_in().is_some() => {
+                        Err(Failure::Failed(format!("nobody knows the encodings of {chip}")))
+                    }
+                    Some(chip) => Ok(*chip),
+                    None => Err(Failure::Failed("the file has no target".to_owned())),
+                }
             }
         }
     }

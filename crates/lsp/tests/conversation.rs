@@ -69,6 +69,34 @@ fn after_shutdown_requests_are_refused_and_answers_passed_over() {
 }
 
 /// `é` may be written with percent signs or not.
+/// A chip that no table knows is warned of where it is named, and hides nothing else; code for it is not shown.
+#[test]
+fn an_unknown_chip_is_a_warning() {
+    let uri = "file:///w/one.ptx";
+    let text = KERNEL.replace("sm_90", "sm_130").replace("%r2, %r1", "%r9, %r1");
+    let mut client = Client::start(json!({ "textDocument": { "diagnostic": {} } }));
+    client.open(uri, "ptx", &text);
+    let document = json!({ "textDocument": { "uri": uri } });
+    let found = client.ask_value("textDocument/diagnostic", document.clone());
+    let [warning, error] = found["items"].as_array().expect("diagnostics").as_slice() else {
+        panic!("{found}");
+    };
+    assert_eq!((&warning["code"], &warning["severity"]), (&json!("target::stand-in"), &json!(2)));
+    assert_eq!(warning["range"]["start"], json!({ "line": 1, "character": 8 }));
+    assert!(warning["message"].as_str().expect("a message").contains("`sm_121`"), "{warning}");
+    assert_eq!((&error["code"], &error["range"]["start"]["line"]), (&json!("ptx::unknown-name"), &json!(6)));
+
+    client.edit(uri, 2, (6, 12), (6, 15), "%r2");
+    let found = client.ask_value("textDocument/diagnostic", document.clone());
+    assert!(found["items"].as_array().expect("diagnostics").iter().all(|item| item["severity"] != 1));
+    assert!(client.ask("textDocument/hover", hover(uri)).contains("xor"));
+    let mut kernel = document;
+    kernel["kernel"] = json!("one");
+    let refused = client.ask_value("ptx/viewSass", kernel);
+    assert!(refused["message"].as_str().is_some_and(|said| said.contains("sm_130")), "{refused}");
+    client.stop();
+}
+
 #[test]
 fn an_address_may_be_spelled_in_two_ways() {
     let mut client = Client::start(json!({}));

@@ -7,7 +7,7 @@ use crate::files::output::Output;
 use crate::outcome::{Outcome, failed, misused};
 use crate::render;
 use crate::report;
-use crate::session::{Session, options, threads};
+use crate::session::{Session, any_chip, known_chip, options, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_options::Options;
@@ -72,14 +72,15 @@ pub fn check(arguments: &Check) -> Outcome {
     };
     let chip = match &arguments.arch {
         None => None,
-        Some(name) => match name.parse::<Chip>() {
+        Some(name) => match any_chip(name) {
             Ok(chip) => Some(chip),
-            Err(error) => return misused(&format!("--arch: {error}")),
+            Err(message) => return misused(&message),
         },
     };
     let session = Session::new(&text, chip, &Options::default());
     let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
     if chip.is_some() {
+        diagnostics.extend(oriole_queries::stand_in_diagnostic(&session.db, session.file, session.config));
         diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
     }
     let path = input::shown(&arguments.input);
@@ -92,9 +93,9 @@ pub fn check(arguments: &Check) -> Outcome {
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
 fn parse_only(arguments: &Compile, number: &str) -> Outcome {
-    let chip = match format!("sm_{number}").parse::<Chip>() {
+    let chip = match known_chip(&format!("sm_{number}")) {
         Ok(chip) => chip,
-        Err(error) => return misused(&format!("--arch: {error}")),
+        Err(message) => return misused(&message),
     };
     let text = match input::text(&arguments.input) {
         Ok(text) => text,

@@ -6,9 +6,8 @@ use crate::files::input;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{Session, options};
-use oriole_chip::Chip;
-use oriole_diagnostics::{Code, Diagnostic};
+use crate::session::{Session, any_chip, options, options_without_code};
+use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_inputs::{Config, Database, FunctionUnit};
 use oriole_options::Options;
 use oriole_pipeline::{Decision, Explained, Phase, Work};
@@ -18,14 +17,28 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+/// Whether what a command shows is machine code.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shows {
+    /// Forms of the chip, which must be known.
+    Code,
+    /// What comes before; for a chip that no table knows, the tables of another stand in.
+    NoCode,
+}
+
 /// Prints what `shown` gives for each function of a file, or for one; diagnostics go to the terminal.
 fn functions(
     path: &Path,
     only: Option<&str>,
     target: &Target,
+    shows: Shows,
     shown: impl for<'db> Fn(&'db Session, FunctionUnit<'db>, &mut String) -> Result<(), Failed>,
 ) -> Outcome {
-    let (chip, options) = match options(target) {
+    let read = match shows {
+        Shows::Code => options(target),
+        Shows::NoCode => options_without_code(target),
+    };
+    let (chip, options) = match read {
         Ok(read) => read,
         Err(message) => return misused(&message),
     };
@@ -36,7 +49,11 @@ fn functions(
     let session = Session::new(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
     let mut diagnostics = oriole_queries::diagnostics(db, session.file);
+    diagnostics.extend(oriole_queries::stand_in_diagnostic(db, session.file, session.config));
     diagnostics.extend(oriole_queries::target_diagnostics(db, session.file, session.config));
+    if shows == Shows::Code {
+        diagnostics.extend(oriole_queries::encoding_diagnostic(db, session.config));
+    }
     if diagnostics.iter().any(Diagnostic::is_error) {
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
@@ -53,6 +70,8 @@ fn functions(
             failures.extend(view::diagnostics(db, unit, &failure));
         }
     }
+    diagnostics.retain(|diagnostic| diagnostic.code == Code::StandIn);
+    render::to_terminal(&name, &text, &diagnostics);
     render::to_terminal(&name, &text, &failures);
     print(&out);
     if failures.is_empty() { Outcome::Right } else { Outcome::Failed }
@@ -68,7 +87,8 @@ pub fn ori(arguments: &Ori) -> Outcome {
     if let (Err(message), false) = (&shows, reports && !arguments.dot && !arguments.rpo) {
         return failed(&format!("[{}] {message}", Code::PhaseNotAvailable));
     }
-    functions(&arguments.input, arguments.function.as_deref(), &arguments.target, |session, unit, text| {
+    let only = arguments.function.as_deref();
+    functions(&arguments.input, only, &arguments.target, Shows::NoCode, |session, unit, text| {
         let mut name = names::shown(unit.name(&session.db));
         if let Work::By(_) = phase.work {
             let _ = write!(name, ": {} is {}", phase.name, phase.state());
@@ -112,7 +132,7 @@ pub fn phases() -> String {
 pub fn isel(arguments: &Isel) -> Outcome {
     let wins = RefCell::new(BTreeMap::<String, usize>::new());
     let only = arguments.function.as_deref();
-    let outcome = functions(&arguments.input, only, &arguments.target, |session, unit, text| {
+    let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |session, unit, text| {
         let db = &session.db;
         let chip = graph::chip_info(db, session.config);
         let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
@@ -195,10 +215,13 @@ fn explain(explained: &Explained, text: &mut String) {
 
 /// Runs `oriole latency`.
 pub fn latency(arguments: &Latency) -> Outcome {
-    let chip = match arguments.arch.parse::<Chip>() {
+    let chip = match any_chip(&arguments.arch) {
         Ok(chip) => chip,
-        Err(error) => return misused(&format!("--arch: {error}")),
+        Err(message) => return misused(&message),
     };
+    if let Some(warning) = oriole_hir::stand_in(chip, Span::default()) {
+        eprintln!("warning[{}]: {}", warning.code, warning.message);
+    }
     let db = Database::default();
     let config = Config::create(&db, chip, &Options::default());
     let model = match view::latencies(&db, config) {

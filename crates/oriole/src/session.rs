@@ -2,6 +2,7 @@
 
 use crate::arguments::{Target, Tuning};
 use oriole_chip::Chip;
+use oriole_diagnostics::Code;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 use oriole_store::Cache;
@@ -16,12 +17,44 @@ pub fn options(target: &Target) -> Result<(Option<Chip>, Options), String> {
     Ok((chip, tuned(&target.tuning)?))
 }
 
+/// Chip and options of a command that makes no code: for a chip that no table knows, the tables of another stand in.
+///
+/// # Errors
+/// A message that says which argument is wrong.
+pub fn options_without_code(target: &Target) -> Result<(Option<Chip>, Options), String> {
+    let unknown = |name: &str| any_chip(name).ok().filter(|chip| chip.stand_in().is_some());
+    match target.arch.as_deref().and_then(unknown) {
+        Some(chip) => Ok((Some(chip), tuned(&target.tuning)?)),
+        None => options(target),
+    }
+}
+
+/// The chip of a name; of one that no table knows, with the tables of the chip that stands in.
+///
+/// # Errors
+/// A message that says what is wrong.
+pub fn any_chip(name: &str) -> Result<Chip, String> {
+    Chip::or_stand_in(name).map_err(|error| format!("--arch: {error}"))
+}
+
+/// A chip that has tables of its own.
+///
+/// # Errors
+/// A message that says what is wrong.
+pub fn known_chip(name: &str) -> Result<Chip, String> {
+    let chip = any_chip(name)?;
+    match chip.stand_in() {
+        None => Ok(chip),
+        Some(_) => Err(format!("[{}] --arch: nobody knows the encodings of {chip}", Code::NoEncoding)),
+    }
+}
+
 /// A chip that can be compiled for.
 ///
 /// # Errors
 /// A message that says what is wrong.
 pub fn supported_chip(name: &str) -> Result<Chip, String> {
-    let chip = name.parse::<Chip>().map_err(|error| format!("--arch: {error}"))?;
+    let chip = known_chip(name)?;
     if !chip.is_supported() {
         let others: Vec<String> =
             Chip::all().into_iter().filter(|chip| chip.is_supported()).map(|chip| chip.to_string()).collect();

@@ -232,6 +232,99 @@ fn exit_statuses() {
     say(&format!("{} command lines end as they must", cases.len()));
 }
 
+/// A launch of the kernel `k` of a file.
+fn launch(ptx: &str) -> String {
+    format!(
+        r#"{{"ptx":"{ptx}","entry":"k","grid":[1,1,1],"block":[32,1,1],"args":[{{"buffer":{{"len":4,"fill":0}}}}],
+            "expect":{{"0":{{"bytes_hex":"07000000"}}}}}}"#
+    )
+}
+
+/// Asked for a chip that no table knows, what makes no code takes the tables of a known one and says whose; what makes code
+/// refuses.
+#[test]
+fn an_unknown_chip_has_a_stand_in() {
+    let folder = scratch();
+    let right = write(folder.path(), "right.ptx", RIGHT);
+    let good = write(folder.path(), "good.json", launch("right.ptx"));
+    let cubin = text(&folder.path().join("right.cubin"));
+    for (unknown, known) in [
+        ("sm_91", "sm_90"),
+        ("sm_101", "sm_110"),
+        ("sm_104f", "sm_103f"),
+        ("sm_123", "sm_121"),
+        ("sm_130a", "sm_121a"),
+    ] {
+        let whole = ["latency", "--arch", unknown];
+        let guesses = ["latency", "--arch", unknown, "--guesses"];
+        for arguments in [
+            &["check", &right, "--arch", unknown][..],
+            &["ori", &right, "--after", "96", "--arch", unknown],
+            &whole,
+        ] {
+            let run = oriole(arguments);
+            assert_eq!(run.status, Some(0), "{arguments:?}: {}", run.err);
+            assert_eq!(run.err.matches("warning[target::stand-in]").count(), 1, "{arguments:?}: {}", run.err);
+            assert!(run.err.contains(unknown) && run.err.contains(&format!("`{known}`")), "{}", run.err);
+        }
+        let run = oriole(&whole);
+        let pairs: Vec<&str> = run.out.lines().filter(|line| line.contains(" -> ")).collect();
+        assert!(pairs.len() > 500 && pairs.iter().all(|pair| pair.ends_with(" cycles, guessed")));
+        assert_eq!(oriole(&guesses).out.lines().count(), pairs.len());
+        let virtual_name = unknown.replace("sm_", "compute_");
+        for arguments in [
+            &["compile", &right, "-o", &cubin, "--arch", unknown][..],
+            &["compile", &right, "-o", &cubin, "--arch", &virtual_name],
+            &["isel", &right, "--arch", unknown],
+            &["run", &good, "--on", "sim", "--arch", unknown],
+        ] {
+            let run = oriole(arguments);
+            assert_eq!((run.status, run.out.as_str()), (Some(2), ""), "{arguments:?}: {}", run.err);
+            assert!(run.err.contains("[target::no-encoding]"), "{arguments:?}: {}", run.err);
+        }
+        assert!(!Path::new(&cubin).exists());
+    }
+    let known = oriole(&["latency", "--arch", "sm_121"]);
+    assert!(known.out.contains(" cycles, observed") && known.err.is_empty(), "{}", known.err);
+}
+
+/// The same where the text names the chip: the warning is at the directive, once, and what is wrong besides is said.
+#[test]
+fn an_unknown_target_has_a_stand_in() {
+    let folder = scratch();
+    let right = write(folder.path(), "right.ptx", RIGHT.replace("sm_90", "sm_130a"));
+    let wrong = write(folder.path(), "wrong.ptx", wrong().replace("sm_90", "sm_130a"));
+    let good = write(folder.path(), "good.json", launch("right.ptx"));
+    let cubin = text(&folder.path().join("right.cubin"));
+    for arguments in
+        [&["check", &right][..], &["check", &right, "--arch", "sm_130a"], &["ori", &right, "--after", "96"]]
+    {
+        let run = oriole(arguments);
+        assert_eq!(run.status, Some(0), "{arguments:?}: {}", run.err);
+        assert_eq!(run.err.matches("warning[target::stand-in]").count(), 1, "{arguments:?}: {}", run.err);
+        assert!(run.err.contains(&format!("{right}:2:9")) && run.err.contains("`sm_121a`"), "{}", run.err);
+    }
+    let json = oriole(&["check", &right, "--message-format", "json"]);
+    let said: Value = serde_json::from_str(&json.out).expect("one diagnostic");
+    assert_eq!((&said["code"], &said["severity"]), (&"target::stand-in".into(), &"warning".into()));
+    let run = oriole(&["check", &wrong]);
+    assert_eq!(run.status, Some(1));
+    assert!(run.err.contains("error[ptx::unknown-name]"), "{}", run.err);
+    assert_eq!(oriole(&["run", &good, "--on", "interp"]).status, Some(0));
+    for arguments in
+        [&["compile", &right, "-o", &cubin][..], &["isel", &right], &["run", &good, "--on", "sim"]]
+    {
+        let run = oriole(arguments);
+        assert_eq!(run.status, Some(1), "{arguments:?}: {}", run.err);
+        assert!((run.out + &run.err).contains("target::no-encoding"), "{arguments:?}: {}", run.err);
+    }
+    // A known chip does not replace a later one.
+    let run = oriole(&["compile", &right, "-o", &cubin, "--arch", "sm_121a"]);
+    assert_eq!(run.status, Some(1));
+    assert!(run.err.contains("error[target::mismatch]"), "{}", run.err);
+    assert!(!Path::new(&cubin).exists());
+}
+
 #[test]
 fn diagnostics_have_a_code_and_a_place() {
     let folder = scratch();

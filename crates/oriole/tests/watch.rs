@@ -112,6 +112,19 @@ fn a_change_recomputes_what_depends_on_it() {
     assert_eq!(watch.line(), "a.ptx [sm_90]: known as a whole; the cubin stays the same");
 }
 
+/// A file for a chip that no table knows is not compiled, and nothing is written.
+#[test]
+fn a_file_for_an_unknown_chip_is_not_compiled() {
+    let folder = scratch();
+    let text = module(&[("one", 1)]).replace("sm_90", "sm_130");
+    std::fs::write(folder.path().join("a.ptx"), text).unwrap();
+    let watch = Watch::start(folder.path(), &["."]);
+    let what = watch.line();
+    assert!(what.starts_with("a.ptx [sm_130]: ") && what.contains("; not compiled; "), "{what}");
+    drop(watch);
+    assert!(!folder.path().join("a.cubin").exists());
+}
+
 #[test]
 fn broken_gone_and_renamed_files_lose_nothing() {
     let folder = scratch();
@@ -166,6 +179,9 @@ fn several_chips_and_a_folder_for_cubins() {
     drop(watch);
     assert_eq!(oriole(&["watch", "in/no_such_file"]).status, Some(2));
     assert_eq!(oriole(&["watch", "--arch", "sm_60"]).status, Some(2));
+    let unknown = oriole(&["watch", "--arch", "sm_90,sm_123"]);
+    assert_eq!(unknown.status, Some(2));
+    assert!(unknown.err.contains("[target::no-encoding]"), "{}", unknown.err);
 }
 
 /// A folder that is removed and made again is watched again, and what becomes of it is told.

@@ -182,6 +182,8 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     check_each(db, file, threads);
     let mut found = diagnostics(db, file);
     found.extend(target_diagnostics(db, file, config));
+    found.extend(stand_in_diagnostic(db, file, config));
+    found.extend(encoding_diagnostic(db, config));
     if found.iter().any(Diagnostic::is_error) {
         return Compiled { cubin: None, diagnostics: found };
     }
@@ -212,13 +214,34 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     Compiled { cubin, diagnostics: found }
 }
 
-/// The chip that a file's `.target` asks for, or the first one that can replace it.
+/// The chip that a file's `.target` asks for, or the first one that can replace it. One that no table knows is replaced by
+/// none, and has the tables of the chip that stands in for it.
 pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
     let targets = &graph::module_header(db, file).targets;
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
-    let exact = targets.iter().rev().filter_map(|target| target.as_chip()).find(|chip| chip.is_supported());
-    let stands_in = || supported.find(|chip| targets.iter().any(|&target| chip.accepts(target)));
-    exact.or_else(stands_in).unwrap_or(Chip::DEFAULT)
+    let named = || targets.iter().rev().filter_map(|target| target.as_chip());
+    let exact = named().find(|chip| chip.is_supported());
+    let unknown = || named().find(|chip| chip.stand_in().is_some());
+    let replaces = || supported.find(|chip| targets.iter().any(|&target| chip.accepts(target)));
+    exact.or_else(unknown).or_else(replaces).unwrap_or(Chip::DEFAULT)
+}
+
+/// Whose tables stand in for those of the chip that was asked for, unless the file names it too and was told so.
+pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
+    let chip = graph::chip_info(db, config);
+    let mut named = graph::module_header(db, file).targets.iter().map(|target| target.as_chip());
+    if named.any(|named| named == Some(chip)) {
+        return None;
+    }
+    oriole_hir::stand_in(chip, Span::default())
+}
+
+/// Why no code can be made for a chip that no table knows.
+pub fn encoding_diagnostic(db: &dyn Db, config: Config) -> Option<Diagnostic> {
+    let chip = graph::chip_info(db, config);
+    chip.stand_in()?;
+    let message = format!("nobody knows the encodings of `{chip}`: no code can be made for it");
+    Some(at_start(Code::NoEncoding, message))
 }
 
 /// Whether the module may be compiled for the chip.

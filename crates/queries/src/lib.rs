@@ -13,5 +13,8 @@ mod stored;
 pub mod view;
 mod weight;
 
-pub use driver::{Compiled, compile, diagnostics, place_of, target_chip, target_diagnostics, warm};
+pub use driver::{
+    Compiled, compile, diagnostics, encoding_diagnostic, place_of, stand_in_diagnostic, target_chip,
+    target_diagnostics, warm,
+};
 pub use failure::{Failed, Staged, Static};

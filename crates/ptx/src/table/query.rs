@@ -115,6 +115,7 @@ fn spelled(words: &[Word]) -> Vec<&'static str> {
 impl Chips {
     /// Whether a target has what these chips have.
     pub fn has(self, target: PtxTarget) -> bool {
+        let target = target.with_features();
         match self {
             Chips::From(number) => target.number() >= number,
             Chips::Before(number) => target.number() < number,
