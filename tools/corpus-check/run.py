@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Compiles PTX files with both compilers and checks the results of both.
 
-usage: run.py [--program ORIOLE] [--tools FOLDER] [--structure CHECK.py] [--cache FOLDER] [--levels 0,3] FILE.ptx[.zst] ...
+usage: run.py [--program ORIOLE] [--tools FOLDER] [--structure CHECK.py] [--cache FOLDER] [--levels 0,3] [--chips own] FILE.ptx[.zst] ...
 
-Each file is compiled for its own target, or the first chip after it that is compiled for. Of what both compilers accept:
+Each file is compiled for its own target, and for those that --chips names; in the text for an earlier chip the target is replaced.
+Of what both compilers accept:
 
   disassembler  files that nvdisasm does not read
   hazards       places that `oriole lint` finds in our code, and in ptxas's, which is taken to be right: each is a wrong fact
@@ -18,6 +19,7 @@ import argparse
 import collections
 import concurrent.futures
 import hashlib
+import itertools
 import os
 import pathlib
 import re
@@ -25,13 +27,13 @@ import subprocess
 import sys
 import tempfile
 
-# Targets whose code runs on a chip that is compiled for, and that chip.
-CHIPS = {
-    "sm_75": "sm_80", "sm_80": "sm_80", "sm_86": "sm_86", "sm_87": "sm_87", "sm_88": "sm_88", "sm_89": "sm_89",
-    "sm_90": "sm_90", "sm_90a": "sm_90a",
-}
 CHECKS = ("disassembler", "hazards", "hazards of ptxas", "structure", "cache")
 SECONDS = 300
+TARGET = re.compile(rb"^(\s*\.target\s+)(sm_\w+)", re.MULTILINE)
+
+
+def number(chip: str) -> int:
+    return int(re.sub(r"\D", "", chip))
 
 
 def text_of(path: pathlib.Path) -> bytes:
@@ -53,18 +55,23 @@ def first_line(done: subprocess.CompletedProcess) -> str:
 
 
 class Case:
-    """A file at a level."""
+    """A file at a level for a chip."""
 
-    def __init__(self, path: pathlib.Path, level: str, arguments: argparse.Namespace, folder: pathlib.Path):
+    def __init__(
+        self, path: pathlib.Path, level: str, chip: str, arguments: argparse.Namespace, folder: pathlib.Path
+    ):
         self.path, self.level, self.arguments = path, level, arguments
         text = text_of(path)
-        target = re.search(rb"^\s*\.target\s+(sm_\w+)", text, re.MULTILINE)
-        self.chip = CHIPS.get(target[1].decode()) if target else None
+        target = TARGET.search(text)
+        own = target[2].decode() if target else None
+        self.chip = own if chip == "own" else chip
+        if own and number(self.chip) < number(own):
+            text = TARGET.sub(rb"\g<1>" + self.chip.encode(), text)
         self.stem = f"{hashlib.md5(text).hexdigest()}-{self.chip}-O{level}"
         self.folder = folder
         self.source = folder / f"{self.stem}.ptx"
         self.source.write_bytes(text)
-        self.verdict = ""
+        self.verdict = self.message = ""
         self.findings: dict[str, list[str]] = collections.defaultdict(list)
 
     def compile(self, name: str, *more) -> tuple[subprocess.CompletedProcess, pathlib.Path]:
@@ -74,7 +81,7 @@ class Case:
 
     def check(self) -> "Case":
         if self.chip is None:
-            self.chip, self.verdict = "none", "other chip"
+            self.chip, self.verdict = "none", "no target"
             return self
         reference = (self.arguments.cache or self.folder) / f"{self.stem}.ptxas.cubin"
         if not reference.exists():
@@ -87,6 +94,7 @@ class Case:
         if done.returncode not in (0, 1):
             self.findings["cache"].append(f"compiling ends with {done.returncode}: {first_line(done)}")
         self.verdict = "compiled" if done.returncode == 0 else "refused"
+        self.message = first_line(done) if done.returncode == 1 else ""
         self.hazards("hazards of ptxas", reference)
         if done.returncode != 0:
             return self
@@ -125,15 +133,16 @@ def main() -> None:
     parser.add_argument("--structure", type=pathlib.Path)
     parser.add_argument("--cache", type=pathlib.Path)
     parser.add_argument("--levels", default="0,3")
+    parser.add_argument("--chips", default="own")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     os.environ["PATH"] = f"{arguments.tools}{os.pathsep}{os.environ['PATH']}"
 
     rows = collections.defaultdict(collections.Counter)
-    wanted = [(path, level) for path in arguments.files for level in arguments.levels.split(",")]
+    wanted = list(itertools.product(arguments.files, arguments.levels.split(","), arguments.chips.split(",")))
 
-    def checked(one: tuple[pathlib.Path, str]) -> Case:
+    def checked(one: tuple[pathlib.Path, str, str]) -> Case:
         with tempfile.TemporaryDirectory() as folder:
             return Case(*one, arguments, pathlib.Path(folder)).check()
 
@@ -142,11 +151,13 @@ def main() -> None:
             row = rows[case.chip, case.level]
             row["files"] += 1
             row[case.verdict] += 1
+            if case.message:
+                print(f"{case.path} {case.chip} -O{case.level}: refused: {case.message}", file=sys.stderr)
             for check, findings in case.findings.items():
                 # Places of hazards; a file counts once for what else can be wrong with it.
                 row[check] += max(len(findings) - 1, 1) if check.startswith("hazards") else 1
                 for finding in findings:
-                    print(f"{case.path} -O{case.level}: {check}: {finding}", file=sys.stderr)
+                    print(f"{case.path} {case.chip} -O{case.level}: {check}: {finding}", file=sys.stderr)
 
     columns = ("files", "compiled", "refused", "refused by ptxas", *CHECKS)
     print("| chip | level |" + "|".join(f" {column} " for column in columns) + "|")
