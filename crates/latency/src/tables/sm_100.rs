@@ -23,7 +23,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::Dual, 7, &[(C::Data, observed(4))]),
     Row::new(P::WideHigh, 7, &[(C::Data, observed(4))]),
     Row::new(P::Half, 7, &[(C::WideHigh, observed(3)), (C::Address, observed(4)), (C::Data, observed(4))]),
-    Row::new(P::Dispatch64, 18, &[(C::Data, observed(15))]),
+    Row::new(P::Dispatch64, 18, &[(C::Data, observed(5))]),
     Row::new(
         P::MatrixOne,
         20,

@@ -201,6 +201,7 @@ const RAW: &[Row<P, C>] = &[
         &[
             (C::Alu, observed(6)),
             (C::Fma, observed(6)),
+            (C::Double, observed(6)),
             (C::MatrixTwo, observed(7)),
             (C::Special, observed(6)),
             (C::ToUniform, observed(6)),
