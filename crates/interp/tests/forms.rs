@@ -108,8 +108,9 @@ fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Oper
         Kind::Constant(low, _) => Operand::Immediate(Immediate::Integer(low)),
         Kind::ConstantOf(values) => Operand::Immediate(Immediate::Integer(values[0])),
         Kind::Predicate => register(Type::Pred),
-        Kind::Address => {
-            let Operand::Register(base) = register(Type::B64) else { unreachable!() };
+        Kind::Address | Kind::TensorAddress => {
+            let width = if operand.kind == Kind::TensorAddress { Type::B32 } else { Type::B64 };
+            let Operand::Register(base) = register(width) else { unreachable!() };
             Operand::Address(Address { base: AddressBase::Register(base), offset: 0 })
         }
         Kind::Label => Operand::Label(LabelId(0)),
