@@ -18,9 +18,12 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     let merged = folder.join("oriole.profdata");
     let _ = std::fs::remove_dir_all(&raw);
     let program = build(&folder.join("instrumented"), &[format!("-Cprofile-generate={}", raw.display())])?;
-    train::run(&program, &folder.join("scratch"))?;
+    train::run(&program, &folder.join("scratch"), &raw)?;
     let mut merge = Command::new(merger);
-    merge.arg("merge").arg("-o").arg(&merged).arg(&raw);
+    merge.arg("merge").arg("-o").arg(&merged);
+    for (part, weight) in train::PARTS {
+        merge.arg(format!("--weighted-input={weight},{}", raw.join(part).display()));
+    }
     finished(&mut merge)?;
     // The linker leaves functions that ran and those that did not apart.
     let flags = [

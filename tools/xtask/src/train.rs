@@ -9,26 +9,36 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// Chips for which every kernel is compiled that they take, beside its own.
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
+/// The parts of the training, each with a folder of its own for its profile, and how much its counts weigh: loops of the machines run so
+/// often that nothing in a compile would count beside them.
+pub const PARTS: [(&str, u32); 2] = [("compile", 100), ("machines", 1)];
+
 /// So many keystrokes the server gets in each kernel.
 const KEYSTROKES: usize = 12;
 
-/// Runs an instrumented program. Kernels that a chip refuses are part of it; that each of them is refused is an error.
-pub fn run(program: &Path, scratch: &Path) -> Result<(), String> {
+/// Runs an instrumented program, whose profiles go below `raw`. Kernels that a chip refuses are part of it; that each of them is refused is an error.
+pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
     std::fs::create_dir_all(scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let folder = crate::root().join("test-data/kernels");
+    let [compile, machines] = PARTS.map(|(part, _)| raw.join(part).join("%m.profraw"));
+    let instrumented = |profile: &Path| {
+        let mut command = Command::new(program);
+        command.env("LLVM_PROFILE_FILE", profile);
+        command
+    };
     let kernels = files(&folder, "ptx")?;
     let cubin = scratch.join("kernel.cubin");
     let mut compiled = 0;
     for kernel in &kernels {
-        let own = quietly(Command::new(program).arg("compile").arg(kernel).arg("-o").arg(&cubin))?;
+        let own = quietly(instrumented(&compile).arg("compile").arg(kernel).arg("-o").arg(&cubin))?;
         compiled += usize::from(own);
         if own {
-            quietly(Command::new(program).arg("lint").arg(&cubin))?;
-            quietly(Command::new(program).arg("dis").arg(&cubin))?;
+            quietly(instrumented(&compile).arg("lint").arg(&cubin))?;
+            quietly(instrumented(&compile).arg("dis").arg(&cubin))?;
         }
-        quietly(Command::new(program).arg("check").arg(kernel))?;
+        quietly(instrumented(&compile).arg("check").arg(kernel))?;
         for chip in CHIPS {
-            let mut command = Command::new(program);
+            let mut command = instrumented(&compile);
             quietly(command.arg("compile").args(["--arch", chip]).arg(kernel).arg("-o").arg(&cubin))?;
         }
     }
@@ -37,10 +47,10 @@ pub fn run(program: &Path, scratch: &Path) -> Result<(), String> {
     }
     for record in files(&folder, "json")? {
         for machine in ["interp", "sim"] {
-            quietly(Command::new(program).args(["run", "--on", machine]).arg(&record))?;
+            quietly(instrumented(&machines).args(["run", "--on", machine]).arg(&record))?;
         }
     }
-    serve(program, &kernels).map_err(|error| format!("{} lsp: {error}", program.display()))
+    serve(instrumented(&compile), &kernels).map_err(|error| format!("{} lsp: {error}", program.display()))
 }
 
 fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
@@ -58,8 +68,8 @@ fn quietly(command: &mut Command) -> Result<bool, String> {
 }
 
 /// A conversation with the language server: each kernel is opened, typed in, and asked about.
-fn serve(program: &Path, kernels: &[PathBuf]) -> std::io::Result<()> {
-    let mut server = Command::new(program).arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+fn serve(mut program: Command, kernels: &[PathBuf]) -> std::io::Result<()> {
+    let mut server = program.arg("lsp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let mut answers = BufReader::new(server.stdout.take().expect("it is piped"));
     request(
         &mut server,
