@@ -31,7 +31,8 @@ struct Copies {
 
 /// Copies words once and constants never. Outside SSA. True if something changed.
 pub fn run(function: &mut Function) -> bool {
-    if !function.is_entry {
+    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    if !function.is_entry || !instructions.any(|instruction| copied(instruction).is_some()) {
         return false;
     }
     let definitions = Definitions::new(function);

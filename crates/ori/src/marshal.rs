@@ -119,12 +119,9 @@ fn form_of(
     if let Some(form) = legal(operands) {
         return Some(form);
     }
-    for form in forms.forms_of(op).iter().filter(|form| names_tensor_memory(form)) {
-        let named = in_tensor_memory(form, operands);
-        if let Some(id) = legal(&named) {
-            *operands = named;
-            return Some(id);
-        }
+    if let Some((id, named)) = form_in_tensor_memory(forms, op, operands, legal) {
+        *operands = named;
+        return Some(id);
     }
     // Some addresses always have a uniform part, if only a zero.
     let address = operands.iter().position(|it| matches!(it.kind, OperandKind::Memory { uniform: None, .. }));
@@ -157,19 +154,39 @@ fn form_of(
     halves
 }
 
+/// The form that takes the operands as places in tensor memory, and these.
+fn form_in_tensor_memory(
+    forms: &'static Table,
+    op: Op,
+    operands: &Operands,
+    legal: impl Fn(&[Operand]) -> Option<FormId>,
+) -> Option<(FormId, Operands)> {
+    // Most operations have no such address: their forms need no look.
+    operands.iter().find(|operand| tensor_address(operand).is_some())?;
+    let forms = forms.forms_of(op).iter().filter(|form| names_tensor_memory(form));
+    let mut named = forms.map(|form| in_tensor_memory(form, operands));
+    named.find_map(|named| Some((legal(&named)?, named)))
+}
+
 fn names_tensor_memory(form: &Form) -> bool {
     form.slots.iter().any(|slot| matches!(slot.kind, SlotKind::TensorMemory { .. }))
+}
+
+/// The address in a uniform register that may be one in tensor memory.
+fn tensor_address(operand: &Operand) -> Option<OperandKind> {
+    match operand.kind {
+        OperandKind::Memory { descriptor: None, base: None, uniform: Some(address), offset } => {
+            Some(OperandKind::TensorMemory { address, offset })
+        }
+        _ => None,
+    }
 }
 
 /// Ori knows addresses and uniform registers; the form says which of them are addresses in tensor memory and descriptors.
 fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
     let mut named = operands.clone();
     for operand in &mut named {
-        if let OperandKind::Memory { descriptor: None, base: None, uniform: Some(address), offset } =
-            operand.kind
-        {
-            operand.kind = OperandKind::TensorMemory { address, offset };
-        }
+        operand.kind = tensor_address(operand).unwrap_or(operand.kind);
     }
     // The operands that a form may lack stand behind the descriptors.
     for (operand, slot) in named.iter_mut().zip(form.slots) {

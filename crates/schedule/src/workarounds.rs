@@ -1,7 +1,7 @@
 //! What the code of other compilers has on some chips without any effect that is known: a shuffle that no lane executes at
 //! the entry of each function, which the container names to the driver, and an instruction that only passes time in front
-//! of each barrier of the block, or of a change of the number of registers where the warp need not be gathered for it. That the hardware relies on them cannot be excluded, so they are made here too, at the
-//! end, where nothing moves them away.
+//! of each barrier of the block, or of a change of the number of registers where the warp need not be gathered for it. That
+//! the hardware relies on them cannot be excluded, so they are made here too, at the end, where nothing moves them away.
 
 use crate::Tables;
 use crate::effects::{Effects, Finishing};

@@ -1,6 +1,7 @@
-//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy` checks the rules of the house, `codegen`
-//! regenerates tables, `isa` writes the form table of a new chip, `release` builds the program as it is released, `bench` measures against the oracle, `selection` counts
-//! what selection chooses, `shapes` shows how compile time grows. Nothing here is needed to build or to use Oriole.
+//! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy`
+//! checks the rules of the house, `codegen` regenerates tables, `isa` writes the form table of a new chip, `release` builds
+//! the program as it is released, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
+//! shows how compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;

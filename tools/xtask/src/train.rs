@@ -1,5 +1,5 @@
-//! What the program does while its profile is taken: what users do with it, over the kernels of the repository. Compiling comes first in
-//! time and in weight; what is left out here is compiled for size.
+//! What the program does while its profile is taken: what users do with it, over the kernels of the repository. Compiling
+//! comes first in time and in weight; what is left out here is compiled for size.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -9,14 +9,17 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// Chips for which every kernel is compiled that they take, beside its own.
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The parts of the training, each with a folder of its own for its profile, and how much its counts weigh: loops of the machines run so
-/// often that nothing in a compile would count beside them.
+/// The parts of the training, each with a folder of its own for its profile, and how much its counts weigh: loops of the
+/// machines run so often that nothing in a compile would count beside them.
 pub const PARTS: [(&str, u32); 2] = [("compile", 100), ("machines", 1)];
 
 /// So many keystrokes the server gets in each kernel.
 const KEYSTROKES: usize = 12;
 
-/// Runs an instrumented program, whose profiles go below `raw`. Kernels that a chip refuses are part of it; that each of them is refused is an error.
+/// Runs an instrumented program, whose profiles go below `raw`. Kernels that a chip refuses are part of it.
+///
+/// # Errors
+/// A file that cannot be read, a program that cannot be started, or that compiles no kernel at all.
 pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
     std::fs::create_dir_all(scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let folder = crate::root().join("test-data/kernels");
