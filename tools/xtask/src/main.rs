@@ -9,6 +9,7 @@ mod guard_data;
 mod isa;
 mod machine_numbers;
 mod oracle;
+mod order;
 mod ptx_table;
 mod reach;
 mod release;

@@ -1,10 +1,10 @@
 //! Builds the program as it is released for Linux: linked statically (`cargo static`), and compiled twice, the second time by a
 //! profile of what the first one does with the kernels of the repository.
 //!
-//! The profile says which functions run, so that these stand together and the many that a compile never enters do not: most of the
+//! The profile says which functions run, and the linker puts these together, those of the smallest compile first: most of the
 //! time of a small compile is the system's, which brings in the pages of the program.
 
-use crate::train;
+use crate::{order, train};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,16 +19,20 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(&raw);
     let program = build(&folder.join("instrumented"), &[format!("-Cprofile-generate={}", raw.display())])?;
     train::run(&program, &folder.join("scratch"), &raw)?;
-    let mut merge = Command::new(merger);
+    let mut merge = Command::new(&merger);
     merge.arg("merge").arg("-o").arg(&merged);
     for (part, weight) in train::PARTS {
         merge.arg(format!("--weighted-input={weight},{}", raw.join(part).display()));
     }
     finished(&mut merge)?;
-    // The linker leaves functions that ran and those that did not apart.
+    let order = folder.join("order.txt");
+    let names = order::of_parts(&merger, &raw, &train::PARTS.map(|(part, _)| part))?;
+    std::fs::write(&order, names.join("\n")).map_err(|error| format!("{}: {error}", order.display()))?;
     let flags = [
         format!("-Cprofile-use={}", merged.display()),
-        "-Clink-arg=-Wl,-z,keep-text-section-prefix".to_owned(),
+        format!("-Clink-arg=-Wl,--symbol-ordering-file={}", order.display()),
+        // Functions that are inlined everywhere are no symbols any more.
+        "-Clink-arg=-Wl,--no-warn-symbol-ordering".to_owned(),
     ];
     println!("{}", build(&folder, &flags)?.display());
     Ok(())
@@ -60,7 +64,7 @@ fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
 
 /// # Errors
 /// A command that cannot be started, or fails.
-fn finished(command: &mut Command) -> Result<(), String> {
+pub fn finished(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),
