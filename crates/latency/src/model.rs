@@ -10,7 +10,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 /// One pair of a table as a report shows it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Listed {
     /// `RAW`, `WAW` or `WAR`: what comes first is written, written, read.
     pub hazard: &'static str,
@@ -20,6 +20,15 @@ pub struct Listed {
     pub second: String,
     /// Issue cycles between the two, and where the number comes from.
     pub distance: Distance,
+}
+
+/// The group of all results that a scoreboard reports.
+const BY_SCOREBOARD: &str = "by scoreboard";
+
+impl Listed {
+    fn new(hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell) -> Listed {
+        Listed { hazard, first: format!("{first:?}"), second, distance: cell.distance() }
+    }
 }
 
 /// The latencies of one chip: distances between instructions, and what is known of classes and opcodes there.
@@ -328,12 +337,42 @@ impl Model {
         self.producer(producer, part).map(|row| self.longest[row as usize])
     }
 
+    /// The pair of a table that says how far a reader stands behind the writer of what it reads. `None` if a scoreboard
+    /// reports the result.
+    pub fn pair_of_read(
+        &self,
+        producer: Class,
+        part: ResultPart,
+        consumer: Class,
+        slot: Slot,
+    ) -> Option<Listed> {
+        let (row, column) = (self.producer(producer, part)?, Consumer::of(consumer, slot));
+        Some(Listed::new("RAW", &row, format!("{column:?}"), self.raw[row as usize][column as usize]))
+    }
+
+    /// The same of two writers.
+    pub fn pair_of_writes(
+        &self,
+        first: Class,
+        first_part: ResultPart,
+        second: Class,
+        second_part: ResultPart,
+    ) -> Option<Listed> {
+        let row = self.producer(first, first_part)?;
+        Some(match self.producer(second, second_part) {
+            Some(column) => {
+                Listed::new("WAW", &row, format!("{column:?}"), self.waw[row as usize][column as usize])
+            }
+            None => Listed::new("WAW", &row, BY_SCOREBOARD.to_owned(), self.waw_variable[row as usize]),
+        })
+    }
+
     /// Every pair of groups that can meet, in the order of the tables. A write that a scoreboard reports is listed as
     /// `by scoreboard`.
     pub fn listed(&self) -> Vec<Listed> {
         let mut list = Vec::new();
         let mut add = |hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell| {
-            list.push(Listed { hazard, first: format!("{first:?}"), second, distance: cell.distance() });
+            list.push(Listed::new(hazard, first, second, cell));
         };
         // A row without a longest latency belongs to no instruction of the chip.
         let rows =
@@ -345,13 +384,13 @@ impl Model {
             for column in rows().filter(|column| column.kind() == row.kind()) {
                 add("WAW", &row, format!("{column:?}"), self.waw[row as usize][column as usize]);
             }
-            add("WAW", &row, "by scoreboard".to_owned(), self.waw_variable[row as usize]);
+            add("WAW", &row, BY_SCOREBOARD.to_owned(), self.waw_variable[row as usize]);
         }
         for row in ALL_CONSUMERS {
             for column in rows().filter(|column| column.kind() == row.kind()) {
                 add("WAR", &row, format!("{column:?}"), self.war[row as usize][column as usize]);
             }
-            add("WAR", &row, "by scoreboard".to_owned(), self.war_variable[row as usize]);
+            add("WAR", &row, BY_SCOREBOARD.to_owned(), self.war_variable[row as usize]);
         }
         list
     }

@@ -6,7 +6,7 @@ use crate::group::{Consumer, Producer};
 use oriole_sass::{Mod, Op};
 
 /// Where a number comes from.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Origin {
     /// The least distance seen in the output of ptxas: an upper bound of what the chip needs.
     Observed,
@@ -19,7 +19,7 @@ pub enum Origin {
 }
 
 /// A number of issue cycles with its origin.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Distance {
     /// Issue cycles from the first instruction to the second.
     pub cycles: u8,

@@ -296,6 +296,9 @@ pub struct Latency {
     /// Only the numbers that are guesses.
     #[arg(long)]
     pub guesses: bool,
+    /// Only the distances that the code of these cubins depends on, with how often it does; each by the table of its chip.
+    #[arg(long, value_name = "CUBIN", num_args = 1.., conflicts_with = "arch")]
+    pub of: Vec<PathBuf>,
 }
 
 /// `oriole lint`

@@ -9,6 +9,7 @@ use crate::render;
 use crate::session::{Session, any_chip, options, options_without_code};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_inputs::{Config, Database, FunctionUnit};
+use oriole_latency::{Listed, Origin};
 use oriole_options::Options;
 use oriole_pipeline::{Decision, Explained, Phase, Work};
 use oriole_queries::{Failed, graph, view};
@@ -215,6 +216,9 @@ fn explain(explained: &Explained, text: &mut String) {
 
 /// Runs `oriole latency`.
 pub fn latency(arguments: &Latency) -> Outcome {
+    if !arguments.of.is_empty() {
+        return latencies_of_code(arguments);
+    }
     let chip = match any_chip(&arguments.arch) {
         Ok(chip) => chip,
         Err(message) => return misused(&message),
@@ -254,13 +258,50 @@ pub fn latency(arguments: &Latency) -> Outcome {
         }
     }
     for pair in model.listed() {
-        let origin = pair.distance.origin;
-        if !arguments.guesses || origin == oriole_latency::Origin::Guessed {
-            let origin = format!("{origin:?}").to_lowercase();
-            let oriole_latency::Listed { hazard, first, second, .. } = pair;
-            let _ = writeln!(text, "{hazard} {first} -> {second}: {} cycles, {origin}", pair.distance.cycles);
+        if !arguments.guesses || is_guess(&pair) {
+            let _ = writeln!(text, "{}", shown(&pair));
         }
     }
+    print(&text)
+}
+
+fn is_guess(pair: &Listed) -> bool {
+    pair.distance.origin == Origin::Guessed
+}
+
+fn shown(pair: &Listed) -> String {
+    let Listed { hazard, first, second, distance } = pair;
+    let origin = format!("{:?}", distance.origin).to_lowercase();
+    format!("{hazard} {first} -> {second}: {} cycles, {origin}", distance.cycles)
+}
+
+/// The distances that the code of some files depends on, the most frequent first, and how many of them are guesses.
+fn latencies_of_code(arguments: &Latency) -> Outcome {
+    let mut counts = BTreeMap::new();
+    for path in &arguments.of {
+        let cubin = match crate::dis::read_cubin(path) {
+            Ok((cubin, _)) => cubin,
+            Err(message) => return failed(&message),
+        };
+        for (pair, count) in oriole_simulate::pairs(&cubin) {
+            *counts.entry(pair).or_insert(0) += count;
+        }
+    }
+    let mut pairs: Vec<(Listed, u64)> = counts.into_iter().collect();
+    pairs.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    let mut text = String::new();
+    for (pair, count) in pairs.iter().filter(|(pair, _)| !arguments.guesses || is_guess(pair)) {
+        let _ = writeln!(text, "{}, {count} times", shown(pair));
+    }
+    let guesses = || pairs.iter().filter(|(pair, _)| is_guess(pair));
+    let times: u64 = pairs.iter().map(|(_, count)| count).sum();
+    let guessed: u64 = guesses().map(|(_, count)| count).sum();
+    let _ = writeln!(
+        text,
+        "{} pairs, {} of them guessed; {times} dependences, {guessed} on a guess",
+        pairs.len(),
+        guesses().count(),
+    );
     print(&text)
 }
 

@@ -190,12 +190,14 @@ fn exit_statuses() {
         (0, &["isel", "--explain", &right]),
         (0, &["latency"]),
         (0, &["latency", "--guesses"]),
+        (0, &["latency", "--of", &cubin]),
         (0, &["explain", "ptx::syntax"]),
         (0, &["--help"]),
         (0, &["--version"]),
         (1, &["compile", &wrong]),
         (1, &["check", &wrong]),
         (1, &["check", "nowhere.ptx"]),
+        (1, &["latency", "--of", "nowhere.cubin"]),
         (1, &["compile", "nowhere.ptx"]),
         (1, &["compile", &right, "-o", "nowhere/right.cubin"]),
         (1, &["run", &bad, "--on", "interp"]),
@@ -286,6 +288,44 @@ fn an_unknown_chip_has_a_stand_in() {
     }
     let known = oriole(&["latency", "--arch", "sm_121"]);
     assert!(known.out.contains(" cycles, observed") && known.err.is_empty(), "{}", known.err);
+}
+
+/// The sum of two products is read by a logic operation, which a store reads: each dependence once, the pairs by how often.
+#[test]
+fn the_distances_that_code_depends_on() {
+    let folder = scratch();
+    let kernel = write(
+        folder.path(),
+        "kernel.ptx",
+        ".version 9.0
+         .target sm_90
+         .address_size 64
+         .visible .entry k(.param .u64 out, .param .u32 n) {
+             .reg .b32 %a<5>;
+             .reg .b64 %d<3>;
+             ld.param.u64 %d0, [out];
+             ld.param.u32 %a0, [n];
+             mad.lo.u32 %a1, %a0, %a0, 7;
+             mul.lo.u32 %a2, %a1, %a1;
+             xor.b32 %a3, %a2, %a1;
+             st.global.u32 [%d0], %a3;
+             ret;
+         }",
+    );
+    let cubin = text(&folder.path().join("kernel.cubin"));
+    assert_eq!(oriole(&["compile", &kernel, "-o", &cubin]).status, Some(0));
+    let all = oriole(&["latency", "--of", &cubin]);
+    assert_eq!(
+        all.out,
+        "RAW Fma -> Alu: 5 cycles, observed, 2 times\n\
+         RAW UniformLoad -> SlowUniform: 2 cycles, observed, 2 times\n\
+         RAW Alu -> Data: 5 cycles, observed, 1 times\n\
+         RAW Fma -> Fma: 4 cycles, observed, 1 times\n\
+         4 pairs, 0 of them guessed; 6 dependences, 0 on a guess\n"
+    );
+    let guesses = oriole(&["latency", "--guesses", "--of", &cubin, &cubin]);
+    assert_eq!(guesses.out, "4 pairs, 0 of them guessed; 12 dependences, 0 on a guess\n");
+    assert_eq!(oriole(&["latency", "--arch", "sm_90", "--of", &cubin]).status, Some(2));
 }
 
 /// The same where the text names the chip: the warning is at the directive, once, and what is wrong besides is said.

@@ -30,9 +30,9 @@ impl Condition for Guard {
 }
 
 /// A straight run of instructions, and what follows it.
-struct Block {
-    first: u32,
-    end: u32,
+pub(crate) struct Block {
+    pub(crate) first: u32,
+    pub(crate) end: u32,
     /// Indices of first instructions of following blocks; with `true` the state is forgotten on the way.
     next: Vec<(u32, bool)>,
 }
@@ -112,7 +112,7 @@ fn ways(shape: WordShape, kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bo
     }
 }
 
-fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
+pub(crate) fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
     use Op::*;
     let (shape, count) = (program.shape, program.steps.len() as u32);
     let mut starts: BTreeSet<u32> = BTreeSet::from([0]);
