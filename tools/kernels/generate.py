@@ -26,11 +26,12 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, atomics, barriers, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import arrays, atomics, barriers, blackwell, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
     rows.write_ptx()
+    blackwell.write_ptx()
     bulk.write_ptx()
     atomics.write_ptx()
     deep.write_ptx()

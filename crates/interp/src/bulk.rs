@@ -1,16 +1,20 @@
 //! Bulk copies: blocks of bytes and boxes of tensors, complete at once.
 
+use oriole_ptx::word::TakenCluster;
 use smallvec::SmallVec;
 
 use crate::access::updated;
 use crate::context::LaneContext;
+use crate::grid::first_block;
 use crate::launch::{Fault, FaultKind};
-use crate::memory::{Place, in_block, misaligned, word};
-use crate::step::{BoxStep, BulkStep, FieldStep, PolicyStep, Signal};
+use crate::memory::{Place, in_block, misaligned, shared_address, word};
+use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source};
 use crate::tensor::{Cell, MAP_BYTES, TensorMap};
 
 /// What bulk copies count in, and where their blocks begin.
 const LINE: u64 = 16;
+/// What zeros are counted in.
+const ZEROS: u64 = 8;
 /// Where boxes begin in shared memory.
 const BOX_ALIGNMENT: u64 = 128;
 /// Where tensor maps begin.
@@ -85,7 +89,69 @@ fn receivers(at: &LaneContext, target: u64, signal: &Signal) -> Vec<(u64, Option
     let Some(blocks) = signal.blocks else { return vec![(target, object)] };
     let mask = at.read(blocks);
     let ranks = (0..16).filter(|rank| mask >> rank & 1 == 1);
-    ranks.map(|rank| (in_block(target, rank), object.map(|object| in_block(object, rank)))).collect()
+    let told = |rank: u32, object: u64| match signal.in_pairs {
+        true => in_block(object, rank & !1 | shared_address(object, at.block.rank).0 & 1),
+        false => in_block(object, rank),
+    };
+    ranks.map(|rank| (in_block(target, rank), object.map(|object| told(rank, object)))).collect()
+}
+
+/// Zeros in shared memory.
+pub fn fill(at: &mut LaneContext, to: &Location, size: Source) -> Result<(), Fault> {
+    let (address, size) = (at.address(to), at.read(size));
+    if !size.is_multiple_of(ZEROS) {
+        return Err(illegal(format!("{size} bytes are no multiple of 8")));
+    }
+    if !address.is_multiple_of(LINE) {
+        return Err(misaligned(to.place, address, LINE as usize));
+    }
+    for unit in (address..address + size).step_by(ZEROS as usize) {
+        at.used(to.place, unit, ZEROS as usize, true)?.fill(0);
+    }
+    Ok(())
+}
+
+/// Takes the next cluster that has not started, if there is one, and answers in shared memory: a word and two halves are the
+/// place of its first block, and the third word tells that there is one.
+pub fn take_cluster(
+    at: &mut LaneContext,
+    answer: &Location,
+    object: &Location,
+    everybody: bool,
+) -> Result<(), Fault> {
+    let mut bytes = [0; LINE as usize];
+    if let Some(number) = at.machine.waiting.next() {
+        let [x, y, z] = first_block(at.machine.grid, at.machine.cluster, number);
+        let words = [x, y & 0xffff | z << 16, 1, 0];
+        bytes
+            .chunks_exact_mut(4)
+            .zip(words)
+            .for_each(|(part, word)| part.copy_from_slice(&word.to_le_bytes()));
+    }
+    let (target, object) = (at.address(answer), at.address(object));
+    if !target.is_multiple_of(LINE) {
+        return Err(misaligned(answer.place, target, LINE as usize));
+    }
+    let ranks = if everybody { 0..at.machine.shared.len() as u32 } else { at.block.rank..at.block.rank + 1 };
+    for rank in ranks {
+        let (target, object) = (in_block(target, rank), in_block(object, rank));
+        writes(at, answer.place, target, bytes.len(), Some(object))?;
+        at.unaligned(answer.place, target, bytes.len(), true)?.copy_from_slice(&bytes);
+        at.complete_transfer(object, bytes.len() as u64)?;
+    }
+    Ok(())
+}
+
+/// What an answer says of a cluster.
+pub fn taken_cluster(asked: TakenCluster, [low, high]: [u64; 2]) -> [u64; 4] {
+    let place = [low & 0xffff_ffff, low >> 32 & 0xffff, low >> 48, 0];
+    match asked {
+        TakenCluster::IsCanceled => [high & 1, 0, 0, 0],
+        TakenCluster::GetFirstCtaid => place,
+        TakenCluster::GetFirstCtaidX => [place[0], 0, 0, 0],
+        TakenCluster::GetFirstCtaidY => [place[1], 0, 0, 0],
+        TakenCluster::GetFirstCtaidZ => [place[2], 0, 0, 0],
+    }
 }
 
 /// Copies a box between a tensor and shared memory, or combines it with the tensor.
@@ -100,7 +166,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     let coordinates: SmallVec<[i64; 5]> =
         step.coordinates.iter().map(|source| i64::from(at.read(*source) as i32)).collect();
     let offsets: SmallVec<[u64; 3]> = step.offsets.iter().map(|source| at.read(*source)).collect();
-    let cells = map.cells(&coordinates, &offsets, step.image).map_err(illegal)?;
+    let cells = map.cells(&coordinates, &offsets, step.walk).map_err(illegal)?;
     let Some(shared) = &step.shared else { return Ok(()) };
     let start = at.address(shared);
     if !start.is_multiple_of(BOX_ALIGNMENT) {

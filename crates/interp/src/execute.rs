@@ -84,6 +84,21 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             at.lane.cluster_arrivals += 1;
             at.machine.watch.arrive_at_cluster();
         }
+        Action::RandomConversion(step) => {
+            let numbers: SmallVec<[u64; 4]> = step.numbers.iter().map(|number| at.read(*number)).collect();
+            let value = step.conversion.evaluate(&numbers, at.read(step.random));
+            at.write(step.destination, value);
+        }
+        Action::Fill { to, size } => bulk::fill(at, to, *size)?,
+        Action::TakeCluster { answer, object, everybody } => {
+            bulk::take_cluster(at, answer, object, *everybody)?
+        }
+        Action::TakenCluster { asked, destinations, answer } => {
+            let answer = answer.map(|half| at.read(half));
+            for (destination, value) in destinations.iter().zip(bulk::taken_cluster(*asked, answer)) {
+                at.write(*destination, value);
+            }
+        }
         Action::Bulk(step) => bulk::copy(at, step)?,
         Action::Box(step) => bulk::copy_box(at, step)?,
         Action::ReplaceField(step) => bulk::replace_field(at, step)?,

@@ -167,13 +167,11 @@ struct Cluster {
 impl Cluster {
     /// Cluster number `number` of the grid.
     fn new(decoded: &Decoded, launch: &Launch, shape: [u32; 3], number: u64) -> Cluster {
-        let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(launch.grid[axis] / shape[axis]));
-        let place =
-            [number % clusters[0], number / clusters[0] % clusters[1], number / clusters[0] / clusters[1]];
+        let first = first_block(launch.grid, shape, number);
         let blocks: Vec<Block> = (0..shape.iter().product::<u32>())
             .map(|rank| {
                 let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
-                let index = std::array::from_fn(|axis| place[axis] as u32 * shape[axis] + inner[axis]);
+                let index = std::array::from_fn(|axis| first[axis] + inner[axis]);
                 Block::new(decoded, launch.block, index, rank)
             })
             .collect();
@@ -257,6 +255,14 @@ impl Cluster {
     }
 }
 
+/// The first block of a cluster.
+pub fn first_block(grid: [u32; 3], shape: [u32; 3], number: u64) -> [u32; 3] {
+    let clusters: [u64; 3] = std::array::from_fn(|axis| u64::from(grid[axis] / shape[axis]));
+    let place =
+        [number % clusters[0], number / clusters[0] % clusters[1], number / clusters[0] / clusters[1]];
+    std::array::from_fn(|axis| place[axis] as u32 * shape[axis])
+}
+
 /// Runs a launch.
 pub fn run(program: &Program, launch: &Launch) -> Outcome {
     let failed = |error: Fault| Outcome {
@@ -309,6 +315,7 @@ pub fn run(program: &Program, launch: &Launch) -> Outcome {
         watch: Watch::default(),
         cluster_meetings: 0,
         cluster,
+        waiting: 0..0,
         explicit_cluster: is_explicit(program, launch),
         grid: launch.grid,
         block: launch.block,
@@ -375,20 +382,18 @@ fn cluster_shape(program: &Program, launch: &Launch) -> Result<[u32; 3], Fault> 
 fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut Machine) -> Result<(), Fault> {
     let shape = machine.cluster;
     let count = blocks / shape.iter().map(|count| u64::from(*count)).product::<u64>();
-    let mut next = 0;
+    machine.waiting = 0..count;
     // Clusters that have used up a turn and go on later.
     let mut resident = std::collections::VecDeque::new();
     // How many of them have been stuck since one was not.
     let mut stuck = 0;
     loop {
-        let mut cluster = if next < count {
-            next += 1;
-            Cluster::new(decoded, launch, shape, next - 1)
-        } else {
-            match resident.pop_front() {
+        let mut cluster = match machine.waiting.next() {
+            Some(number) => Cluster::new(decoded, launch, shape, number),
+            None => match resident.pop_front() {
                 Some(cluster) => cluster,
                 None => return Ok(()),
-            }
+            },
         };
         match cluster.run(machine)? {
             Turn::Ended => stuck = 0,
@@ -398,7 +403,7 @@ fn run_clusters(decoded: &Decoded, launch: &Launch, blocks: u64, machine: &mut M
             }
             Turn::Stuck => {
                 stuck += 1;
-                if next == count && stuck > resident.len() {
+                if machine.waiting.is_empty() && stuck > resident.len() {
                     return Err(cluster.deadlock(machine));
                 }
                 resident.push_back(cluster);

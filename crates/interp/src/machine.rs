@@ -43,6 +43,8 @@ pub struct Machine<'a> {
     pub cluster_meetings: u64,
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
+    /// Numbers of the clusters that have not started, and that nobody has taken over.
+    pub waiting: std::ops::Range<u64>,
     /// Whether the launch has clusters.
     pub explicit_cluster: bool,
     /// Blocks of the grid.

@@ -1,15 +1,18 @@
 //! The decoded form that is interpreted: opcodes, types and operands resolved once, so that execution only matches.
 
 use oriole_ptx::SpecialRegister;
+use oriole_ptx::word::TakenCluster;
 use smallvec::SmallVec;
 
-use crate::matrix::{GroupProduct, Product, Quarters, Share, Tiled};
+use crate::matrix::{GroupProduct, Move, Packed, Product, Quarters, Share, Tiled};
 use crate::memory::Place;
+use crate::tensor::Walk;
 use crate::texture::TextureStep;
 use crate::value::Operation;
 use crate::value::compare::{Combine, Comparison};
 use crate::value::float::Mode;
 use crate::value::integer::{Kind, Part};
+use crate::value::random;
 use crate::value::soft::Format;
 
 /// A decoded instruction.
@@ -49,6 +52,7 @@ impl Action {
     pub fn is_asynchronous(&self) -> bool {
         match self {
             Action::Copy { .. } | Action::Bulk(_) | Action::Box(_) | Action::Tensor(_) => true,
+            Action::TakeCluster { .. } => true,
             Action::Matrix(step) => {
                 matches!(step.operation, MatrixOperation::GroupProduct(_) | MatrixOperation::Tensor(_))
             }
@@ -216,6 +220,33 @@ pub enum Action {
         read: Source,
         /// Where this holds, nothing is read.
         ignored: Option<Source>,
+    },
+    /// `cvt.rs`
+    RandomConversion(Box<RandomStep>),
+    /// `st.bulk`: zeros.
+    Fill {
+        /// Where to.
+        to: Location,
+        /// How many bytes.
+        size: Source,
+    },
+    /// `clusterlaunchcontrol.try_cancel`
+    TakeCluster {
+        /// Where the answer goes.
+        answer: Location,
+        /// The object that is told.
+        object: Location,
+        /// All blocks of the cluster get the answer.
+        everybody: bool,
+    },
+    /// `clusterlaunchcontrol.query_cancel`
+    TakenCluster {
+        /// What is asked.
+        asked: TakenCluster,
+        /// Results.
+        destinations: SmallVec<[Destination; 4]>,
+        /// The halves of the answer.
+        answer: [Source; 2],
     },
     /// A bulk copy of bytes.
     Bulk(Box<BulkStep>),
@@ -387,6 +418,19 @@ pub struct BulkStep {
     pub signal: Signal,
 }
 
+/// A conversion that rounds by random bits.
+#[derive(Clone, Debug)]
+pub struct RandomStep {
+    /// Which one.
+    pub conversion: random::Conversion,
+    /// The numbers packed.
+    pub destination: Destination,
+    /// Two or four singles.
+    pub numbers: SmallVec<[Source; 4]>,
+    /// The random bits.
+    pub random: Source,
+}
+
 /// The barrier object that counts the bytes of a bulk copy, and the blocks that get one each.
 #[derive(Clone, Debug, Default)]
 pub struct Signal {
@@ -394,6 +438,8 @@ pub struct Signal {
     pub object: Option<Location>,
     /// The ranks of the blocks, if there are several, as a mask: each has a target and an object at the same offsets.
     pub blocks: Option<Source>,
+    /// Of the objects of a pair of blocks, that of the block is told which stands in it as the named one does.
+    pub in_pairs: bool,
 }
 
 /// A box of a tensor.
@@ -403,10 +449,10 @@ pub struct BoxStep {
     pub map: Source,
     /// Where the box begins.
     pub coordinates: SmallVec<[Source; 5]>,
-    /// Offsets in an image.
+    /// Offsets in an image, or halo and offset.
     pub offsets: SmallVec<[Source; 3]>,
-    /// The tensor is an image.
-    pub image: bool,
+    /// How the box is walked.
+    pub walk: Walk,
     /// The box in shared memory; `None` for a prefetch.
     pub shared: Option<Location>,
     /// From the tensor to shared memory, not the other way.
@@ -625,19 +671,21 @@ pub enum MatrixOperation {
     LoadShare(SharePlace),
     /// `wmma.store`; operands: the registers, the stride if it is given.
     StoreShare(SharePlace),
-    /// `ldmatrix`: rows of eight halves at the addresses that lanes give, a matrix for each register.
+    /// `ldmatrix`: rows of sixteen bytes at the addresses that lanes give.
     Load {
         /// The address of a row.
         row: Location,
-        /// Each matrix is transposed.
-        transposed: bool,
+        /// How matrices lie in registers.
+        way: Move,
+        /// How numbers lie in a row.
+        packed: Packed,
     },
     /// `stmatrix`; operand: the registers.
     Store {
         /// The address of a row.
         row: Location,
-        /// Each matrix is transposed.
-        transposed: bool,
+        /// How matrices lie in registers.
+        way: Move,
     },
     /// `movmatrix`: a transposed matrix of halves; operand: its register.
     Transpose,

@@ -41,6 +41,25 @@ struct Image {
     pixels: u64,
 }
 
+/// How an instruction walks a box.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walk {
+    /// Dimension by dimension.
+    Tile,
+    /// The pixels of an image, dimension by dimension.
+    Image,
+    /// Pixels along lines, and at the end some that lie beyond.
+    Line,
+    /// 128 pixels along lines, and after every 32 of them some that lie beyond.
+    Parts,
+    /// Four rows by their numbers.
+    Rows,
+}
+
+/// Pixels of a part, and parts.
+const PART: u64 = 32;
+const PARTS: u64 = 4;
+
 /// The type of the elements.
 #[derive(Clone, Copy, Debug)]
 enum Element {
@@ -98,6 +117,9 @@ impl TensorMap {
         let kinds = word(bytes, 8) as u32;
         if kinds >> 11 & 3 != 0 {
             return Err("interleaved tensors are not supported".into());
+        }
+        if kinds >> 19 & 0xf != 0 {
+            return Err("this way to swizzle is not supported".into());
         }
         let element = Element::of_code(kinds >> 7 & 0xf)?;
         let rank = (kinds >> 4 & 7) as usize + 1;
@@ -167,22 +189,77 @@ impl TensorMap {
     }
 
     /// The elements of the box at these coordinates, in the order in which they lie in shared memory. `offsets` are those
-    /// of an image, in pixels; `image` says that the instruction means one.
-    pub fn cells(&self, coordinates: &[i64], offsets: &[u64], image: bool) -> Result<Vec<Cell>, String> {
-        if coordinates.len() != self.rank {
+    /// of an image, in pixels.
+    pub fn cells(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, String> {
+        let wanted = if walk == Walk::Rows { 5 } else { self.rank };
+        if coordinates.len() != wanted || (walk == Walk::Rows && self.rank != 2) {
             let named = coordinates.len();
             return Err(format!("{named} coordinates for a tensor of {} dimensions", self.rank));
         }
-        match (&self.image, image) {
-            (None, false) => self.check_rows(self.extents[0])?,
-            (Some(image), true) => self.check_rows(image.channels)?,
-            (None, true) => return Err("the tensor map is none of an image".into()),
-            (Some(_), false) => return Err("the tensor map is that of an image".into()),
+        match (&self.image, walk) {
+            (None, Walk::Tile) => self.check_rows(self.extents[0]).map(|()| self.tile(coordinates)),
+            (None, Walk::Rows) if self.extents[1] == 1 => {
+                self.check_rows(self.extents[0]).map(|()| self.rows(coordinates))
+            }
+            (None, Walk::Rows) => Err("the box has more than a row".into()),
+            (None, _) => Err("the tensor map is none of an image".into()),
+            (Some(_), Walk::Tile | Walk::Rows) => Err("the tensor map is that of an image".into()),
+            (Some(image), Walk::Image) => {
+                self.check_rows(image.channels).map(|()| self.column(image, coordinates, offsets))
+            }
+            (Some(image), _) => {
+                let (parts, pixels) = if walk == Walk::Parts { (PARTS, PART) } else { (1, image.pixels) };
+                self.check_rows(image.channels)?;
+                Ok(self.lines(image, coordinates, offsets, [parts, pixels]))
+            }
         }
-        Ok(match &self.image {
-            None => self.tile(coordinates),
-            Some(image) => self.column(image, coordinates, offsets),
-        })
+    }
+
+    /// Four rows of the tensor, each by its number.
+    fn rows(&self, coordinates: &[i64]) -> Vec<Cell> {
+        let length = self.extents[0];
+        let places =
+            coordinates[1..].iter().flat_map(|row| (0..length).map(|at| [coordinates[0] + at as i64, *row]));
+        places.zip(0..).map(|(place, number)| self.cell(&place, number)).collect()
+    }
+
+    /// So many parts of so many pixels along the first dimension of the image, from image to image. Behind each part come the
+    /// pixels that follow its last one, in the bounds or not.
+    fn lines(
+        &self,
+        image: &Image,
+        coordinates: &[i64],
+        offsets: &[u64],
+        [parts, pixels]: [u64; 2],
+    ) -> Vec<Cell> {
+        let named = |at: usize| offsets.get(at).map_or(0, |&number| number as i64);
+        let (halo, offset) = (named(0), named(1));
+        let step = self.steps[1] as i64;
+        let (first, last) = (image.lower[0] + offset, self.sizes[1] as i64 - 1 + image.upper[0] + offset);
+        let (mut at, mut number) = (coordinates[1] + offset, coordinates[self.rank - 1]);
+        let mut pixel_places = Vec::new();
+        for _ in 0..parts {
+            let mut behind = (at, number);
+            for _ in 0..pixels {
+                pixel_places.push((at, number));
+                behind = (at, number);
+                at += step;
+                if at > last {
+                    (at, number) = (first, number + 1);
+                }
+            }
+            pixel_places.extend((1..=halo).map(|more| (behind.0 + more * step, behind.1)));
+        }
+        let mut cells = Vec::new();
+        for (count, (at, number)) in (0..).zip(pixel_places) {
+            let mut place: SmallVec<[i64; MOST]> = SmallVec::from_slice(coordinates);
+            (place[1], place[self.rank - 1]) = (at, number);
+            for channel in 0..image.channels {
+                place[0] = coordinates[0] + channel as i64;
+                cells.push(self.cell(&place, count * image.channels + channel));
+            }
+        }
+        cells
     }
 
     /// Rows must fill lines of 16 bytes, and with swizzling the lines of the pattern.

@@ -455,15 +455,16 @@ impl Warp {
                 results
             }
             MatrixOperation::Transpose => matrix::transpose(&registers(&self.lanes, 0)),
-            MatrixOperation::Load { row, transposed } => {
-                let count = step.destinations.len();
+            MatrixOperation::Load { row, way, packed } => {
+                let count = step.destinations.len() / way.registers() * way.rows();
                 let rows = self.rows(machine, block, specials, row, count, None)?;
-                matrix::spread(&rows, *transposed)
+                let rows: Vec<matrix::Row> = rows.into_iter().map(|row| packed.spread(row)).collect();
+                matrix::spread(&rows, *way)
             }
-            MatrixOperation::Store { row, transposed } => {
+            MatrixOperation::Store { row, way } => {
                 let values = registers(&self.lanes, 0);
-                let rows = matrix::collect(&values, *transposed);
-                self.rows(machine, block, specials, row, rows.len() / 8, Some(&rows))?;
+                let rows = matrix::collect(&values, *way);
+                self.rows(machine, block, specials, row, rows.len(), Some(&rows))?;
                 return Ok(());
             }
         };
@@ -563,10 +564,10 @@ impl Warp {
         block: &mut BlockState,
         specials: &SpecialValues,
         row: &Location,
-        matrices: usize,
+        count: usize,
         written: Option<&[matrix::Row]>,
     ) -> Result<Vec<matrix::Row>, Fault> {
-        let mut rows = vec![[0; matrix::ROW_BYTES]; 8 * matrices];
+        let mut rows = vec![[0; matrix::ROW_BYTES]; count];
         for (lane, bytes) in rows.iter_mut().enumerate().take(self.lanes.len()) {
             let pc = self.lanes[lane].pc;
             let mut context = LaneContext {

@@ -98,6 +98,10 @@ pub(crate) fn packed_type(ty: Type, vector: u8) -> (Type, u32) {
     match ty {
         Type::F16 if vector > 1 => (Type::F16x2, vector / 2),
         Type::BF16 if vector > 1 => (Type::BF16x2, vector / 2),
+        Type::E4M3 if vector > 1 => (Type::E4M3x4, vector / 4),
+        Type::E5M2 if vector > 1 => (Type::E5M2x4, vector / 4),
+        Type::E4M3x2 if vector > 1 => (Type::E4M3x4, vector / 2),
+        Type::E5M2x2 if vector > 1 => (Type::E5M2x4, vector / 2),
         _ => (ty, vector),
     }
 }
@@ -105,7 +109,7 @@ pub(crate) fn packed_type(ty: Type, vector: u8) -> (Type, u32) {
 impl Lower<'_> {
     /// `atom`, `red`, and `multimem.red`, which differs by the address and by its scope where none is written.
     pub fn atomic(&mut self, i: &Instruction) -> Lowered {
-        if i.modifiers.has(Word::Async) {
+        if i.modifiers.has(Word::MbarrierCompleteTxBytes) {
             return self.write_and_tell(i);
         }
         let (ty, vector) = packed_type(self.ty(i, 0)?, i.vector);
@@ -128,8 +132,10 @@ impl Lower<'_> {
             scope_mod(i).unwrap_or(if copies { (Mod::SYS, Mod::SYS) } else { (Mod::GPU, Mod::GPU) });
         let mut place = self.place(self.operand(i, first)?, i.space.unwrap_or(Space::Generic))?;
         place = self.cluster_to_generic(place);
-        if (copies || i.vector > 1) && place.space == Space::Generic {
-            // Vectors and copies can be in global memory only, where both addresses are the same.
+        let is_global = copies || i.vector > 1 || i.modifiers.has(Word::Async);
+        if is_global && place.space == Space::Generic {
+            // Vectors, copies and what goes on beside the program can be in global memory only, where both addresses are the
+            // same.
             place.space = Space::Global;
         }
         let b = self.atomic_words(self.operand(i, first + 1)?, ty)?;

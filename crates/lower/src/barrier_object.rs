@@ -321,9 +321,6 @@ impl Lower<'_> {
     /// `st.async` and `red.async`: a write to shared memory of the cluster, and the object that is told of its bytes. Both
     /// addresses are in one pair of registers.
     pub fn write_and_tell(&mut self, i: &Instruction) -> Lowered {
-        if !i.modifiers.has(Word::MbarrierCompleteTxBytes) {
-            return Err(self.unsupported_form(i));
-        }
         let ty = self.ty(i, 0)?;
         let place = self.shared_address(self.operand(i, 0)?)?;
         let object = self.shared_address(self.operand(i, 2)?)?;

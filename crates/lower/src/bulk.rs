@@ -11,7 +11,7 @@ use oriole_hir::{Address, AddressBase, Immediate, Instruction, Operand};
 use oriole_ori::{
     Address as OriAddress, File, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value, Values,
 };
-use oriole_ptx::word::{Operation, TensorDimensions};
+use oriole_ptx::word::{Operation, TakenCluster, TensorDimensions};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
@@ -22,6 +22,10 @@ pub(crate) const EVERYTHING: MemoryInfo =
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
 const SIZE_UNIT: u32 = 4;
 const LOW_HALF: u32 = 0xffff;
+/// Bits of the number of pixels beyond a part of a line; the offset is above them.
+const HALO_BITS: u32 = 11;
+/// Zeros are counted in units of so many bytes (as a shift).
+const ZEROS_UNIT: u32 = 3;
 
 /// An instruction of the engine, before its operands are in uniform registers.
 pub(crate) struct Bulk {
@@ -34,6 +38,19 @@ pub(crate) struct Bulk {
     pub count: Option<Source>,
     /// The cache policy.
     pub policy: Option<[Source; 2]>,
+}
+
+/// How a box is walked, where that is not dimension by dimension.
+fn box_walk(i: &Instruction) -> Option<Mod> {
+    let ways = [
+        (Word::Im2col, Mod::IM2COL),
+        (Word::Im2colNoOffs, Mod::IM2COL),
+        (Word::Im2colW, Mod::W),
+        (Word::Im2colW128, Mod::W128),
+        (Word::TileGather4, Mod::GATHER4),
+        (Word::TileScatter4, Mod::SCATTER4),
+    ];
+    ways.into_iter().find(|(word, _)| i.modifiers.has(*word)).map(|(_, walk)| walk)
 }
 
 impl Lower<'_> {
@@ -64,9 +81,7 @@ impl Lower<'_> {
     /// A block of bytes: copied, reduced into memory, or brought into the second cache.
     fn copy_bytes(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
-        if has(Word::CpMask) {
-            return Err(self.unsupported_form(i));
-        }
+        let masked = has(Word::CpMask);
         let policy = self.policy(i)?;
         if has(Word::Prefetch) {
             let source = self.global_address(self.operand(i, 0)?)?;
@@ -83,7 +98,13 @@ impl Lower<'_> {
             target.push(self.shared_address(self.operand(i, 3)?)?);
         }
         let multicast = has(Word::MulticastCluster);
-        let mask = if multicast { Some(self.extended(self.operand(i, 4)?, Type::U16)?) } else { None };
+        // Which blocks get a copy, or which bytes of sixteen are written.
+        let mask = match (multicast, masked) {
+            (true, _) => Some(self.operand(i, 4)?),
+            (_, true) => Some(self.operand(i, i.operands.len().saturating_sub(1))?),
+            _ => None,
+        };
+        let mask = mask.map(|mask| self.extended(mask, Type::U16)).transpose()?;
         let count = self.size(self.operand(i, 2)?, mask)?;
         let mut mods = vec![if to_global { Mod::G } else { Mod::S }];
         let op = if has(Word::Reduce) {
@@ -93,6 +114,7 @@ impl Lower<'_> {
         } else {
             mods.push(if from_global { Mod::G_2 } else { Mod::S_2 });
             mods.extend(multicast.then_some(Mod::MULTICAST));
+            mods.extend(masked.then_some(Mod::DST_G_BYTE_MASK));
             Op::UBLKCP
         };
         self.emit_bulk(Bulk { op, mods, brackets: vec![target, source], count: Some(count), policy });
@@ -133,10 +155,6 @@ impl Lower<'_> {
     /// A box of a tensor: copied to or from shared memory, reduced into the tensor, or brought into the second cache.
     fn copy_box(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
-        let later = [Word::TileGather4, Word::TileScatter4, Word::Im2colW, Word::Im2colW128, Word::CtaGroup2];
-        if later.into_iter().any(has) {
-            return Err(self.unsupported_form(i));
-        }
         let dimensions = match i.modifiers.at() {
             Some(TensorDimensions::_1d) => Mod::_1D,
             Some(TensorDimensions::_2d) => Mod::_2D,
@@ -146,8 +164,9 @@ impl Lower<'_> {
             None => return Err(self.unsupported_form(i)),
         };
         let policy = self.policy(i)?;
-        let offsets = has(Word::Im2col);
-        let image = (offsets || has(Word::Im2colNoOffs)).then_some(Mod::IM2COL);
+        let walk = box_walk(i);
+        // Offsets in an image, or the halo of a line and the offset in it.
+        let offsets = has(Word::Im2col) || matches!(walk, Some(Mod::W | Mod::W128));
         let prefetches = has(Word::Prefetch);
         let stores = i.space == Some(Space::Global) && !prefetches;
         // A load names its target first; what else there is names the tensor first.
@@ -171,7 +190,11 @@ impl Lower<'_> {
         for coordinate in self.elements(coordinates) {
             first.push(self.word(&coordinate, Type::S32)?);
         }
-        let window = if offsets { Some(self.window_offsets(self.operand(i, next)?)?) } else { None };
+        let window = match (offsets, walk) {
+            (false, _) => None,
+            (true, Some(Mod::IM2COL)) => Some(self.window_offsets(self.operand(i, next)?)?),
+            (true, _) => Some(self.halo(self.operand(i, next)?)?),
+        };
         let multicast = has(Word::MulticastCluster);
         let mask = match multicast {
             true => Some(self.extended(self.operand(i, next + usize::from(offsets))?, Type::U16)?),
@@ -182,7 +205,7 @@ impl Lower<'_> {
             (window, mask) => Some(self.halves(window.unwrap_or_else(Source::rz), mask)),
         };
         let mut mods: Vec<Mod> = vec![dimensions];
-        mods.extend(image);
+        mods.extend(walk);
         let op = if has(Word::Reduce) {
             mods.push(self.reduction_operation(i)?);
             Op::UTMAREDG
@@ -193,6 +216,7 @@ impl Lower<'_> {
             Op::UTMASTG
         } else {
             mods.extend(multicast.then_some(Mod::MULTICAST));
+            mods.extend(has(Word::CtaGroup2).then_some(Mod::_2CTA));
             Op::UTMALDG
         };
         self.emit_bulk(Bulk { op, mods, brackets: vec![first, map], count, policy });
@@ -216,12 +240,104 @@ impl Lower<'_> {
         Ok(packed)
     }
 
-    /// The cache policy of an instruction that has one: its last operand.
+    /// How many pixels lie beyond a part of a line, and the offset in it above that.
+    fn halo(&mut self, operand: &Operand) -> Result<Source, LowerError> {
+        let elements = self.elements(operand);
+        let [halo, offset] = elements.as_slice() else {
+            return Err(self.unsupported("a window without halo and offset"));
+        };
+        let halo = self.extended(halo, Type::U16)?;
+        let offset = self.extended(offset, Type::U16)?;
+        let offset = self.field(offset, 0, LOW_HALF, HALO_BITS);
+        Ok(self.either(halo, offset))
+    }
+
+    /// `st.bulk`: zeros in shared memory, counted in units of eight bytes.
+    pub fn fill_shared(&mut self, i: &Instruction) -> Lowered {
+        let behind = self.begin_region();
+        let target = self.shared_address(self.operand(i, 0)?)?;
+        let bytes = self.words(self.operand(i, 1)?, Type::U64)?;
+        let units = match (&bytes[0].kind, &bytes[1].kind) {
+            (SourceKind::Imm(bytes), _) => imm(bytes >> ZEROS_UNIT),
+            (SourceKind::Zero(_), _) => Source::rz(),
+            _ => {
+                let [low, high] = [self.in_register(bytes[0].clone()), self.in_register(bytes[1].clone())];
+                let units = self.b.r();
+                self.b.shf(units, &[Mod::R, Mod::U64], low, imm(ZEROS_UNIT), high);
+                units.into()
+            }
+        };
+        let inside = self.b.new_block();
+        self.run_into(inside);
+        let uniform = self.uniform_words(&[target]);
+        let address = OriAddress { uniform, ..OriAddress::default() };
+        let address = Source::plain(SourceKind::Address(Box::new(address)));
+        let zeros = Source::plain(SourceKind::Zero(File::UR));
+        let count = Source::values(self.uniform_words(&[units]));
+        let draft = self.b.op(Op::UMEMSETS).mods(&[Mod::_64]).from(address).from(zeros).from(count);
+        draft.memory(EVERYTHING).emit();
+        let out = self.b.new_block();
+        self.run_into(out);
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// `clusterlaunchcontrol.try_cancel`: asks for a cluster that has not started. The answer goes to shared memory, of all
+    /// blocks with `.multicast`, and the barrier object beside it is told.
+    pub fn take_cluster(&mut self, i: &Instruction) -> Lowered {
+        let behind = self.begin_region();
+        let answer = self.shared_address(self.operand(i, 0)?)?;
+        let object = self.shared_address(self.operand(i, 1)?)?;
+        let everybody = i.modifiers.has(Word::MulticastClusterAll);
+        let mods = vec![if everybody { Mod::BROADCAST } else { Mod::SELFCAST }];
+        let brackets = vec![vec![answer, object]];
+        self.emit_bulk(Bulk { op: Op::UGETNEXTWORKID, mods, brackets, count: None, policy: None });
+        self.end_region(behind);
+        Ok(())
+    }
+
+    /// `clusterlaunchcontrol.query_cancel`: what the answer says. Its third word tells whether there is a cluster; the first is
+    /// its place along x, the halves of the second those along y and z.
+    pub fn taken_cluster(&mut self, i: &Instruction) -> Lowered {
+        let words = self.words(self.operand(i, 1)?, Type::B128)?;
+        let place = |l: &mut Self, axis: u32| match axis {
+            0 => words[0].clone(),
+            1 => l.field(words[1].clone(), 0, LOW_HALF, 0),
+            _ => {
+                let high = l.in_register(words[1].clone());
+                let z = l.b.r();
+                l.b.shr(z, high, LOW_HALF.count_ones());
+                z.into()
+            }
+        };
+        let axes: &[u32] = match i.modifiers.at() {
+            Some(TakenCluster::IsCanceled) => {
+                let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
+                let bit = self.field(words[2].clone(), 0, 1, 0);
+                self.b.isetp(d, Mod::NE, true, bit, Source::rz());
+                return Ok(());
+            }
+            Some(TakenCluster::GetFirstCtaid) => &[0, 1, 2],
+            Some(TakenCluster::GetFirstCtaidX) => &[0],
+            Some(TakenCluster::GetFirstCtaidY) => &[1],
+            Some(TakenCluster::GetFirstCtaidZ) => &[2],
+            None => return Err(self.unsupported_form(i)),
+        };
+        let elements = self.elements(self.operand(i, 0)?);
+        let mut parts: Vec<Source> = axes.iter().map(|&axis| place(self, axis)).collect();
+        // The fourth element of a vector is zero.
+        parts.resize(elements.len(), Source::rz());
+        let parts = parts.into_iter().map(|part| std::iter::once(part).collect()).collect();
+        self.write_all(&elements, Type::B32, parts)
+    }
+
+    /// The cache policy of an instruction that has one: its last operand but for a mask of bytes.
     pub fn policy(&mut self, i: &Instruction) -> Result<Option<[Source; 2]>, LowerError> {
         if !i.modifiers.has(Word::L2CacheHint) {
             return Ok(None);
         }
-        let last = self.operand(i, i.operands.len().saturating_sub(1))?;
+        let behind = if i.modifiers.has(Word::CpMask) { 2 } else { 1 };
+        let last = self.operand(i, i.operands.len().saturating_sub(behind))?;
         let words = self.words(last, Type::B64)?;
         Ok(Some([words[0].clone(), words[1].clone()]))
     }

@@ -17,6 +17,9 @@ impl Lower<'_> {
         if i.modifiers.has(Word::Pack) {
             return self.convert_pack(i);
         }
+        if i.modifiers.has(Word::Rs) {
+            return self.convert_at_random(i);
+        }
         let (to, from) = (self.ty(i, 0)?, self.ty(i, 1)?);
         match (to.is_float(), from.is_float()) {
             (false, false) => self.convert_integer(i, to, from),

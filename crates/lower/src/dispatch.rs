@@ -76,11 +76,14 @@ fn effect(l: &mut Lower, i: &Instruction) -> Lowered {
     use Opcode::*;
     match i.opcode {
         Ld | Ldu => l.load(i),
+        St if i.modifiers.has(Word::Bulk) => l.fill_shared(i),
         St => l.store(i),
         Prefetch | Prefetchu | Discard | Applypriority => l.cache_line(i),
         Cp => l.copy(i),
         Mbarrier => l.barrier_object(i),
         Tensormap => l.change_map(i),
+        Clusterlaunchcontrol if i.modifiers.has(Word::TryCancel) => l.take_cluster(i),
+        Clusterlaunchcontrol => l.taken_cluster(i),
         Atom | Red => l.atomic(i),
         Multimem => l.copies(i),
         Shfl => l.shuffle(i),

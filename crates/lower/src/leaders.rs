@@ -28,12 +28,14 @@ fn times(instruction: &Instruction) -> Option<Times> {
     match op {
         // A barrier object counts the bytes of each, and a reduction adds each.
         Op::UBLKRED | Op::UTMALDG | Op::UTMAREDG => Some(Times::EachLane),
+        // Each asks for a cluster of its own.
+        Op::UGETNEXTWORKID => Some(Times::EachLane),
         // Each thread that comes to it asks for a product, a copy, or a signal of its own.
         Op::UTCHMMA | Op::UTCQMMA | Op::UTCIMMA | Op::UTCOMMA | Op::UTCCP | Op::UTCSHIFT | Op::UTCBAR => {
             Some(Times::EachLane)
         }
         Op::UBLKCP if !instruction.mods.has(Mod::G) => Some(Times::EachLane),
-        Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL => Some(Times::Once),
+        Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL | Op::UMEMSETS => Some(Times::Once),
         _ => None,
     }
 }

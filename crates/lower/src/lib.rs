@@ -32,6 +32,7 @@ mod context;
 mod control;
 mod convert;
 mod convert_integer;
+mod convert_random;
 mod dispatch;
 mod error;
 mod float32;

@@ -9,7 +9,7 @@ use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Source, SourceKind, Value};
-use oriole_ptx::word::{MatrixCount, Rounding};
+use oriole_ptx::word::{MatrixCount, Rounding, TensorNumbers};
 use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Mod, Mods, Op, Operand as MachineOperand, OperandKind};
 use smallvec::SmallVec;
@@ -261,12 +261,17 @@ impl Lower<'_> {
         let (Some([left, _]), Some([_, right])) = (narrow_factor(left), narrow_factor(right)) else {
             return Err(self.unsupported_form(i));
         };
-        let (op, size, kinds) = match (shape.depth, i.modifiers.has(Word::ScaleVec4X)) {
-            _ if sparse => return Err(self.unsupported_form(i)),
-            (32, _) => (Op::QMMA, Mod::_16832, 1),
-            (64, false) => (Op::OMMA, Mod::_16864, 2),
-            (64, true) => (Op::OMMA, Mod::_16864, 4),
+        let (op, size) = match (i.modifiers.has(Word::KindMxf8f6f4), shape.depth, sparse) {
+            (true, 32, false) => (Op::QMMA, Mod::_16832),
+            (true, 64, true) => (Op::QMMA, Mod::_16864),
+            (false, 64, false) => (Op::OMMA, Mod::_16864),
+            (false, 128, true) => (Op::OMMA, Mod::_168128),
             _ => return Err(self.unsupported_form(i)),
+        };
+        let kinds = match (op, i.modifiers.has(Word::ScaleVec4X)) {
+            (Op::QMMA, _) => 1,
+            (_, false) => 2,
+            (_, true) => 4,
         };
         if !self.has(op) {
             return Err(self.unsupported_form(i));
@@ -274,17 +279,32 @@ impl Lower<'_> {
         let word = Type::B32;
         let [a, b, c] = [1, 2, 3].map(|index| self.fragment(i, index, word));
         let (a, b, c) = (self.tuple(a?), self.tuple(b?), self.tuple(c?));
-        let [scale_a, scale_b] = [4, 6].map(|index| self.operand(i, index).cloned());
+        let metadata = if sparse { Some(self.metadata(i)?) } else { None };
+        // Metadata and selector come before the scale factors of both factors, each with its places behind it.
+        let first = if sparse { 6 } else { 4 };
+        let [scale_a, scale_b] = [first, first + 2].map(|index| self.operand(i, index).cloned());
         let [scale_a, scale_b] = [self.word(&scale_a?, word)?, self.word(&scale_b?, word)?];
-        let scales = [self.in_register(scale_a), self.in_register(scale_b)];
-        let places = self.places_of_scales(i, kinds)?;
+        // Metadata have the register before the scale factors of the left factor.
+        let scale_a = match &metadata {
+            None => self.in_register(scale_a),
+            Some(metadata) => self.tuple([metadata.word.clone(), scale_a]),
+        };
+        let scales = [scale_a, self.in_register(scale_b)];
+        let places = self.places_of_scales(i, [first + 1, first + 3], kinds)?;
         let elements = self.elements(self.operand(i, 0)?);
         let direct = self.direct_words(&elements, word);
         let d = direct.clone().unwrap_or_else(|| elements.iter().map(|_| self.b.r()).collect());
         let kind = if scale == Type::UE8M0 { Mod::E8 } else { Mod::UE4M3 };
         let draft = self.b.op(op).mods(&[Mod::SF, size, Mod::F32, left, right, kind]);
-        let draft = draft.m_if(kinds == 4, Mod::_4X).to_tuple(d.iter().copied());
-        draft.from_all([a, b, c]).from_all(scales).from(places).emit();
+        let draft = draft.m_if(kinds == 4, Mod::_4X).to_tuple(d.iter().copied()).from_all([a, b, c]);
+        match metadata {
+            None => draft.from_all(scales).from(places).emit(),
+            Some(Metadata { selector, .. }) => {
+                let [scales_a, scales_b] = scales;
+                let draft = draft.m(Mod::SP).from(scales_a).from(scales_b).from(places);
+                draft.from(Source::literal(selector.into())).emit();
+            }
+        }
         if direct.is_none() {
             let parts = d.iter().map(|&v| std::iter::once(Source::value(v)).collect()).collect();
             self.write_all(&elements, word, parts)?;
@@ -294,12 +314,17 @@ impl Lower<'_> {
 
     /// Which lanes have the scale factors of a product, and where in a register they begin, in a uniform register: the byte of
     /// those of `a` in two bits, which pair of lanes in one; then the byte of those of `b`, and which lane, in two each.
-    fn places_of_scales(&mut self, i: &Instruction, factors: u32) -> Result<Source, LowerError> {
+    fn places_of_scales(
+        &mut self,
+        i: &Instruction,
+        [of_a, of_b]: [usize; 2],
+        factors: u32,
+    ) -> Result<Source, LowerError> {
         // As many factors as there are begin where they can.
         let bytes = 4 - factors;
         let mut known = 0;
         let mut others = Vec::new();
-        for (operand, fields) in [(5, [(bytes, 0), (1, 2)]), (7, [(bytes, 3), (3, 5)])] {
+        for (operand, fields) in [(of_a, [(bytes, 0), (1, 2)]), (of_b, [(bytes, 3), (3, 5)])] {
             let components = self.operand(i, operand)?.components().to_vec();
             for (component, (mask, shift)) in components.iter().zip(fields) {
                 match component {
@@ -687,13 +712,26 @@ fn byte_mods(
 
 /// Modifiers of a move of small matrices.
 fn move_mods(i: &Instruction, count: MatrixCount) -> SmallVec<[Mod; 3]> {
-    let layout = if i.modifiers.has(Word::Trans) { Mod::MT88 } else { Mod::M88 };
+    let has = |word| i.modifiers.has(word);
+    let layout = match () {
+        () if has(Word::M16n16) => Mod::MT1616,
+        () if has(Word::M16n8) => Mod::MT168,
+        () if has(Word::M8n16) => Mod::M816,
+        () if has(Word::Trans) => Mod::MT88,
+        () => Mod::M88,
+    };
+    let numbers = match i.modifiers.at() {
+        Some(TensorNumbers::B6x16P32) => Mod::U6x16P32TO8,
+        Some(TensorNumbers::B4x16P64) => Mod::U4x16P64TO8,
+        None if matches!(layout, Mod::MT1616 | Mod::MT168) => Mod::_8,
+        None => Mod::_16,
+    };
     let count = match count {
         MatrixCount::X1 => None,
         MatrixCount::X2 => Some(Mod::_2),
         MatrixCount::X4 => Some(Mod::_4),
     };
-    [Some(Mod::_16), Some(layout), count].into_iter().flatten().collect()
+    [Some(numbers), Some(layout), count].into_iter().flatten().collect()
 }
 
 /// What the machine calls a factor of eight bits or less, on the left and on the right.

@@ -479,7 +479,7 @@ impl Lower<'_> {
 
     /// `st`.
     pub fn store(&mut self, i: &Instruction) -> Lowered {
-        if i.modifiers.has(Word::Async) {
+        if i.modifiers.has(Word::MbarrierCompleteTxBytes) {
             return self.write_and_tell(i);
         }
         let ty = self.ty(i, 0)?;

@@ -5,7 +5,7 @@
 use crate::LowerError;
 use crate::atomics::packed_type;
 use crate::context::{Lower, Lowered, Words};
-use oriole_hir::Instruction;
+use oriole_hir::{Instruction, Operand};
 use oriole_ptx::word::{Operation, Semantics};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
@@ -38,7 +38,22 @@ impl Lower<'_> {
         if i.modifiers.at() == Some(Semantics::Acquire) {
             self.invalidate();
         }
-        if direct.is_some() { Ok(()) } else { self.write_vector(&elements, ty, vector, &d) }
+        match direct {
+            Some(_) => Ok(()),
+            None if is_narrow(ty) && elements.len() > words => self.write_bytes(&elements, &d),
+            None => self.write_vector(&elements, ty, vector, &d),
+        }
+    }
+
+    /// Elements of one or two bytes, which are one behind the other in these words.
+    fn write_bytes(&mut self, elements: &[Operand], words: &Words) -> Lowered {
+        let each = 4 * words.len() / elements.len();
+        let ty = if each == 1 { Type::U8 } else { Type::U16 };
+        let mut parts = Vec::new();
+        for element in 0..elements.len() {
+            parts.push(self.extract(words, (each * element) as u64, ty)?.into_iter().collect());
+        }
+        self.write_all(elements, Type::U32, parts)
     }
 
     fn reduction_of_copies(
@@ -49,6 +64,7 @@ impl Lower<'_> {
     ) -> Result<SmallVec<[Mod; 6]>, LowerError> {
         let operation = match i.modifiers.at() {
             Some(Operation::Add) if i.modifiers.has(Word::AccF32) => self.exact_sum(),
+            Some(Operation::Add) if i.modifiers.has(Word::AccF16) => Mod::HPADD,
             Some(Operation::Add) => Mod::ADD,
             Some(Operation::Min) => Mod::MIN,
             Some(Operation::Max) => Mod::MAX,
@@ -70,6 +86,12 @@ impl Lower<'_> {
             (Type::BF16x2, 1) => Mod::BF16x2,
             (Type::BF16x2, 2) => Mod::BF16x4,
             (Type::BF16x2, _) => Mod::BF16x8,
+            (Type::E4M3x4, 1) => Mod::E4M3x4,
+            (Type::E4M3x4, 2) => Mod::E4M3x8,
+            (Type::E4M3x4, _) => Mod::E4M3x16,
+            (Type::E5M2x4, 1) => Mod::E5M2x4,
+            (Type::E5M2x4, 2) => Mod::E5M2x8,
+            (Type::E5M2x4, _) => Mod::E5M2x16,
             (Type::S32, _) => Mod::S32,
             (Type::S64, _) => Mod::S64,
             (ty, _) if ty.bits() == 64 => Mod::_64,
@@ -79,4 +101,9 @@ impl Lower<'_> {
         let mods = [Some(Mod::E), Some(operation), Some(of_type), rounded, Some(Mod::STRONG), Some(Mod::SYS)];
         Ok(mods.into_iter().flatten().collect())
     }
+}
+
+/// True for words of four numbers of eight bits.
+fn is_narrow(ty: Type) -> bool {
+    matches!(ty, Type::E4M3x4 | Type::E5M2x4)
 }

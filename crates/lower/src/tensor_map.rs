@@ -66,9 +66,14 @@ impl Lower<'_> {
                 (kinds(0x40_6000), false)
             }
             TensorMapField::FillMode => (kinds(0x8000), false),
-            TensorMapField::SwizzleMode | TensorMapField::SwizzleAtomicity => {
-                return Err(self.unsupported_form(i));
+            TensorMapField::SwizzleMode if matches!(value, Operand::Immediate(Immediate::Integer(4))) => {
+                // The mode of 96 bytes is a mark beside the others.
+                let cleared = imm(0);
+                self.replace_bits(&place, &kinds(0x6000), cleared)?;
+                return self.replace_bits(&place, &kinds(0x40_0000), imm(1));
             }
+            TensorMapField::SwizzleAtomicity => (kinds(0x38_0000), false),
+            TensorMapField::SwizzleMode => return Err(self.unsupported_form(i)),
             TensorMapField::ElementStride => {
                 (Field { word: STEPS, mask: 7 << (3 * ordinal), shift: 3 * ordinal }, true)
             }

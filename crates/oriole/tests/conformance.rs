@@ -84,6 +84,15 @@ fn tensor_memory_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What Blackwell has beside tensor memory.
+#[test]
+fn blackwell_on_both_machines() {
+    let folder = scratch();
+    let (launches, count) = launches_of("blackwell", folder.path());
+    let wrong: Vec<String> = MACHINES.iter().flat_map(|options| run(&launches, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Both machines, the second at every level.
 const LEVELS: [&[&str]; 5] = [
     &["--on", "interp"],

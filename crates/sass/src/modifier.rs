@@ -511,6 +511,7 @@ pub enum Mod {
     SCR,
     SD32,
     SD64,
+    SELFCAST,
     SEQUENCED,
     SF,
     SH,
@@ -607,7 +608,7 @@ pub enum Mod {
     x8,
 }
 
-const NAMES: [&str; 600] = [
+const NAMES: [&str; 601] = [
     "128",
     "128dp128bit",
     "16",
@@ -1114,6 +1115,7 @@ const NAMES: [&str; 600] = [
     "SCR",
     "SD32",
     "SD64",
+    "SELFCAST",
     "SEQUENCED",
     "SF",
     "SH",
@@ -1210,7 +1212,7 @@ const NAMES: [&str; 600] = [
     "x8",
 ];
 
-const ALL: [Mod; 600] = [
+const ALL: [Mod; 601] = [
     Mod::_128,
     Mod::_128dp128bit,
     Mod::_16,
@@ -1717,6 +1719,7 @@ const ALL: [Mod; 600] = [
     Mod::SCR,
     Mod::SD32,
     Mod::SD64,
+    Mod::SELFCAST,
     Mod::SEQUENCED,
     Mod::SF,
     Mod::SH,

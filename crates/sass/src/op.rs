@@ -190,6 +190,7 @@ pub enum Op {
     UFSEL,
     UFSET,
     UFSETP,
+    UGETNEXTWORKID,
     UI2F,
     UI2FP,
     UI2I,
@@ -203,6 +204,7 @@ pub enum Op {
     ULEA,
     ULEPC,
     ULOP3,
+    UMEMSETS,
     UMOV,
     UP2UR,
     UPLOP3,
@@ -246,7 +248,7 @@ pub enum Op {
     YIELD,
 }
 
-const NAMES: [&str; 239] = [
+const NAMES: [&str; 241] = [
     "ACQBULK",
     "ACQSHMINIT",
     "AL2P",
@@ -432,6 +434,7 @@ const NAMES: [&str; 239] = [
     "UFSEL",
     "UFSET",
     "UFSETP",
+    "UGETNEXTWORKID",
     "UI2F",
     "UI2FP",
     "UI2I",
@@ -445,6 +448,7 @@ const NAMES: [&str; 239] = [
     "ULEA",
     "ULEPC",
     "ULOP3",
+    "UMEMSETS",
     "UMOV",
     "UP2UR",
     "UPLOP3",
@@ -488,7 +492,7 @@ const NAMES: [&str; 239] = [
     "YIELD",
 ];
 
-const ALL: [Op; 239] = [
+const ALL: [Op; 241] = [
     Op::ACQBULK,
     Op::ACQSHMINIT,
     Op::AL2P,
@@ -674,6 +678,7 @@ const ALL: [Op; 239] = [
     Op::UFSEL,
     Op::UFSET,
     Op::UFSETP,
+    Op::UGETNEXTWORKID,
     Op::UI2F,
     Op::UI2FP,
     Op::UI2I,
@@ -687,6 +692,7 @@ const ALL: [Op; 239] = [
     Op::ULEA,
     Op::ULEPC,
     Op::ULOP3,
+    Op::UMEMSETS,
     Op::UMOV,
     Op::UP2UR,
     Op::UPLOP3,

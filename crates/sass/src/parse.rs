@@ -80,6 +80,10 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
         words.extend([base, distance]);
     }
     for word in words {
+        if let (Some(before), true) = (parts.last(), op.info().text.next_register) {
+            names_next(&before.operand, word.trim()).ok_or(ParseError::Operand(at(word)))?;
+            continue;
+        }
         match word.trim().strip_prefix("idesc[") {
             Some(behind) => join_descriptor(parts.last_mut(), behind).ok_or(ParseError::Operand(at(word)))?,
             None => parts.push(parse_operand(word.trim()).ok_or(ParseError::Operand(at(word)))?),
@@ -264,6 +268,13 @@ fn join_descriptor(before: Option<&mut Part>, behind: &str) -> Option<()> {
     let behind = number_of(behind.strip_suffix(']')?, "UR", URZ)?;
     operand.kind = OperandKind::InstructionDescriptor(address);
     (behind == address.saturating_add(1)).then_some(())
+}
+
+/// `[URn+1]` behind `[URn]`: the two are one operand.
+fn names_next(before: &Operand, behind: &str) -> Option<()> {
+    let OperandKind::Memory { uniform: Some(register), .. } = before.kind else { return None };
+    let behind = number_of(behind.strip_prefix('[')?.strip_suffix(']')?, "UR", URZ)?;
+    (behind == register.saturating_add(1)).then_some(())
 }
 
 fn parse_operand(text: &str) -> Option<Part<'_>> {

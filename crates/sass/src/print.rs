@@ -318,6 +318,9 @@ impl Printer<'_> {
             parts[1] = Some(text);
         }
         let _ = write!(out, "[{}]", sum(&parts, offset));
+        if let (Some(uniform), true) = (uniform, quirks.next_register) {
+            let _ = write!(out, ", [{}]", register("UR", uniform.saturating_add(1)));
+        }
     }
 
     /// `RZ` as a base is not written where something else remains between the brackets.

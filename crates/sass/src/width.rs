@@ -102,13 +102,14 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Width::FromFloat64 => pair_if(has(Mod::F64_2)),
         Width::Integer64 => pair_if(has(Mod::S64) || has(Mod::U64)),
         Width::PairUnless32 => pair_if(!has(Mod::_32)),
-        Width::Count => Some(if has(Mod::_4) {
-            4
-        } else if has(Mod::_2) {
-            2
-        } else {
-            1
-        }),
+        // A matrix of sixteen rows of sixteen bytes fills two registers.
+        Width::Count => Some(
+            match (has(Mod::_4), has(Mod::_2)) {
+                (true, _) => 4,
+                (_, true) => 2,
+                _ => 1,
+            } << u8::from(has(Mod::MT1616)),
+        ),
         Width::MatrixA | Width::MatrixB | Width::MatrixC | Width::MatrixD => matrix(op, width, mods),
         Width::GroupD => group(op, mods),
         Width::TensorData => Some(tensor_data(mods)),
@@ -136,9 +137,11 @@ fn wanted_words(width: Width, all: &[Operand]) -> u8 {
 /// Registers of the data of a load, store or atomic operation.
 fn memory_registers(mods: &Mods) -> u8 {
     let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
-    if any(&[Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
+    if any(&[Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8, Mod::E4M3x16, Mod::E5M2x16]) {
         4
-    } else if any(&[Mod::_64, Mod::U64, Mod::S64, Mod::F64, Mod::F32x2, Mod::F16x4, Mod::BF16x4]) {
+    } else if any(&[Mod::_64, Mod::U64, Mod::S64, Mod::F64, Mod::F32x2, Mod::F16x4, Mod::BF16x4])
+        || any(&[Mod::E4M3x8, Mod::E5M2x8])
+    {
         2
     } else {
         1
@@ -213,18 +216,21 @@ fn lanes(mods: &Mods) -> u8 {
 
 /// Registers behind the addresses of the tensor copy engine.
 fn tensor(op: Op, slot: usize, mods: &Mods) -> Option<u8> {
-    let dimensions = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D]
+    let coordinates = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D]
         .iter()
         .position(|&name| mods.has(name))
         .map(|index| index as u8 + 1);
+    // A column, and four rows by their numbers.
+    let rows = mods.has(Mod::GATHER4) || mods.has(Mod::SCATTER4);
+    let coordinates = if rows { Some(5) } else { coordinates };
     match (op, slot) {
         // The address of the tensor map.
         (Op::UTMACCTL, _) | (_, 1) => Some(2),
         // The shared address, the barrier, one coordinate for each dimension.
-        (Op::UTMALDG, 0) => Some(2 + dimensions?),
+        (Op::UTMALDG, 0) => Some(2 + coordinates?),
         // The shared address and the coordinates.
-        (Op::UTMASTG | Op::UTMAREDG, 0) => Some(1 + dimensions?),
-        (Op::UTMAPF, 0) => Some(dimensions?),
+        (Op::UTMASTG | Op::UTMAREDG, 0) => Some(1 + coordinates?),
+        (Op::UTMAPF, 0) => Some(coordinates?),
         _ => None,
     }
 }

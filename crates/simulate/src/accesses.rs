@@ -34,8 +34,9 @@ fn head(op: Op) -> Head {
         | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD | NANOSLEEP | DEPBAR | MEMBAR | FENCE
         | ERRBAR | CGAERRBAR | ENDCOLLECTIVE | PMTRIG | NOP | R2P | UR2UP | SETLMEMBASE | WARPGROUP
         | WARPGROUPSET | USETSHMSZ | UBLKCP | UBLKPF | UBLKRED | UTMACCTL | UTMACMDFLUSH | UTMALDG
-        | UTMAPF | UTMAREDG | UTMASTG | UCGABAR_ARV | UCGABAR_WAIT | ACQBULK | PREEXIT | LDGDEPBAR
-        | SETCTAID | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP | UTCSHIFT | UTCBAR => (0, 0, 0),
+        | UTMAPF | UTMAREDG | UTMASTG | UGETNEXTWORKID | UMEMSETS | UCGABAR_ARV | UCGABAR_WAIT | ACQBULK
+        | PREEXIT | LDGDEPBAR | SETCTAID | STTM | UTCHMMA | UTCQMMA | UTCIMMA | UTCOMMA | UTCCP
+        | UTCSHIFT | UTCBAR => (0, 0, 0),
         _ => (0, 1, 0),
     };
     Head { lead, registers, follow }
@@ -44,9 +45,11 @@ fn head(op: Op) -> Head {
 /// Registers of memory data by the size in the modifiers.
 fn data_width(mods: &Mods) -> u8 {
     let any = |list: &[Mod]| list.iter().any(|&m| mods.has(m));
-    if any(&[Mod::_256, Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8]) {
+    if any(&[Mod::_256, Mod::_128, Mod::F32x4, Mod::F16x8, Mod::BF16x8, Mod::E4M3x16, Mod::E5M2x16]) {
         4
-    } else if any(&[Mod::_64, Mod::F64, Mod::S64, Mod::U64, Mod::F32x2, Mod::F16x4, Mod::BF16x4]) {
+    } else if any(&[Mod::_64, Mod::F64, Mod::S64, Mod::U64, Mod::F32x2, Mod::F16x4, Mod::BF16x4])
+        || any(&[Mod::E4M3x8, Mod::E5M2x8])
+    {
         2
     } else {
         1
@@ -67,6 +70,9 @@ fn widest_words(index: usize, operands: &[Operand]) -> u8 {
 fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
     let coordinates = || {
         let shapes = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D];
+        if mods.has(Mod::GATHER4) || mods.has(Mod::SCATTER4) {
+            return 5;
+        }
         shapes.iter().position(|&shape| mods.has(shape)).map_or(5, |at| at as u8 + 1)
     };
     Some(match (op, index) {
@@ -79,6 +85,7 @@ fn bulk_width(op: Op, mods: &Mods, index: usize) -> Option<u8> {
         (Op::UTMALDG, _) => 2 + coordinates(),
         (Op::UTMASTG | Op::UTMAREDG, _) => 1 + coordinates(),
         (Op::UTMAPF, _) => coordinates(),
+        (Op::UGETNEXTWORKID, _) => 2,
         _ => return None,
     })
 }
@@ -166,11 +173,14 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
         LEPC | ULEPC => 2,
         HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => matrix_widths(op, mods)[2],
         HGMMA | IGMMA | BGMMA | QGMMA => group_width(mods),
-        LDSM => match (mods.has(Mod::_4), mods.has(Mod::_2)) {
-            (true, _) => 4,
-            (_, true) => 2,
-            _ => 1,
-        },
+        LDSM => {
+            let matrices = match (mods.has(Mod::_4), mods.has(Mod::_2)) {
+                (true, _) => 4,
+                (_, true) => 2,
+                _ => 1,
+            };
+            if mods.has(Mod::MT1616) { 2 * matrices } else { matrices }
+        }
         SYNCS if mods.has(Mod::TRANS64) => 2,
         LD | LDG | LDGMC | LDL | LDS | LDC | ULDC | LDCU | ATOM | ATOMG | ATOMS | SUATOM | SYNCS | LDTRAM => {
             data_width(mods)
@@ -202,6 +212,8 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => match index {
             0 | 1 => (matrix_widths(op, mods)[index], operand),
             2 => (matrix_widths(op, mods)[2], Slot::Accumulator),
+            // Metadata and the scale factors of the left factor.
+            _ if mods.has(Mod::SF) && mods.has(Mod::SP) && index + 5 == all.len() => (2, operand),
             _ => (1, operand),
         },
         // A in registers is four of them wide, whatever N is.
@@ -258,9 +270,8 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),
         CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
-        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG | UTCBAR | UTCATOMSWS => {
-            (1, Slot::UniformAddress)
-        }
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMAPF | UTMAREDG | UTMASTG | UTCBAR | UTCATOMSWS
+        | UMEMSETS => (1, Slot::UniformAddress),
         _ => (1, operand),
     }
 }

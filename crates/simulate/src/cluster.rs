@@ -27,6 +27,8 @@ pub(crate) struct Cluster {
     pub events: u64,
     /// Copies under way.
     pub transfers: Transfers,
+    /// Numbers of the clusters that have not started, and that nobody has taken over.
+    pub waiting: std::ops::Range<u64>,
 }
 
 /// True if others could see that the instruction was executed.

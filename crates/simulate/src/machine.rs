@@ -3,6 +3,7 @@
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
 use crate::constants::{fill, place_variables, relocated_code};
+use crate::execute::bulk::first_block;
 use crate::execute::tensor_memory::prepare_for_pairs;
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::late::Late;
@@ -277,6 +278,7 @@ impl<'a> Machine<'a> {
                 banks,
                 block: launch.block,
                 cluster,
+                clusters: std::array::from_fn(|axis| launch.grid[axis] / cluster[axis]),
                 perturb: launch.options.perturb,
                 matrix_unit: chip.matrix_unit(),
             },
@@ -310,14 +312,9 @@ impl<'a> Machine<'a> {
     }
 
     fn run_grid(&mut self) -> Result<(), Error> {
-        let shape = self.launch_context.cluster;
-        let clusters: [u32; 3] = std::array::from_fn(|axis| self.launch.grid[axis] / shape[axis]);
-        for z in 0..clusters[2] {
-            for y in 0..clusters[1] {
-                for x in 0..clusters[0] {
-                    self.run_cluster([x, y, z])?;
-                }
-            }
+        let mut waiting = 0..self.launch_context.clusters.iter().map(|&count| u64::from(count)).product();
+        while let Some(number) = waiting.next() {
+            self.run_cluster(number, &mut waiting)?;
         }
         Ok(())
     }
@@ -352,12 +349,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs the blocks of a cluster side by side.
-    fn run_cluster(&mut self, number: [u32; 3]) -> Result<(), Error> {
+    fn run_cluster(&mut self, number: u64, waiting: &mut std::ops::Range<u64>) -> Result<(), Error> {
         let shape = self.launch_context.cluster;
+        let first = first_block(&self.launch_context, number);
         let mut running: Vec<Running> = (0..shape.iter().product())
             .map(|rank| {
                 let inner = [rank % shape[0], rank / shape[0] % shape[1], rank / shape[0] / shape[1]];
-                self.block(std::array::from_fn(|axis| number[axis] * shape[axis] + inner[axis]), rank)
+                self.block(std::array::from_fn(|axis| first[axis] + inner[axis]), rank)
             })
             .collect();
         let mut cluster = Cluster {
@@ -366,6 +364,7 @@ impl<'a> Machine<'a> {
             meetings: 0,
             events: 0,
             transfers: Transfers::new(self.has_copies(), running.len(), running[0].block.warps.len()),
+            waiting: waiting.clone(),
         };
         if self.takes_columns_of_pairs() {
             let blocks = cluster.shared.iter_mut().enumerate();
@@ -403,6 +402,7 @@ impl<'a> Machine<'a> {
         {
             return Err(self.columns_kept(&running[rank as usize].block, kept));
         }
+        *waiting = cluster.waiting;
         let warps = running.iter().flat_map(|one| &one.block.warps);
         self.cycles += warps.map(|warp| warp.cycle).max().unwrap_or(0);
         Ok(())

@@ -16,6 +16,7 @@ pub(crate) fn is_asynchronous(op: Op) -> bool {
             | UTMALDG
             | UTMASTG
             | UTMAREDG
+            | UGETNEXTWORKID
             | LDGSTS
             | HGMMA
             | IGMMA

@@ -10,6 +10,7 @@ use super::{Decode, FunctionDecoder};
 use crate::step::{
     Action, AtomicOperation, BoxStep, BulkStep, FieldPart, FieldStep, PolicyStep, Signal, Source,
 };
+use crate::tensor::Walk;
 use crate::value::float::{FloatOperation, Mode};
 
 impl FunctionDecoder<'_> {
@@ -44,6 +45,26 @@ impl FunctionDecoder<'_> {
             },
             signal: self.signal(instruction, 3, 4)?,
         })))
+    }
+
+    /// `clusterlaunchcontrol`.
+    pub(super) fn cluster_control(&self, instruction: &Instruction) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        if has(Word::TryCancel) {
+            return Ok(Action::TakeCluster {
+                answer: self.location(instruction, 0, instruction.space)?,
+                object: self.location(instruction, 1, Some(Space::Shared))?,
+                everybody: has(Word::MulticastClusterAll),
+            });
+        }
+        let Operand::Register(answer) = self.operand(instruction, 1)? else {
+            return Err("its answer is in no register".into());
+        };
+        Ok(Action::TakenCluster {
+            asked: instruction.modifiers.at().ok_or("it asks nothing")?,
+            destinations: self.written(instruction, 0)?.into_iter().collect(),
+            answer: self.wide_destination(*answer).map(|half| Source::Register(half.slot)),
+        })
     }
 
     /// What a reduction does to elements of a type.
@@ -81,15 +102,20 @@ impl FunctionDecoder<'_> {
         if has(Word::MulticastCluster) {
             signal.blocks = Some(self.source_at(instruction, blocks, Type::U16)?);
         }
+        signal.in_pairs = has(Word::CtaGroup2);
         Ok(signal)
     }
 
     fn tensor_box(&self, instruction: &Instruction) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
-        let later = [Word::TileGather4, Word::TileScatter4, Word::Im2colW, Word::Im2colW128];
-        if later.into_iter().any(has) {
-            return Err("it is not supported".into());
-        }
+        let walk = match () {
+            () if has(Word::Im2col) || has(Word::Im2colNoOffs) => Walk::Image,
+            () if has(Word::Im2colW) => Walk::Line,
+            () if has(Word::Im2colW128) => Walk::Parts,
+            () if has(Word::TileGather4) || has(Word::TileScatter4) => Walk::Rows,
+            () => Walk::Tile,
+        };
+        let window = has(Word::Im2col) || matches!(walk, Walk::Line | Walk::Parts);
         let prefetches = has(Word::Prefetch);
         let loads = !prefetches && instruction.space != Some(Space::Global);
         let (tensor, shared) = if loads { (1, 0) } else { (0, 1) };
@@ -97,7 +123,7 @@ impl FunctionDecoder<'_> {
             return Err("it names no tensor".into());
         };
         let [map, coordinates] = parts.as_slice() else { return Err("it names no coordinates".into()) };
-        let offsets = match (has(Word::Im2col), loads) {
+        let offsets = match (window, loads) {
             (false, _) => SmallVec::new(),
             (true, true) => self.each(self.operand(instruction, 3)?, Type::U16)?,
             (true, false) => self.each(self.operand(instruction, 1)?, Type::U16)?,
@@ -114,11 +140,11 @@ impl FunctionDecoder<'_> {
             map: self.source(map, Type::B64)?,
             coordinates: self.each(coordinates, Type::S32)?,
             offsets,
-            image: has(Word::Im2col) || has(Word::Im2colNoOffs),
+            walk,
             shared,
             loads,
             combine,
-            signal: self.signal(instruction, 2, if has(Word::Im2col) { 4 } else { 3 })?,
+            signal: self.signal(instruction, 2, if window { 4 } else { 3 })?,
         })))
     }
 
@@ -241,8 +267,11 @@ fn parts_of_field(field: TensorMapField, ordinal: u64, value: Source) -> Decode<
             }
             _ => return Err("its element type is not supported".into()),
         },
-        TensorMapField::SwizzleMode | TensorMapField::SwizzleAtomicity => {
-            return Err("it is not supported".into());
+        // The mode of 96 bytes is the bit above.
+        TensorMapField::SwizzleMode if matches!(value, Source::Immediate(4)) => {
+            smallvec![FieldPart { mask: 0x40_6000, ..word(0x08, 20, 2) }]
         }
+        TensorMapField::SwizzleMode => return Err("its swizzle mode is no constant".into()),
+        TensorMapField::SwizzleAtomicity => smallvec![word(0x08, 19, 3)],
     })
 }

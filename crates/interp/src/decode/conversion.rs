@@ -9,12 +9,13 @@ use super::arithmetic::{mode, rounding};
 use super::operand::{kind, scalar_format};
 use super::{Decode, FunctionDecoder, NONE};
 use crate::memory::Place;
-use crate::step::{Action, Source};
+use crate::step::{Action, RandomStep, Source};
 use crate::value::Operation;
 use crate::value::convert::Conversion;
 use crate::value::float::Mode;
 use crate::value::integer::{IntegerOperation, Kind};
 use crate::value::narrow::Narrow;
+use crate::value::random::{self, Target};
 use crate::value::soft::{Eighth, Format};
 
 fn eighth(ty: Type) -> Option<Eighth> {
@@ -35,7 +36,33 @@ fn narrow(ty: Type) -> Option<Narrow> {
 }
 
 impl FunctionDecoder<'_> {
+    /// `cvt.rs`.
+    fn convert_at_random(&self, instruction: &Instruction) -> Decode<Action> {
+        let has = |word| instruction.modifiers.has(word);
+        let to = match instruction.types.first() {
+            Some(Type::F16x2) => Target::Half(Format::F16),
+            Some(Type::BF16x2) => Target::Half(Format::BF16),
+            Some(Type::E4M3x4) => Target::Eighth(Eighth::E4M3),
+            Some(Type::E5M2x4) => Target::Eighth(Eighth::E5M2),
+            Some(Type::E2M1x4) => Target::Narrow(Narrow::E2M1),
+            Some(Type::E2M3x4) => Target::Narrow(Narrow::E2M3),
+            Some(Type::E3M2x4) => Target::Narrow(Narrow::E3M2),
+            _ => return Err("its type is not supported".into()),
+        };
+        let last = instruction.operands.len() - 1;
+        let numbers = instruction.operands[1..last].iter().flat_map(|operand| operand.components());
+        Ok(Action::RandomConversion(Box::new(RandomStep {
+            conversion: random::Conversion { to, relu: has(Word::Relu), finite: has(Word::Satfinite) },
+            destination: self.destination_at(instruction, 0)?,
+            numbers: numbers.map(|number| self.source(number, Type::F32)).collect::<Decode<_>>()?,
+            random: self.source_at(instruction, last, Type::B32)?,
+        })))
+    }
+
     pub(super) fn convert(&self, instruction: &Instruction) -> Decode<Action> {
+        if instruction.modifiers.has(Word::Rs) {
+            return self.convert_at_random(instruction);
+        }
         let [to, from, ..] = instruction.types[..] else { return Err("it needs two types".into()) };
         let has = |word| instruction.modifiers.has(word);
         let mode = Mode { relu: has(Word::Relu), ..mode(instruction) };

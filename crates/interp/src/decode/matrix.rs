@@ -1,13 +1,13 @@
 //! Instructions on matrices that a whole warp executes: `mma`, `wmma`, `ldmatrix`, `stmatrix`, `movmatrix`, `wgmma`.
 
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ptx::word::{MatrixLayout, Position, Rounding};
+use oriole_ptx::word::{MatrixLayout, Position, Rounding, TensorNumbers};
 use oriole_ptx::{MatrixShape, Opcode, Type, Word};
 use rustc_apfloat::Round;
 
 use super::{Decode, FunctionDecoder, Spellings, spelling};
 use crate::matrix::{
-    Element, GroupProduct, Product, Quarters, Role, Scale, Scaling, Share, Sparsity, Sum, Tiled,
+    Element, GroupProduct, Move, Packed, Product, Quarters, Role, Scale, Scaling, Share, Sparsity, Sum, Tiled,
 };
 use crate::step::{Action, Destination, MatrixOperation, MatrixStep, SharePlace, Source};
 
@@ -18,7 +18,6 @@ impl FunctionDecoder<'_> {
     /// One of them.
     pub(super) fn matrix(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
         let key = spellings.number(spelling(instruction));
-        let transposed = instruction.modifiers.has(Word::Trans);
         let (operation, destination, sources) = match instruction.opcode {
             Opcode::Mma => match quarters(instruction) {
                 Some(quarters) => {
@@ -31,12 +30,18 @@ impl FunctionDecoder<'_> {
             Opcode::Wgmma => return self.warp_group(instruction, key),
             Opcode::Ldmatrix => {
                 let row = self.location(instruction, 1, instruction.space)?;
-                (MatrixOperation::Load { row, transposed }, Some(0), Vec::new())
+                let way = way_of_move(instruction);
+                let packed = match instruction.modifiers.at() {
+                    Some(TensorNumbers::B6x16P32) => Packed::Six,
+                    Some(TensorNumbers::B4x16P64) => Packed::Four,
+                    None => Packed::Whole,
+                };
+                (MatrixOperation::Load { row, way, packed }, Some(0), Vec::new())
             }
             Opcode::Stmatrix => {
                 let row = self.location(instruction, 0, instruction.space)?;
                 let values = self.registers(instruction, 1, Type::B32)?;
-                (MatrixOperation::Store { row, transposed }, None, vec![values])
+                (MatrixOperation::Store { row, way: way_of_move(instruction) }, None, vec![values])
             }
             _ => {
                 let value = self.registers(instruction, 1, Type::B32)?;
@@ -60,7 +65,8 @@ impl FunctionDecoder<'_> {
                 return Err("its selector is no constant".into());
             };
             let selector = *selector as u32;
-            product.sparsity = Some(Sparsity { selector, bits: product.a.bits(), depth: product.depth });
+            let bits = if product.bytes { 8 } else { product.a.bits() };
+            product.sparsity = Some(Sparsity { selector, bits, depth: product.depth });
         }
         let mut sources = self.factors(instruction, word_of(instruction))?;
         for (role, registers) in [Role::A, Role::B, Role::C].into_iter().zip(&sources) {
@@ -162,6 +168,18 @@ impl FunctionDecoder<'_> {
     pub(super) fn written(&self, instruction: &Instruction, index: usize) -> Decode<Vec<Destination>> {
         let operand = self.operand(instruction, index)?;
         operand.components().iter().map(|component| self.destination(component)).collect()
+    }
+}
+
+/// How the matrices of a move lie in registers.
+fn way_of_move(instruction: &Instruction) -> Move {
+    let has = |word| instruction.modifiers.has(word);
+    match () {
+        () if has(Word::M16n16) => Move::Bytes,
+        () if has(Word::M16n8) => Move::BytesInPairs,
+        () if has(Word::M8n16) => Move::Words,
+        () if has(Word::Trans) => Move::HalvesTransposed,
+        () => Move::Halves,
     }
 }
 

@@ -232,6 +232,11 @@ impl<'a> FunctionDecoder<'a> {
         match instruction.opcode {
             Mov => self.move_value(instruction),
             Ld | Ldu => self.load(instruction),
+            St if instruction.modifiers.has(Word::Bulk) => Ok(Action::Fill {
+                to: self.location(instruction, 0, instruction.space)?,
+                size: self.source_at(instruction, 1, Type::U64)?,
+            }),
+            Clusterlaunchcontrol => self.cluster_control(instruction),
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
             Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
@@ -273,7 +278,7 @@ fn fence(instruction: &Instruction) -> Order {
 fn tells(instruction: &Instruction) -> bool {
     let has = |word| instruction.modifiers.has(word);
     match instruction.opcode {
-        _ if has(Word::Async) => false,
+        _ if has(Word::MbarrierCompleteTxBytes) || has(Word::Bulk) => false,
         Opcode::Atom | Opcode::Red | Opcode::Multimem => true,
         Opcode::Ld | Opcode::St => {
             use Word::*;

@@ -66,11 +66,8 @@ impl FunctionDecoder<'_> {
     /// A write, which in the asynchronous forms tells an object of its bytes.
     pub(super) fn told(&self, instruction: &Instruction, write: Action, bytes: u32) -> Decode<Action> {
         let has = |word| instruction.modifiers.has(word);
-        if !has(Word::Async) {
-            return Ok(write);
-        }
         if !has(Word::MbarrierCompleteTxBytes) {
-            return Err("it is not supported".into());
+            return Ok(write);
         }
         let object = self.location(instruction, 2, Some(Space::SharedCluster))?;
         Ok(Action::Told { write: Box::new(write), object, bytes })

@@ -81,6 +81,7 @@ impl FunctionDecoder<'_> {
                     true => Some(self.source_at(instruction, 1, Type::U16)?),
                     false => None,
                 },
+                in_pairs: false,
             })
         } else if has(Word::FenceBeforeThreadSync) || has(Word::FenceAfterThreadSync) {
             return Ok(Action::Nothing);

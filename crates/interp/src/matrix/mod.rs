@@ -129,35 +129,94 @@ pub const ROW_BYTES: usize = 16;
 /// A row of a small matrix.
 pub type Row = [u8; ROW_BYTES];
 
-/// The registers of matrices whose rows are given, eight for each. Lane `4 r + q` gets the elements `2 q` and `2 q + 1` of
-/// row `r`; transposed, those of column `r`.
-pub fn spread(rows: &[Row], transposed: bool) -> Registers {
+/// How small matrices lie in registers, of rows of sixteen bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Move {
+    /// Eight rows of halves: lane `4 r + q` has the elements `2 q` and `2 q + 1` of row `r`.
+    Halves,
+    /// The same of column `r`.
+    HalvesTransposed,
+    /// Sixteen rows of bytes: lane `4 c + q` has the elements `4 q` to `4 q + 3` of column `c`, and behind them of column
+    /// `c + 8`.
+    Bytes,
+    /// Eight rows of bytes: lane `4 c + q` has the elements `2 q` and `2 q + 1` of column `c`, and behind them of column `c + 8`.
+    BytesInPairs,
+    /// Eight rows, of which lane `4 r + q` has the bytes `4 q` to `4 q + 3` of row `r`.
+    Words,
+}
+
+/// How the numbers of a row lie in shared memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Packed {
+    /// As they are.
+    Whole,
+    /// Sixteen of six bits, and four bytes without a meaning.
+    Six,
+    /// Sixteen of four bits, and eight bytes without a meaning.
+    Four,
+}
+
+impl Packed {
+    /// The row with a byte for each number, whose upper bits are zero.
+    pub fn spread(self, row: Row) -> Row {
+        let bits = match self {
+            Packed::Whole => return row,
+            Packed::Six => 6,
+            Packed::Four => 4,
+        };
+        let all = u128::from_le_bytes(row);
+        std::array::from_fn(|at| (all >> (bits * at)) as u8 & ((1 << bits) - 1))
+    }
+}
+
+impl Move {
+    /// Rows of a matrix.
+    pub fn rows(self) -> usize {
+        if self == Move::Bytes { 16 } else { 8 }
+    }
+
+    /// Registers of a lane that a matrix fills.
+    pub fn registers(self) -> usize {
+        if self == Move::Bytes { 2 } else { 1 }
+    }
+
+    /// Row and byte in it of byte `part` of register `register` of a lane.
+    fn place(self, lane: usize, register: usize, part: usize) -> (usize, usize) {
+        let (line, member) = (lane / 4, lane % 4);
+        let (half, byte) = (part / 2, part % 2);
+        match self {
+            Move::Halves | Move::Words => (line, 4 * member + part),
+            Move::HalvesTransposed => (2 * member + half, 2 * line + byte),
+            Move::Bytes => (4 * member + part, line + 8 * register),
+            Move::BytesInPairs => (2 * member + byte, line + 8 * half),
+        }
+    }
+}
+
+/// The registers of matrices whose rows are given.
+pub fn spread(rows: &[Row], way: Move) -> Registers {
     std::array::from_fn(|lane| {
-        let (line, first) = (lane / 4, lane % 4 * 2);
-        let matrices = rows.chunks_exact(8);
-        matrices
-            .map(|matrix| {
-                let element = |at: usize| {
-                    let (row, column) = if transposed { (at, line) } else { (line, at) };
-                    u64::from(u16::from_le_bytes([matrix[row][2 * column], matrix[row][2 * column + 1]]))
-                };
-                element(first) | element(first + 1) << 16
-            })
-            .collect()
+        let registers = |matrix: &[Row]| -> Vec<u64> {
+            let byte = |register, part| {
+                let (row, at) = way.place(lane, register, part);
+                u64::from(matrix[row][at]) << (8 * part)
+            };
+            (0..way.registers()).map(|register| (0..4).map(|part| byte(register, part)).sum()).collect()
+        };
+        rows.chunks_exact(way.rows()).flat_map(registers).collect()
     })
 }
 
 /// The rows of matrices whose registers are given: the inverse of [`spread`].
-pub fn collect(registers: &Registers, transposed: bool) -> Vec<Row> {
-    let matrices = registers.iter().map(Vec::len).max().unwrap_or(0);
-    let mut rows = vec![[0; ROW_BYTES]; 8 * matrices];
+pub fn collect(registers: &Registers, way: Move) -> Vec<Row> {
+    let count = registers.iter().map(Vec::len).max().unwrap_or(0);
+    let mut rows = vec![[0; ROW_BYTES]; count / way.registers() * way.rows()];
     for (lane, values) in registers.iter().enumerate() {
-        for (matrix, value) in values.iter().enumerate() {
-            for part in 0..2 {
-                let (line, at) = (lane / 4, lane % 4 * 2 + part);
-                let (row, column) = if transposed { (at, line) } else { (line, at) };
-                let half = (value >> (16 * part)) as u16;
-                rows[8 * matrix + row][2 * column..][..2].copy_from_slice(&half.to_le_bytes());
+        for (number, value) in values.iter().enumerate() {
+            let (matrix, register) = (number / way.registers(), number % way.registers());
+            for (part, byte) in value.to_le_bytes().into_iter().enumerate().take(4) {
+                let (row, at) = way.place(lane, register, part);
+                rows[matrix * way.rows() + row][at] = byte;
             }
         }
     }
@@ -166,5 +225,5 @@ pub fn collect(registers: &Registers, transposed: bool) -> Vec<Row> {
 
 /// A matrix of halves transposed.
 pub fn transpose(registers: &Registers) -> Registers {
-    spread(&collect(registers, false), true)
+    spread(&collect(registers, Move::Halves), Move::HalvesTransposed)
 }

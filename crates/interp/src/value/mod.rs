@@ -9,6 +9,7 @@ pub mod convert;
 pub mod float;
 pub mod integer;
 pub mod narrow;
+pub mod random;
 pub mod soft;
 pub mod video;
 

@@ -2,6 +2,7 @@
 //! expected.
 
 mod arithmetic;
+mod blackwell;
 mod control;
 mod copies;
 mod matrices;

@@ -1196,3 +1196,44 @@ impl Position for SecondCollector {
         (Word::CollectorB3Discard, SecondCollector::CollectorB3Discard),
     ];
 }
+
+/// What is asked of a cluster that was taken over.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum TakenCluster {
+    /// `.is_canceled`
+    IsCanceled,
+    /// `.get_first_ctaid`
+    GetFirstCtaid,
+    /// `.get_first_ctaid::x`
+    GetFirstCtaidX,
+    /// `.get_first_ctaid::y`
+    GetFirstCtaidY,
+    /// `.get_first_ctaid::z`
+    GetFirstCtaidZ,
+}
+
+impl Position for TakenCluster {
+    const WORDS: &'static [(Word, TakenCluster)] = &[
+        (Word::IsCanceled, TakenCluster::IsCanceled),
+        (Word::GetFirstCtaid, TakenCluster::GetFirstCtaid),
+        (Word::GetFirstCtaidX, TakenCluster::GetFirstCtaidX),
+        (Word::GetFirstCtaidY, TakenCluster::GetFirstCtaidY),
+        (Word::GetFirstCtaidZ, TakenCluster::GetFirstCtaidZ),
+    ];
+}
+
+/// How many pixels of a line of an image are loaded.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ImageLine {
+    /// `.im2col::w`
+    Im2colW,
+    /// `.im2col::w::128`
+    Im2colW128,
+}
+
+impl Position for ImageLine {
+    const WORDS: &'static [(Word, ImageLine)] = &[
+        (Word::Im2colW, ImageLine::Im2colW),
+        (Word::Im2colW128, ImageLine::Im2colW128),
+    ];
+}

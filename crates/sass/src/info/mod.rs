@@ -249,6 +249,8 @@ pub struct TextQuirks {
     pub scaled_base: bool,
     /// `URZ` in an address is written unless the address is wide.
     pub zero_uniform: bool,
+    /// The register behind that of an address is written as an address of its own.
+    pub next_register: bool,
 }
 
 /// A condition on modifiers.

@@ -7,7 +7,7 @@ use super::{Context, each_active};
 use crate::barrier_object::counted_arrival;
 use crate::launch::Fault;
 use crate::memory::{load_words, store_words};
-use crate::number::{BF16, F16, F32, F64, Format, Round, add};
+use crate::number::{BF16, E4M3, E5M2, F16, F32, F64, Format, Round, add};
 use oriole_sass::{Mod, Op};
 
 /// The type of the data.
@@ -42,6 +42,12 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
         (Mod::BF16x2, BF16, 4),
         (Mod::BF16x4, BF16, 8),
         (Mod::BF16x8, BF16, 16),
+        (Mod::E4M3x4, E4M3, 4),
+        (Mod::E4M3x8, E4M3, 8),
+        (Mod::E4M3x16, E4M3, 16),
+        (Mod::E5M2x4, E5M2, 4),
+        (Mod::E5M2x8, E5M2, 8),
+        (Mod::E5M2x16, E5M2, 16),
     ];
     if let Some(&(_, format, bytes)) = halves.iter().find(|row| context.has(row.0)) {
         return Ok(Kind::Float { format, flush, bytes });

@@ -1,9 +1,9 @@
 //! Bulk copies: what the engine does that reads its orders from uniform registers. Copies are done at once.
 
-use super::Context;
 use super::atomic::{Kind, combine, wide};
-use super::load_store::{SHARED_ADDRESS_MASK, Space, load};
+use super::load_store::{SHARED_ADDRESS_MASK, Space, load, place};
 use super::tensor::{self, LINE, Map, Row};
+use super::{Context, LaunchContext};
 use crate::cluster::SHARED_BITS;
 use crate::launch::Fault;
 use crate::memory::{load_words, slice, store_words};
@@ -23,6 +23,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         // They change no memory.
         Op::UBLKPF | Op::UTMAPF | Op::UTMACCTL | Op::UTMACMDFLUSH => Ok(()),
         Op::UBLKCP | Op::UBLKRED => copy(context),
+        Op::UMEMSETS => fill(context),
+        Op::UGETNEXTWORKID => take_cluster(context),
         _ => copy_box(context),
     }
 }
@@ -72,7 +74,58 @@ fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
     if !context.has(Mod::MULTICAST) {
         return Ok(vec![(u64::from(target), u64::from(object))]);
     }
-    Ok(bits(mask).map(|rank| (place(rank as u64, target), place(rank as u64, object))).collect())
+    // Of a pair of blocks the one is told that stands in it as the block of the named object does.
+    let told = |rank: u64| match context.has(Mod::_2CTA) {
+        true => rank & !1 | u64::from(object) >> SHARED_BITS & 1,
+        false => rank,
+    };
+    let pair = |rank: usize| (place(rank as u64, target), place(told(rank as u64), object));
+    Ok(bits(mask).map(pair).collect())
+}
+
+/// `UMEMSETS`: zeros, so many times eight bytes.
+fn fill(context: &mut Context) -> Result<(), Fault> {
+    let OperandKind::Memory { offset, .. } = context.kind(0)? else { return Err(context.refuse()) };
+    if context.raw(1)?[0] != 0 || !context.has(Mod::_64) {
+        return Err(context.refuse());
+    }
+    let address = u64::from(uniform(context, 0, 0)?.wrapping_add(offset as u32)) & SHARED_ADDRESS_MASK;
+    let address = u64::from(context.block.rank) << SHARED_BITS | address;
+    let count = context.raw(2)?[0];
+    aligned(false, address)?;
+    let lane = context.active.trailing_zeros() as usize;
+    for unit in 0..u64::from(count) {
+        store_words(place(context, lane, Space::Shared, address + 8 * unit, 8)?, &[0; 4]);
+    }
+    Ok(())
+}
+
+/// `UGETNEXTWORKID`: the place of the next cluster that has not started, a word and two halves, then whether there is one.
+fn take_cluster(context: &mut Context) -> Result<(), Fault> {
+    let [target, object] = [uniform(context, 0, 0)?, uniform(context, 0, 1)?].map(u64::from);
+    let taken = context.cluster.waiting.next();
+    let words = match taken.map(|number| first_block(context.launch_context, number)) {
+        Some([x, y, z]) => [x, y & 0xffff | z << 16, 1, 0],
+        None => [0; 4],
+    };
+    let own = u64::from(context.block.rank);
+    let ranks =
+        if context.has(Mod::BROADCAST) { 0..context.cluster.shared.len() as u64 } else { own..own + 1 };
+    for rank in ranks {
+        let [target, object] = [target, object].map(|at| rank << SHARED_BITS | at & SHARED_ADDRESS_MASK);
+        aligned(false, target)?;
+        writes(context, target, LINE as u32, object)?;
+        store_words(memory(context, false, target, LINE as u32)?, &words);
+        context.complete_transfer(object, LINE as u32)?;
+    }
+    Ok(())
+}
+
+/// The first block of a cluster.
+pub(crate) fn first_block(launch: &LaunchContext, number: u64) -> [u32; 3] {
+    let [across, along, _] = launch.clusters.map(u64::from);
+    let place = [number % across, number / across % along, number / across / along];
+    std::array::from_fn(|axis| place[axis] as u32 * launch.cluster[axis])
 }
 
 fn copy(context: &mut Context) -> Result<(), Fault> {
@@ -102,7 +155,14 @@ fn copy(context: &mut Context) -> Result<(), Fault> {
             let old = memory(context, to_global, target, size)?.to_vec();
             new = combined(context, kind(context)?, &old, &data)?;
         }
-        memory(context, to_global, target, size)?.copy_from_slice(&new);
+        let masked = context.has(Mod::DST_G_BYTE_MASK);
+        let memory = memory(context, to_global, target, size)?;
+        for (at, (old, new)) in memory.iter_mut().zip(new).enumerate() {
+            // A bit for each byte of sixteen.
+            if !masked || count >> (16 + at % LINE) & 1 == 1 {
+                *old = new;
+            }
+        }
         if let Some(object) = object {
             context.complete_transfer(object, size)?;
         }
@@ -188,6 +248,8 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     let loads = op == Op::UTMALDG;
     let count = [Mod::_1D, Mod::_2D, Mod::_3D, Mod::_4D, Mod::_5D];
     let count = count.iter().position(|&name| context.has(name)).map_or(0, |at| at as u8 + 1);
+    let by_rows = context.has(Mod::GATHER4) || context.has(Mod::SCATTER4);
+    let count = if by_rows { 5 } else { count };
     let mut coordinates = Vec::new();
     for part in 0..count {
         coordinates.push(i64::from(uniform(context, 0, 1 + u8::from(loads) + part)? as i32));
@@ -196,8 +258,15 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     let map = Map::at(context, map_address)?;
     let packed =
         if matches!(context.kind(2), Ok(OperandKind::UReg(_))) { uniform(context, 2, 0)? } else { 0 };
-    let pixels = context.has(Mod::IM2COL).then(|| pixel_offsets(packed, count));
-    let rows = map.rows(&coordinates, pixels)?;
+    let rows = if by_rows {
+        map.numbered_rows(&coordinates)?
+    } else if context.has(Mod::W) || context.has(Mod::W128) {
+        let [halo, offset] = [packed & 0x7ff, packed >> 11 & 0x1f].map(i64::from);
+        map.line_rows(&coordinates, halo, offset, context.has(Mod::W128))?
+    } else {
+        let pixels = context.has(Mod::IM2COL).then(|| pixel_offsets(packed, count));
+        map.rows(&coordinates, pixels)?
+    };
     if loads {
         return load_rows(context, &map, &rows, packed >> 16);
     }

@@ -248,6 +248,29 @@ impl Narrowing {
     fn of_single(self, bits: u32) -> u32 {
         self.convert(F32, bits.into())
     }
+
+    /// The same where what is cut off is added to random bits, and the carry counts.
+    fn at_random(self, single: u32, random: u64, bits: u32) -> u32 {
+        let Value::Finite(real) = F32.unpack(single.into()) else { return self.of_single(single) };
+        let top = real.exponent + 63 - real.significand.leading_zeros() as i32;
+        let unit = top.max(self.to.least_exponent()) - self.to.fraction_bits() as i32;
+        let dropped = unit - real.exponent;
+        if real.significand == 0 || dropped <= 0 {
+            return self.of_single(single);
+        }
+        // A single has 24 bits; what lies deeper than all of them is zero.
+        let (whole, rest) = match real.significand.checked_shr(dropped as u32) {
+            Some(whole) => (whole, real.significand - (whole << dropped)),
+            None => (0, real.significand),
+        };
+        let cut = match dropped - bits as i32 {
+            less @ 0.. => rest.checked_shr(less as u32).unwrap_or(0),
+            more => rest << -more,
+        };
+        let significand = whole + ((cut + random) >> bits);
+        let rounded = f64::from(if real.negative { -1.0f32 } else { 1.0 }) * significand as f64;
+        self.convert(F64, (rounded * 2f64.powi(unit)).to_bits())
+    }
 }
 
 /// Conversions that put several narrow floats into one register, or take them out.
@@ -282,7 +305,7 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     }
     let [a, b] = [context.single(1, false)?, context.single(2, false)?];
     if context.has(Mod::RS) {
-        return Err(context.refuse());
+        return pack_at_random(context, narrow, a, b);
     }
     if narrow.to == E2M1 && context.has(Mod::PACK_AB_MERGE_C) {
         // Both are in the lowest byte, and what was there before is above it.
@@ -305,6 +328,34 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         return context.write(0, &result);
     }
     Err(context.refuse())
+}
+
+/// Two singles rounded by random bits, which are in the third operand: a half each, the lower 13 bits of it for halves; for numbers of
+/// eight and six bits a byte each of the upper half, for those of four bits four bits each of the highest byte.
+fn pack_at_random(context: &mut Context, narrow: Narrowing, a: Lanes, b: Lanes) -> Result<(), Fault> {
+    let third = context.raw(3)?;
+    // Bits from one number to the next, random bits of one and where those of the lower number are, and where what is kept goes.
+    let (stride, bits, low, kept) = match narrow.to {
+        F16 => (16, 13, 0, None),
+        BF16 => (16, 16, 0, None),
+        E2M1 => (4, 4, 24, Some(8)),
+        _ if narrow.eight || narrow.tiny => (8, 8, 16, Some(16)),
+        _ => return Err(context.refuse()),
+    };
+    if context.has(Mod::PACK_AB_MERGE_C) != kept.is_some() {
+        return Err(context.refuse());
+    }
+    let apart = if bits == 13 { 16 } else { bits };
+    let result = std::array::from_fn(|lane| {
+        let number = |single: u32, place: u32| {
+            let random = u64::from(third[lane]) >> (low + apart * place) & ((1 << bits) - 1);
+            let mask = if stride == 16 { 0xffff } else { (1 << stride) - 1 };
+            (narrow.at_random(single, random, bits) & mask) << (stride * place)
+        };
+        let above = kept.map_or(0, |shift| third[lane] << shift);
+        number(b[lane], 0) | number(a[lane], 1) | above
+    });
+    context.write(0, &result)
 }
 
 /// Two narrow floats as halves: of four bits each in a byte, others in a byte each.

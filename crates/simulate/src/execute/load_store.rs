@@ -347,65 +347,110 @@ fn load_constant(context: &mut Context) -> Result<(), Fault> {
     context.write_tuple(0, &parts)
 }
 
-fn matrices(context: &Context) -> usize {
-    if context.has(Mod::_4) {
-        4
-    } else if context.has(Mod::_2) {
-        2
-    } else {
-        1
+/// Small matrices of rows of sixteen bytes, as an instruction moves them: eight lanes give the addresses of the rows of each, or
+/// sixteen.
+struct Matrices {
+    /// Registers of a lane.
+    registers: usize,
+    way: Way,
+}
+
+/// Which bytes of a matrix a lane has, by the group of four that it belongs to and its number there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// Four bytes of a row.
+    Straight,
+    /// Two halves of a column.
+    Halves,
+    /// Four bytes of each of two columns, in two registers.
+    Columns,
+    /// Two bytes of each of two columns.
+    Pairs,
+}
+
+impl Matrices {
+    fn of(context: &Context) -> Result<Matrices, Fault> {
+        let has = |name| context.has(name);
+        let bytes = has(Mod::_8) || has(Mod::U6x16P32TO8) || has(Mod::U4x16P64TO8);
+        let way = match () {
+            () if has(Mod::M88) && !bytes => Way::Straight,
+            () if has(Mod::MT88) && !bytes => Way::Halves,
+            () if has(Mod::M816) && bytes && !has(Mod::_8) => Way::Straight,
+            () if has(Mod::MT1616) && bytes => Way::Columns,
+            () if has(Mod::MT168) && has(Mod::_8) => Way::Pairs,
+            () => return Err(context.refuse()),
+        };
+        let count = match (has(Mod::_4), has(Mod::_2)) {
+            (true, _) => 4,
+            (_, true) => 2,
+            _ => 1,
+        };
+        Ok(Matrices { registers: if way == Way::Columns { 2 * count } else { count }, way })
+    }
+
+    /// The lane that names the row of a byte of a register, and the byte's place in the row.
+    fn place(&self, lane: usize, register: usize, byte: usize) -> (usize, u64) {
+        let (group, member) = (lane / 4, lane % 4);
+        let (row, at) = match self.way {
+            Way::Straight => (8 * register + group, 4 * member + byte),
+            Way::Halves => (8 * register + 2 * member + byte / 2, 2 * group + byte % 2),
+            Way::Columns => (16 * (register / 2) + 4 * member + byte, group + 8 * (register % 2)),
+            Way::Pairs => (8 * register + 2 * member + byte % 2, group + 8 * (byte / 2)),
+        };
+        (row, at as u64)
     }
 }
 
-/// Eight-by-eight matrices of 16-bit elements: eight lanes give the addresses of the rows of each, and every lane
-/// gets two neighbouring elements of a row, or of a column with `.MT88`.
-fn load_matrix(context: &mut Context) -> Result<(), Fault> {
-    if !(context.has(Mod::M88) || context.has(Mod::MT88)) {
-        return Err(context.refuse());
+fn row_aligned(address: u64) -> Result<(), Fault> {
+    if address.is_multiple_of(16) {
+        return Ok(());
     }
-    let transposed = context.has(Mod::MT88);
+    Err(Fault::Misaligned { space: "shared", address, size: 16 })
+}
+
+fn load_matrix(context: &mut Context) -> Result<(), Fault> {
+    let matrices = Matrices::of(context)?;
     let rows = addresses(context, 1, Space::Shared)?;
-    let mut parts = vec![[0; 32]; matrices(context)];
-    for (matrix, values) in parts.iter_mut().enumerate() {
-        let element = |context: &mut Context, row: usize, column: usize| -> Result<u32, Fault> {
-            let lane = 8 * matrix + row;
-            let address = rows[lane];
-            if !address.is_multiple_of(16) {
-                return Err(Fault::Misaligned { space: "shared", address, size: 16 });
-            }
-            Ok(load(context, lane, Space::Shared, address + 2 * column as u64, 2)?[0])
-        };
+    let narrow = [(Mod::U6x16P32TO8, 6), (Mod::U4x16P64TO8, 4)].into_iter().find(|row| context.has(row.0));
+    let mut parts = vec![[0; 32]; matrices.registers];
+    for (register, values) in parts.iter_mut().enumerate() {
         for (lane, value) in values.iter_mut().enumerate() {
-            let (major, minor) = (lane / 4, lane % 4 * 2);
-            let (low, high) = if transposed {
-                (element(context, minor, major)?, element(context, minor + 1, major)?)
-            } else {
-                (element(context, major, minor)?, element(context, major, minor + 1)?)
-            };
-            *value = low | high << 16;
+            for byte in 0..4 {
+                let (row, at) = matrices.place(lane, register, byte);
+                row_aligned(rows[row])?;
+                let bits = match narrow {
+                    None => load(context, row, Space::Shared, rows[row] + at, 1)?[0],
+                    Some((_, width)) => number(context, row, rows[row], at, width)?,
+                };
+                *value |= bits << (8 * byte);
+            }
         }
     }
     context.write_tuple(0, &parts)
 }
 
+/// Number `at` of a row of numbers of so many bits.
+fn number(context: &mut Context, lane: usize, row: u64, at: u64, width: u64) -> Result<u32, Fault> {
+    let mut bits = 0;
+    for bit in 0..width {
+        let place = width * at + bit;
+        let byte = load(context, lane, Space::Shared, row + place / 8, 1)?[0];
+        bits |= (byte >> (place % 8) & 1) << bit;
+    }
+    Ok(bits)
+}
+
 fn store_matrix(context: &mut Context) -> Result<(), Fault> {
-    let transposed = context.has(Mod::MT88);
+    let matrices = Matrices::of(context)?;
     let rows = addresses(context, 0, Space::Shared)?;
-    let count = matrices(context);
-    let data = registers(context, 1, count)?;
-    for (matrix, values) in data.iter().enumerate().take(count) {
+    let data = registers(context, 1, matrices.registers)?;
+    for (register, values) in data.iter().enumerate().take(matrices.registers) {
         for (lane, value) in values.iter().enumerate() {
-            for (half, bits) in [value & 0xffff, value >> 16].into_iter().enumerate() {
-                let (major, minor) = (lane / 4, lane % 4 * 2 + half);
-                let (row, column) = if transposed { (minor, major) } else { (major, minor) };
-                let address = rows[8 * matrix + row];
-                if !address.is_multiple_of(16) {
-                    return Err(Fault::Misaligned { space: "shared", address, size: 16 });
-                }
-                store_words(
-                    place(context, lane, Space::Shared, address + 2 * column as u64, 2)?,
-                    &[bits, 0, 0, 0],
-                );
+            for byte in 0..4 {
+                let (row, at) = matrices.place(lane, register, byte);
+                row_aligned(rows[row])?;
+                let bits = value >> (8 * byte) & 0xff;
+                store_words(place(context, lane, Space::Shared, rows[row] + at, 1)?, &[bits, 0, 0, 0]);
             }
         }
     }

@@ -125,10 +125,10 @@ struct Chosen {
 }
 
 impl Chosen {
-    /// The last two operands.
+    /// The last operand, and the one before it or before what says of scale factors.
     fn read(context: &Context, bits: u32) -> Result<Chosen, Fault> {
         let last = context.count() - 1;
-        let words = match context.kind(last - 1)? {
+        let words = match context.kind(last - if context.has(Mod::SF) { 3 } else { 1 })? {
             OperandKind::Reg(RZ) => [0; 32],
             OperandKind::Reg(register) => context.warp().read(register),
             _ => return Err(context.refuse()),
@@ -319,18 +319,24 @@ struct Scales {
 
 impl Scales {
     fn read(context: &Context) -> Result<Scales, Fault> {
-        if context.has(Mod::SP) {
-            return Err(context.refuse());
-        }
-        let last = context.count() - 1;
+        // The selector of a sparse product is behind them, and the metadata are in the register before those of the left
+        // factor.
+        let sparse = context.has(Mod::SP);
+        let last = context.count() - 1 - usize::from(sparse);
         let places = context.raw(last)?[0] as usize;
+        let left = match context.kind(last - 2)? {
+            OperandKind::Reg(register) if sparse && register != RZ => {
+                context.warp().read(register.saturating_add(1))
+            }
+            _ => context.raw(last - 2)?,
+        };
         let factors = match context.instruction.op {
             Op::QMMA => 1,
             _ if context.has(Mod::_4X) => 4,
             _ => 2,
         };
         Ok(Scales {
-            words: [context.raw(last - 2)?, context.raw(last - 1)?],
+            words: [left, context.raw(last - 1)?],
             places: [places & 3, places >> 2 & 1, places >> 3 & 3, places >> 5 & 3],
             factors,
             powers: context.has(Mod::E8),

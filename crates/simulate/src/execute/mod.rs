@@ -2,7 +2,7 @@
 //! they share: an instruction, the lanes in which it acts, and access to operands as arrays of lanes.
 
 mod atomic;
-mod bulk;
+pub(crate) mod bulk;
 mod control;
 mod convert;
 mod double;
@@ -42,6 +42,8 @@ pub(crate) struct LaunchContext {
     pub block: [u32; 3],
     /// Blocks of a cluster.
     pub cluster: [u32; 3],
+    /// Clusters of the grid.
+    pub clusters: [u32; 3],
     pub perturb: Option<u64>,
     pub matrix_unit: MatrixUnit,
 }
@@ -363,9 +365,8 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         }
         ATOM | ATOMG | ATOMS | REDG | RED | REDAS => atomic::execute(context),
         SYNCS | ARRIVES | STAS => synchronize::execute(context),
-        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | UTMAPF | UTMACCTL | UTMACMDFLUSH => {
-            bulk::execute(context)
-        }
+        UBLKCP | UBLKPF | UBLKRED | UTMALDG | UTMASTG | UTMAREDG | UTMAPF | UTMACCTL | UTMACMDFLUSH
+        | UMEMSETS | UGETNEXTWORKID => bulk::execute(context),
         LDGMC => atomic::reduce_copies(context),
         VOTE | VOTEU | MATCH | SHFL | REDUX | CREDUX | ELECT => warp_wide::execute(context),
         HMMA if context.has(Mod::_884) => matrix_steps::execute(context),

@@ -107,6 +107,9 @@ impl Map {
         if bits(words[2], 11, 2) != 0 {
             return Err(Fault::Tensor("it is interleaved".into()));
         }
+        if bits(words[2], 19, 4) != 0 {
+            return Err(Fault::Tensor("its swizzle is not simulated".into()));
+        }
         let rank = bits(words[2], 4, 3) as usize + 1;
         let mut dimensions = vec![Dimension::default(); rank.min(5)];
         for (at, dimension) in dimensions.iter_mut().enumerate() {
@@ -159,6 +162,11 @@ impl Map {
             (Some(_), None) => return Err(Fault::Tensor("it is that of an image".into())),
             (None, Some(_)) => return Err(Fault::Tensor("it is not that of an image".into())),
         };
+        self.fitting(rows)
+    }
+
+    /// Rows must fill lines, and those of a swizzle.
+    fn fitting(&self, rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
         let length = rows.first().map_or(0, |row| row.count as u64 * self.element);
         let fits =
             if self.mode == 0 { length.is_multiple_of(LINE as u64) } else { length == 16 << self.mode };
@@ -166,6 +174,54 @@ impl Map {
             return Err(Fault::Tensor(format!("its boxes have rows of {length} bytes")));
         }
         Ok(rows)
+    }
+
+    /// Four rows of a plane: the first column, then the number of each.
+    pub(super) fn numbered_rows(&self, start: &[i64]) -> Result<Vec<Row>, Fault> {
+        let ([width, height], None) = (self.dimensions.as_slice(), &self.image) else {
+            return Err(Fault::Tensor("it is that of no plane".into()));
+        };
+        if height.extent != 1 {
+            return Err(Fault::Tensor("its boxes have more than a row".into()));
+        }
+        let rows = (0..).zip(&start[1..]).map(|(at, &row)| self.row(&[start[0], row], width.extent, at));
+        self.fitting(rows.collect())
+    }
+
+    /// Pixels along a line of an image, then along that of the next image; `halo` more follow the last of them in its own line,
+    /// and the last of each 32 where `parted`.
+    pub(super) fn line_rows(
+        &self,
+        start: &[i64],
+        halo: i64,
+        offset: i64,
+        parted: bool,
+    ) -> Result<Vec<Row>, Fault> {
+        let (Some(image), true) = (&self.image, start.len() == self.dimensions.len()) else {
+            return Err(Fault::Tensor("it is not that of an image, or has other dimensions".into()));
+        };
+        let (last, bounds, step) = (start.len() - 1, image.bounds[0], self.dimensions[1].step);
+        let (parts, pixels) = if parted { (4, 32) } else { (1, image.pixels) };
+        let mut place = start.to_vec();
+        place[1] += offset;
+        let mut rows: Vec<Row> = Vec::new();
+        for _ in 0..parts {
+            let mut behind = place.clone();
+            for _ in 0..pixels {
+                rows.push(self.row(&place, image.channels, rows.len() as i64));
+                behind.clone_from(&place);
+                place[1] += step;
+                if place[1] > bounds.last + offset {
+                    place[1] = bounds.first + offset;
+                    place[last] += 1;
+                }
+            }
+            for _ in 0..halo {
+                behind[1] += step;
+                rows.push(self.row(&behind, image.channels, rows.len() as i64));
+            }
+        }
+        self.fitting(rows)
     }
 
     /// The row at a place, which may be outside.

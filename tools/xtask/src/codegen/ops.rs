@@ -129,7 +129,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
     };
     let listed = optional("flags", "");
     let listed: Vec<&str> = listed.split_whitespace().collect();
-    const FLAGS: [&str; 8] = [
+    const FLAGS: [&str; 9] = [
         "aligned",
         "warp_wide",
         "slow_predicates",
@@ -137,6 +137,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         "text_signed_offset",
         "text_scaled_base",
         "text_zero_uniform",
+        "text_next_register",
         "indirect",
     ];
     if let Some(unknown) = listed.iter().find(|flag| !FLAGS.contains(flag)) {
@@ -148,7 +149,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
          write_scoreboard: B::{write}, read_scoreboard: B::{read}, least_stall: {}, estimate: {}, queue: Q::{}, \
          counted_scoreboard: {}, general_role: Slot::{}, uniform_role: Slot::{}, slow_predicates: {}, sources: {sources}, commutes: {commutes}, uniform: {}, warp_wide: {}, \
          multiply_add: {}, indirect: {}, text: TextQuirks {{ signed_offset: {}, scaled_base: {}, \
-         zero_uniform: {} }} }}",
+         zero_uniform: {}, next_register: {} }} }}",
         units.join(","),
         flag("aligned"),
         optional("stall", "1"),
@@ -165,6 +166,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         flag("text_signed_offset"),
         flag("text_scaled_base"),
         flag("text_zero_uniform"),
+        flag("text_next_register"),
     ))
 }
 
