@@ -138,8 +138,9 @@ impl Elections<'_> {
         let instructions = &self.function.block(home).instructions;
         let phis = self.function.block(home).phis.len();
         let first = of.iter().map(|&(_, index)| (index as usize).saturating_sub(phis)).min()?;
-        let together =
-            || self.divergence.is_uniform_block(home) || instructions[..first].iter().any(gathers_warp);
+        let together = || {
+            self.divergence.is_uniform_block(home) || instructions[..first].iter().any(|it| self.gathers(it))
+        };
         if home != block && !(self.dominators.dominates(home, block) && together()) {
             return None;
         }
@@ -233,14 +234,32 @@ impl Elections<'_> {
 
     /// True if the source is zero, perhaps from a register that nothing but a move of zero writes.
     fn is_zero(&self, source: &Source) -> bool {
-        let zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_) | SourceKind::Imm(0));
-        let moved = |value: Value| {
-            let &[(block, index)] = self.definitions.of(value) else { return false };
-            let block = self.function.block(block);
-            let writer = (index as usize).checked_sub(block.phis.len()).map(|at| &block.instructions[at]);
-            writer.is_some_and(|it| is_move(it) && it.guard.is_none() && zero(&it.sources[0]))
+        self.constant(source) == Some(0)
+    }
+
+    /// True if it waits for all live lanes of the warp, whether their mask is in a register or not.
+    fn gathers(&self, instruction: &Instruction) -> bool {
+        let is_wait = instruction.opcode == Opcode::Sass(Op::WARPSYNC) && instruction.guard.is_none();
+        let names_all = |mask: &Source| self.constant(mask) == Some(u32::MAX);
+        gathers_warp(instruction)
+            || is_wait && matches!(instruction.sources.as_slice(), [mask] if names_all(mask))
+    }
+
+    /// The constant that the source is, perhaps in a register that nothing but a move of it writes.
+    fn constant(&self, source: &Source) -> Option<u32> {
+        let known = |source: &Source| match source.kind {
+            SourceKind::Zero(_) => Some(0),
+            SourceKind::Imm(bits) => Some(bits),
+            _ => None,
         };
-        zero(source) || source.as_plain_value().is_some_and(moved)
+        let moved = |value: Value| {
+            let &[(block, index)] = self.definitions.of(value) else { return None };
+            let block = self.function.block(block);
+            let at = (index as usize).checked_sub(block.phis.len())?;
+            let writer = Some(&block.instructions[at]).filter(|it| is_move(it) && it.guard.is_none())?;
+            known(&writer.sources[0])
+        };
+        known(source).or_else(|| moved(source.as_plain_value()?))
     }
 }
 

@@ -7,7 +7,8 @@
 //! join, the outermost anchor serves all.
 //!
 //! No barrier is set up round what waits for all lanes of the warp or all threads of the block: the threads that it
-//! holds may be those that must end first.
+//! holds may be those that must end first. Nor is one round a block of a cycle with several entries, where threads come by
+//! at different times.
 //!
 //! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
 //! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
@@ -154,11 +155,7 @@ fn barrier_sites(function: &mut Function, cfg: &Cfg, divergence: &Divergence) ->
         return Vec::new();
     }
     let mut reconvergence = Reconvergence::new(function, cfg);
-    if reconvergence.loops().irreducible {
-        // No branch of such a function has a site, and looking for one at each costs time in the square of the blocks.
-        return Vec::new();
-    }
-    let sites = candidate_sites(cfg, divergence, &mut reconvergence);
+    let sites = candidate_sites(function, cfg, divergence, &mut reconvergence);
     let chosen = within_registers(function, &reconvergence, sites);
     let gathers = (function.blocks.len()..).map(BlockId::from);
     chosen
@@ -174,6 +171,7 @@ fn barrier_sites(function: &mut Function, cfg: &Cfg, divergence: &Divergence) ->
 /// The sites where a barrier would be right, each with its blocks: those that uniformity rests on first, then the short
 /// ones.
 fn candidate_sites(
+    function: &Function,
     cfg: &Cfg,
     divergence: &Divergence,
     reconvergence: &mut Reconvergence<'_>,
@@ -181,21 +179,26 @@ fn candidate_sites(
     let mut sites: Vec<Site> = Vec::new();
     let mut wholes: Vec<Site> = Vec::new();
     for &id in cfg.order() {
-        if !divergence.is_divergent_branch(id) {
+        if !divergence.is_divergent_branch(id) || divergence.keeps_together(function, id) {
             continue;
         }
         let whole = reconvergence.site(id);
-        if whole.is_none() && reconvergence.has_waits() {
+        if whole.is_none() && reconvergence.has_barred() {
             // Nothing is known of where its lanes may be held.
             continue;
         }
         let join = whole.map(|site| site.join);
-        let mut joins = reconvergence.meetings_ahead(id, join);
-        joins.extend(reconvergence.headers_between(id, join));
-        joins.retain(|&at| Some(at) != join);
+        let mut meetings = reconvergence.meetings_ahead(id, join);
+        meetings.retain(|&at| Some(at) != join);
+        let mut headers = reconvergence.headers_between(id, join);
+        headers.retain(|&at| Some(at) != join && !meetings.contains(&at));
         sites.extend(whole);
         wholes.extend(whole);
-        sites.extend(joins.iter().filter_map(|&join| reconvergence.partial_site(id, join)));
+        sites.extend(meetings.iter().filter_map(|&join| reconvergence.partial_site(id, join)));
+        // Threads of one way come to a loop together, but for those that leave another one on that way one by one.
+        let leaves_loop = |site: &Site| matches!(site.anchor, Anchor::Entry(_));
+        let partial = headers.iter().filter_map(|&join| reconvergence.partial_site(id, join));
+        sites.extend(partial.filter(leaves_loop));
     }
     wholes.sort_unstable();
     wholes.dedup();
@@ -204,11 +207,11 @@ fn candidate_sites(
         .filter_map(|site| {
             let whole = wholes.binary_search(&site).is_ok();
             let inside = Inside::new(reconvergence, site, whole);
-            let waits = match &inside.blocks {
-                Ok(cover) => reconvergence.cover_waits(cover),
-                Err(blocks) => reconvergence.any_waits(blocks),
+            let barred = match &inside.blocks {
+                Ok(cover) => reconvergence.cover_barred(cover),
+                Err(blocks) => reconvergence.any_barred(blocks),
             };
-            (!waits).then_some((!whole, inside.count, site, inside))
+            (!barred).then_some((!whole, inside.count, site, inside))
         })
         .collect();
     candidates.sort_unstable_by_key(|&(partial, count, site, _)| (partial, count, site));

@@ -42,7 +42,7 @@ pub fn run(function: &mut Function, form: Form) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
-    if loops.loops.is_empty() || loops.irreducible {
+    if loops.loops.is_empty() || loops.is_irreducible() {
         return changed;
     }
     let definitions = match form {
@@ -165,7 +165,7 @@ fn make_preheaders(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
-    if loops.irreducible {
+    if loops.is_irreducible() {
         return false;
     }
     let mut changed = false;

@@ -34,7 +34,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
-    if loops.loops.is_empty() || loops.irreducible {
+    if loops.loops.is_empty() || loops.is_irreducible() {
         return false;
     }
     let mut changed = false;

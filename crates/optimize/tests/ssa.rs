@@ -344,3 +344,111 @@ b2:
         "#]],
     );
 }
+
+fn barriers(text: &str) -> Vec<String> {
+    let mut function = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    generate_mov_phi::run(&mut function);
+    expand_sync::run(&mut function, true);
+    let names = |op: oriole_sass::Op| matches!(op.name(), "BSSY" | "BSYNC" | "BREAK");
+    let blocks = function.blocks.iter_enumerated();
+    let all =
+        blocks.flat_map(|(id, block)| block.instructions.iter().map(move |instruction| (id, instruction)));
+    let barriers = all.filter_map(|(id, instruction)| match instruction.opcode {
+        oriole_ori::Opcode::Sass(op) if names(op) => Some(format!("{id} {}", op.name())),
+        _ => None,
+    });
+    barriers.collect()
+}
+
+/// A branch of single lanes in a loop, which they meet behind before the next round.
+const ROUNDS: &str = "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 0
+b1: -> b3 b2
+  r0 = IADD3 r0, 0xffffffff, RZ ; 1
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b3 ; 2
+b2: -> b3
+  STG [0x0], r0 mem(global w) ; 3
+b3: -> b1
+  p2, PT = ISETP.AND.LT r0, RZ, PT ; 4
+";
+
+/// What ends a cycle need not be a block behind it.
+#[test]
+fn threads_meet_in_cycles_that_they_leave_by_exits_only() {
+    let exits = format!("{ROUNDS}  @p2 EXIT ; 5\n  BRA b1 ; 6\n");
+    assert_eq!(barriers(&exits), ["b1 BSSY", "b4 BSYNC"]);
+    // Who never ends never comes to a place where others could wait for it.
+    let endless = format!("{ROUNDS}  BRA b1 ; 6\n");
+    assert!(barriers(&endless).is_empty());
+}
+
+/// A cycle with two entries has no barrier round or in it; what is beside it has.
+#[test]
+fn cycles_with_two_entries_have_no_barriers_and_others_have() {
+    let text = "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b2
+  STG [0x0], r0 mem(global w) ; 3
+b2: -> b6 b3
+  p2, PT = ISETP.AND.GE r0, 0x5, PT ; 4
+  @p2 BRA b6 ; 5
+b3: -> b5 b4
+  STG [0x4], r0 mem(global w) ; 6
+  p3, PT = ISETP.AND.GE r0, 0x6, PT ; 7
+  @p3 BRA b5 ; 8
+b4: -> b5
+  STG [0x8], r0 mem(global w) ; 9
+b5: -> b6
+  r0 = IADD3 r0, 0xffffffff, RZ ; 10
+b6: -> b3 b7
+  r0 = IADD3 r0, 0xfffffffe, RZ ; 11
+  p4, PT = ISETP.AND.GE r0, RZ, PT ; 12
+  @p4 BRA b3 ; 13
+b7: -> b9 b8
+  p5, PT = ISETP.AND.GE r0, 0x7, PT ; 14
+  @p5 BRA b9 ; 15
+b8: -> b9
+  STG [0xc], r0 mem(global w) ; 16
+b9:
+  STG [0x10], r0 mem(global w) ; 17
+  EXIT ; 18
+";
+    assert_eq!(barriers(text), ["b0 BSSY", "b3 BSYNC", "b8 BSSY", "b11 BSYNC"]);
+}
+
+/// Lanes that wait together for a barrier object get one answer, and so do those that vote: they need nothing to meet.
+#[test]
+fn lanes_that_get_one_answer_stay_together() {
+    let text = |answer: &str| {
+        format!(
+            "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  p1, PT = ISETP.AND.GE r0, 0x3, PT ; 1
+  @p1 BRA b2 ; 2
+b1: -> b1 b2
+  r3 = LDC c[0][0x210] ; 3
+  {answer} ; 4
+  @!p2 BRA b1 ; 5
+b2:
+  STG [0x10], r0 mem(global w) ; 17
+  EXIT ; 18
+"
+        )
+    };
+    let count = |answer: &str| barriers(&text(answer)).len();
+    assert_eq!(count("p2 = SYNCS.PHASECHK.TRANS64 [r3], r3 mem(generic rw ordered)"), 2);
+    assert_eq!(count("RZ, p2 = VOTE.ANY p1"), 2);
+    assert_eq!(count("p2, PT = ISETP.AND.GE r0, r3, PT"), 4);
+    // An answer to what lanes ask of different objects is none for all of them.
+    assert_eq!(count("p2 = SYNCS.PHASECHK.TRANS64 [r0], r3 mem(generic rw ordered)"), 4);
+}

@@ -16,7 +16,8 @@
 //!
 //! A branch has no site if an instruction of its region waits for every live lane of the warp or every thread of the
 //! block. Lanes that go past that instruction may be on their way to the end of the program, which is what the others
-//! wait for: held at the join, they would never get there.
+//! wait for: held at the join, they would never get there. Nor has it one if a block of its region lies on a cycle with
+//! several entries: there is no place on such a cycle where all its threads pass.
 //!
 //! What lies between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less those
 //! below the join. Then nothing is walked; [`Cover`] says so, and the edges that would lead out of such a part are found in
@@ -28,7 +29,7 @@ mod meetings;
 mod tests;
 
 use crate::divergence::is_bare_exit;
-use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value, effects};
+use crate::{BlockId, Cfg, Dominators, File, Function, Loops, Opcode, Value, dominance, effects};
 use escapes::Escapes;
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
@@ -91,8 +92,9 @@ pub struct Reconvergence<'a> {
     endless: bool,
     /// Sites that were found, by branch.
     sites: TiVec<BlockId, Option<Option<Site>>>,
-    /// Places in the dominator tree of the blocks that wait for all lanes of the warp or all threads of the block.
-    waits: Vec<u32>,
+    /// Places in the dominator tree of the blocks that no barrier may be set up round: those that wait for all lanes of the
+    /// warp or all threads of the block, and those of cycles with several entries.
+    barred: Vec<u32>,
     /// What came of each anchor and join that was tried.
     tried: FxHashMap<(Anchor, BlockId), Option<Site>>,
 }
@@ -119,16 +121,19 @@ impl<'a> Reconvergence<'a> {
         let preorder = dominators.preorder();
         let is_bare = |place: &u32| is_bare_exit(function, preorder[*place as usize]);
         let bare_exits = (0..preorder.len() as u32).filter(is_bare).collect();
-        let waits_for_all = |place: &u32| {
-            let block = function.block(preorder[*place as usize]);
-            block.instructions.iter().any(effects::waits_for_all)
-        };
-        let waits = (0..preorder.len() as u32).filter(waits_for_all).collect();
+        let mut is_barred: TiVec<BlockId, bool> = function
+            .blocks
+            .iter()
+            .map(|block| block.instructions.iter().any(effects::waits_for_all))
+            .collect();
+        loops.irreducible.iter().for_each(|&block| is_barred[block] = true);
+        let barred =
+            (0..preorder.len() as u32).filter(|&place| is_barred[preorder[place as usize]]).collect();
         Reconvergence {
             function,
             cfg,
             bare_exits,
-            waits,
+            barred,
             endless: has_endless(function, cfg),
             preorder,
             placed: Placed::new(function, cfg, &post),
@@ -147,25 +152,25 @@ impl<'a> Reconvergence<'a> {
         }
     }
 
-    /// True if any block waits for all lanes of the warp or all threads of the block.
-    pub fn has_waits(&self) -> bool {
-        !self.waits.is_empty()
+    /// True if there are blocks that no barrier may be set up round.
+    pub fn has_barred(&self) -> bool {
+        !self.barred.is_empty()
     }
 
-    /// True if one of these blocks waits for all lanes of the warp or all threads of the block.
-    pub fn any_waits(&self, blocks: &[BlockId]) -> bool {
-        !self.waits.is_empty()
+    /// True if no barrier may be set up round one of these blocks.
+    pub fn any_barred(&self, blocks: &[BlockId]) -> bool {
+        !self.barred.is_empty()
             && blocks.iter().any(|&block| {
                 let place = self.dominators.interval(block).map(|(place, _)| place);
-                place.is_some_and(|place| self.waits.binary_search(&place).is_ok())
+                place.is_some_and(|place| self.barred.binary_search(&place).is_ok())
             })
     }
 
     /// The same for the blocks of a part of the dominator tree.
-    pub fn cover_waits(&self, cover: &Cover) -> bool {
+    pub fn cover_barred(&self, cover: &Cover) -> bool {
         cover.places.iter().any(|range| {
-            let at = self.waits.partition_point(|&place| place < range.start);
-            self.waits.get(at).is_some_and(|&place| place < range.end)
+            let at = self.barred.partition_point(|&place| place < range.start);
+            self.barred.get(at).is_some_and(|&place| place < range.end)
         })
     }
 
@@ -200,10 +205,6 @@ impl<'a> Reconvergence<'a> {
     }
 
     fn find_site(&mut self, branch: BlockId) -> Option<Site> {
-        if self.loops.irreducible {
-            // A cycle with several entries has no place where all its threads pass: they stay parted.
-            return None;
-        }
         if let Some(placed) = &self.placed {
             // Barriers are placed already: what counts is where they are, not where they could be.
             let mut join = placed.next(self.post.immediate(branch)?);
@@ -225,9 +226,9 @@ impl<'a> Reconvergence<'a> {
             path.push((site.anchor, site.join));
             match self.wider(site) {
                 Some(wider) if wider == site => {
-                    let waits = |cover: &Cover| self.cover_waits(cover);
-                    let held = self.part(site.anchor, Some(site.join)).as_ref().is_some_and(waits);
-                    break (!held).then_some(site);
+                    let is_barred = |cover: &Cover| self.cover_barred(cover);
+                    let barred = self.part(site.anchor, Some(site.join)).as_ref().is_some_and(is_barred);
+                    break (!barred).then_some(site);
                 }
                 Some(wider) => site = wider,
                 None => break None,
@@ -296,7 +297,7 @@ impl<'a> Reconvergence<'a> {
     /// come back into the region past the anchor.
     pub fn partial_site(&self, branch: BlockId, join: BlockId) -> Option<Site> {
         // Where the way goes back, threads come at different times: no barrier can hold one iteration for the next.
-        if self.loops.irreducible || self.dominators.dominates(join, branch) {
+        if self.dominators.dominates(join, branch) {
             return None;
         }
         let mut block = branch;
@@ -393,7 +394,9 @@ fn below(dominators: &Dominators, join: Option<BlockId>, from: u32, to: u32) -> 
 /// True if there are blocks from which no end is reached.
 fn has_endless(function: &Function, cfg: &Cfg) -> bool {
     let mut ends: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
-    let is_end = |block: &BlockId| function.block(*block).successors.is_empty();
+    let is_end = |block: &BlockId| {
+        function.block(*block).successors.is_empty() || dominance::ends_on_the_way(function, *block)
+    };
     let mut work: Vec<BlockId> = cfg.order().iter().copied().filter(is_end).collect();
     while let Some(block) = work.pop() {
         if !std::mem::replace(&mut ends[block], true) {

@@ -53,6 +53,28 @@ impl Divergence {
     pub fn is_divergent_branch(&self, block: BlockId) -> bool {
         self.branches[block]
     }
+
+    /// True if lanes that execute the block together leave it together: where they go is the answer to what they ask
+    /// once or vote on, in this block.
+    pub fn keeps_together(&self, function: &Function, block: BlockId) -> bool {
+        let mut answers: Vec<Value> = Vec::new();
+        for instruction in &function.block(block).instructions {
+            let mut is_same = asks_once(instruction);
+            instruction.for_each_use(|value| is_same &= self.is_uniform(value) || answers.contains(&value));
+            if is_same || is_vote(instruction) {
+                instruction.for_each_definition(|value| answers.push(value));
+            } else {
+                instruction.for_each_definition(|value| answers.retain(|&answer| answer != value));
+            }
+        }
+        let mut transfers =
+            function.block(block).instructions.iter().filter(|i| crate::effects::is_transfer(i));
+        transfers.all(|transfer| {
+            let mut is_same = true;
+            transfer.for_each_use(|value| is_same &= self.is_uniform(value) || answers.contains(&value));
+            is_same
+        })
+    }
 }
 
 /// True if the block does nothing but end the thread: what a thread does there has no effect on others.
@@ -92,10 +114,8 @@ impl<'a> Analysis<'a> {
         let loops = reconvergence.loops().clone();
         let values = function.values.len();
         let blocks = function.blocks.len();
-        // With irreducible cycles the chains are not used.
-        let asked = if loops.irreducible { &[][..] } else { cfg.order() };
-        let uses = Chains::of_uses(function, asked);
-        let definitions = Chains::of_definitions(function, asked);
+        let uses = Chains::of_uses(function, cfg.order());
+        let definitions = Chains::of_definitions(function, cfg.order());
         Analysis {
             function,
             cfg,
@@ -136,9 +156,7 @@ impl<'a> Analysis<'a> {
                 self.mark_branch_if_divergent(id);
             }
         }
-        if self.loops.irreducible {
-            return self.without_meetings();
-        }
+        self.visit_irreducible();
         loop {
             if let Some(value) = self.value_work.pop() {
                 for at in 0..self.uses.of(value).len() {
@@ -153,38 +171,22 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// No reconvergence point is known for a cycle with several entries: behind the first branch nothing is taken as
-    /// uniform.
-    fn without_meetings(mut self) -> Divergence {
-        let function = self.function;
-        // The blocks that all threads run before the first of them branches.
-        let mut first: Vec<BlockId> = Vec::new();
-        let mut next = Some(BlockId(0));
-        while let Some(id) = next.filter(|&id| self.cfg.predecessors(id).len() == first.len().min(1)) {
-            first.push(id);
-            next = match function.block(id).successors.as_slice() {
-                [only] => Some(*only),
-                _ => None,
-            };
+    /// No place is known where the threads of a cycle with several entries meet: in it no value and no branch is taken as
+    /// uniform, and from there on the warp is executed in parts.
+    fn visit_irreducible(&mut self) {
+        let (function, cycles) = (self.function, self.loops.irreducible.clone());
+        for &id in &cycles {
+            self.mark_merged(id);
+            function.block(id).instructions.iter().for_each(|instruction| self.mark_results(instruction));
+            self.mark_branch_if_divergent(id);
         }
-        self.cfg.order().iter().for_each(|&id| self.result.blocks[id] = true);
-        first.iter().for_each(|&id| self.result.blocks[id] = false);
-        for &id in self.cfg.order() {
-            let block = function.block(id);
-            self.result.branches[id] |= block.successors.len() > 1;
-            if self.result.blocks[id] {
-                block.phis.iter().for_each(|phi| self.mark(phi.destination));
-                block.instructions.iter().for_each(|instruction| self.mark_results(instruction));
+        let mut work = cycles;
+        while let Some(block) = work.pop() {
+            if !self.result.blocks[block] && !is_bare_exit(function, block) {
+                self.part(block, None);
+                work.extend(&function.block(block).successors);
             }
         }
-        for instruction in first.iter().flat_map(|&id| &function.block(id).instructions) {
-            let mut differs = is_divergence_source(instruction);
-            instruction.for_each_use(|value| differs |= self.result.values[value]);
-            if differs {
-                self.mark_results(instruction);
-            }
-        }
-        self.result
     }
 
     fn reads_only_uniform_files(&self, source: &crate::Source) -> bool {
@@ -421,6 +423,11 @@ pub const BLOCK_REGISTERS: [Symbol; 4] =
 fn asks_once(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::SYNCS) && instruction.mods.has(Mod::PHASECHK)
         || is_broadcast(instruction)
+}
+
+/// True if all lanes that execute it together get one answer whatever their operands are.
+fn is_vote(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::VOTE) && instruction.guard.is_none()
 }
 
 /// True if all lanes that execute it together get the word of one of them, which the instruction names.

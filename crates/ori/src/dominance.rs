@@ -10,7 +10,9 @@ mod lengauer_tarjan;
 pub use iterated::IteratedFrontiers;
 
 use crate::csr::Csr;
-use crate::{BlockId, Cfg, Function};
+use crate::{BlockId, Cfg, Function, Opcode};
+use oriole_sass::Op;
+use rustc_hash::FxHashSet;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
@@ -45,68 +47,47 @@ impl Dominators {
     }
 
     /// The post-dominator tree of the part of the graph whose blocks the filter keeps (threads in other blocks are
-    /// known to end). Blocks that are filtered out hang below the virtual exit by themselves.
+    /// known to end). Blocks that are filtered out hang below the virtual exit by themselves. Threads that end on the way, at
+    /// a guarded exit or in a block that is filtered out, do not count; where they leave a cycle in no other way,
+    /// the virtual exit is behind the last block in which they do.
     pub fn post_with(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
-        Dominators::post_of(function, cfg, |from, to| keep(from) && keep(to), |from| !keep(from))
-    }
-
-    /// The post-dominator tree of the graph without its back edges, as if whoever goes back ended there: what
-    /// post-dominates a block in it is passed before the next round of any loop.
-    pub fn post_in_round(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
-        let goes_back = |from: BlockId, to: BlockId| cfg.position(to) <= cfg.position(from);
-        let ends = |from: BlockId| {
-            !keep(from) || function.block(from).successors.iter().any(|&to| goes_back(from, to))
-        };
-        let follows = |from, to| keep(from) && keep(to) && !goes_back(from, to);
-        Dominators::post_of(function, cfg, follows, ends)
-    }
-
-    /// The post-dominator tree of the edges that the filter keeps; control may also end in blocks of which `ends` says
-    /// so, besides those that no kept edge leaves.
-    fn post_of(
-        function: &Function,
-        cfg: &Cfg,
-        keep: impl Fn(BlockId, BlockId) -> bool,
-        ends: impl Fn(BlockId) -> bool,
-    ) -> Dominators {
         let count = function.blocks.len();
         // The virtual exit is one more node behind the blocks.
         let exit = function.blocks.next_key();
-        let kept: TiVec<BlockId, smallvec::SmallVec<[BlockId; 4]>> = function
+        let is_kept: TiVec<BlockId, bool> = function.block_ids().map(keep).collect();
+        let kept: TiVec<BlockId, Successors> = function
             .block_ids()
             .map(|from| {
-                function.block(from).successors.iter().copied().filter(|&to| keep(from, to)).collect()
+                let successors = function.block(from).successors.iter().copied();
+                successors.filter(|&to| is_kept[from] && is_kept[to]).collect()
             })
             .collect();
         let mut leads_out: TiVec<BlockId, bool> = ti_vec![false; count];
+        let mut back = BackWalk { cfg, is_kept: &is_kept, seen: ti_vec![false; count] };
+        // Postorder of the reversed graph, from every end, then from cycles that no kept way leads out of.
         let mut order: Vec<BlockId> = Vec::with_capacity(count + 1);
-        let mut seen: TiVec<BlockId, bool> = ti_vec![false; count];
-        // Postorder of the reversed graph, from every end, then from what never ends (latest block in RPO first).
-        let is_end = |block: &BlockId| kept[*block].is_empty() || ends(*block);
-        let first = cfg.order().iter().copied().filter(is_end);
-        let candidates: Vec<BlockId> = first.chain(cfg.order().iter().rev().copied()).collect();
-        for start in candidates {
-            if is_end(&start) {
-                leads_out[start] = true;
-            }
-            if std::mem::replace(&mut seen[start], true) {
+        for &end in cfg.order().iter().filter(|&&block| kept[block].is_empty()) {
+            leads_out[end] = true;
+            back.walk(end, &mut order);
+        }
+        let ends_inside = |block: BlockId| {
+            ends_on_the_way(function, block)
+                || function.block(block).successors.iter().any(|&to| !is_kept[to])
+        };
+        for start in back.last_cycles() {
+            if back.seen[start] {
                 continue;
             }
-            // Without an end of its own, whatever leads there never ends.
-            let endless = !is_end(&start);
-            leads_out[start] = true;
-            let mut stack = vec![(start, 0usize)];
-            while let Some((block, next)) = stack.last_mut() {
-                if let Some(&predecessor) = cfg.predecessors(*block).get(*next) {
-                    *next += 1;
-                    if keep(predecessor, *block) && !std::mem::replace(&mut seen[predecessor], true) {
-                        stack.push((predecessor, 0));
-                    }
-                } else {
-                    order.push(*block);
-                    leads_out[*block] |= endless;
-                    stack.pop();
-                }
+            let cycle = reached(&kept, start);
+            let end = cycle
+                .into_iter()
+                .filter(|&block| ends_inside(block))
+                .max_by_key(|&block| cfg.position(block));
+            let from = order.len();
+            back.walk(end.unwrap_or(start), &mut order);
+            match end {
+                Some(end) => leads_out[end] = true,
+                None => order[from..].iter().for_each(|&block| leads_out[block] = true),
             }
         }
         order.push(exit);
@@ -244,6 +225,70 @@ impl Dominators {
         }
         frontiers
     }
+}
+
+type Successors = smallvec::SmallVec<[BlockId; 4]>;
+
+/// True if threads may end in the block although control goes on behind it.
+pub(crate) fn ends_on_the_way(function: &Function, block: BlockId) -> bool {
+    function.block(block).instructions.iter().any(|i| i.opcode == Opcode::Sass(Op::EXIT) && i.guard.is_some())
+}
+
+/// Walks against the edges between blocks that are kept.
+struct BackWalk<'a> {
+    cfg: &'a Cfg,
+    is_kept: &'a TiVec<BlockId, bool>,
+    seen: TiVec<BlockId, bool>,
+}
+
+impl BackWalk<'_> {
+    /// Adds what leads to `start` and was not seen before in postorder.
+    fn walk(&mut self, start: BlockId, order: &mut Vec<BlockId>) {
+        if std::mem::replace(&mut self.seen[start], true) {
+            return;
+        }
+        let mut stack = vec![(start, 0usize)];
+        while let Some((block, next)) = stack.last_mut() {
+            let (to, at) = (*block, *next);
+            *next += 1;
+            match self.cfg.predecessors(to).get(at) {
+                Some(&from) if self.is_kept[from] && self.is_kept[to] => {
+                    if !std::mem::replace(&mut self.seen[from], true) {
+                        stack.push((from, 0));
+                    }
+                }
+                Some(_) => {}
+                None => {
+                    order.push(to);
+                    stack.pop();
+                }
+            }
+        }
+    }
+
+    /// The blocks that were not seen in an order in which each that nothing seen before leads on from lies on a cycle that no
+    /// way leads out of (the first pass of Kosaraju's algorithm).
+    fn last_cycles(&self) -> Vec<BlockId> {
+        let mut walk = BackWalk { seen: self.seen.clone(), ..*self };
+        let mut order = Vec::new();
+        for &block in self.cfg.order().iter().rev() {
+            walk.walk(block, &mut order);
+        }
+        order.reverse();
+        order
+    }
+}
+
+/// What is reached from a block, itself included.
+fn reached(kept: &TiVec<BlockId, Successors>, start: BlockId) -> FxHashSet<BlockId> {
+    let mut found = FxHashSet::default();
+    let mut work = vec![start];
+    while let Some(block) = work.pop() {
+        if found.insert(block) {
+            work.extend(&kept[block]);
+        }
+    }
+    found
 }
 
 /// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NO_BLOCK`. The iterative

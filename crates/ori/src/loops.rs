@@ -26,8 +26,9 @@ pub struct Loops {
     innermost: TiVec<BlockId, Option<u32>>,
     /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
     intervals: Vec<(u32, u32)>,
-    /// True if some cycle has more than one entry; such cycles are not in `loops`.
-    pub irreducible: bool,
+    /// The blocks of cycles with more than one entry, which are not in `loops`, and of the loops that such a cycle passes
+    /// the header of; in RPO.
+    pub irreducible: Vec<BlockId>,
 }
 
 impl Loops {
@@ -88,7 +89,47 @@ impl Loops {
             loops[index].depth = loops[index].parent.map_or(1, |parent| loops[parent].depth + 1);
         }
         let intervals = intervals(&loops);
-        Loops { loops, innermost, intervals, irreducible }
+        let mut found = Loops { loops, innermost, intervals, irreducible: Vec::new() };
+        if irreducible {
+            found.irreducible = found.irreducible_blocks(function, cfg, dominators);
+        }
+        found
+    }
+
+    /// True if some cycle has more than one entry.
+    pub fn is_irreducible(&self) -> bool {
+        !self.irreducible.is_empty()
+    }
+
+    /// Without the back edges of the loops, what is still cyclic has several entries.
+    fn irreducible_blocks(&self, function: &Function, cfg: &Cfg, dominators: &Dominators) -> Vec<BlockId> {
+        let is_left = |from: BlockId, to: BlockId| !dominators.dominates(to, from);
+        // Kosaraju's algorithm: a postorder, then components against the edges, the last first. RPO is such a postorder
+        // backwards, with or without edges that go back.
+        let mut cyclic: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
+        let mut seen = cyclic.clone();
+        for &start in cfg.order() {
+            let mut component = Vec::new();
+            let mut work = vec![start];
+            while let Some(block) = work.pop() {
+                if std::mem::replace(&mut seen[block], true) {
+                    continue;
+                }
+                component.push(block);
+                work.extend(cfg.predecessors(block).iter().copied().filter(|&from| is_left(from, block)));
+            }
+            if component.len() > 1 {
+                component.into_iter().for_each(|block| cyclic[block] = true);
+            }
+        }
+        let is_round = |block: BlockId| {
+            let mut around = self.innermost(block);
+            while let Some(index) = around.filter(|&index| !cyclic[self.loops[index].header]) {
+                around = self.loops[index].parent;
+            }
+            around.is_some()
+        };
+        cfg.order().iter().copied().filter(|&block| cyclic[block] || is_round(block)).collect()
     }
 
     /// The innermost loop around a block: an index into `loops`.

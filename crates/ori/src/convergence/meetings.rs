@@ -31,9 +31,6 @@ impl Reconvergence<'_> {
     /// The blocks between a branch and `join` (or the end), if they are a part of the dominator tree: those below the
     /// branch, or below the header of a loop that the threads leave one by one.
     pub fn cover(&mut self, branch: BlockId, join: Option<BlockId>) -> Option<Cover> {
-        if self.loops.irreducible {
-            return None;
-        }
         if !self.leaves(Anchor::End(branch), join) {
             return self.part(Anchor::End(branch), join);
         }
