@@ -8,7 +8,7 @@ use oriole_hir::{Body, VariableKind};
 use oriole_legalize::routine::Routine;
 use oriole_optimize::rematerialize;
 use oriole_options::{Optimization, OrderOptions};
-use oriole_ori::{Assignment, Function, MachineFunction};
+use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
 
@@ -17,6 +17,9 @@ const TRIES: usize = 3;
 
 /// So many permille more instructions one block more on each SM may cost.
 const MOST_GROWTH: usize = 30;
+
+/// The most registers fewer from one try to the next for a function that needs the frame.
+const MOST_FEWER: u32 = 4;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
 ///
@@ -47,11 +50,18 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     if !options.reorder {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
-    order(&mut function, options, context);
-    if !options.occupancy || !oriole_schedule::registers_decide(&function) {
+    let fit = order(&mut function, options, context);
+    let registers_decide = options.occupancy && oriole_schedule::registers_decide(&function);
+    if fit == Fit::Ample && !registers_decide {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
     let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
+    if first.assignment.spill_bytes > 0 && options.rematerialize {
+        return with_less_frame(&function, first, context).map_err(not_allocated);
+    }
+    if !registers_decide {
+        return Ok(first);
+    }
     let mut best = None;
     let tables = context.target.schedule();
     let registers = |allocated: &Allocated| allocated.assignment.general_registers;
@@ -76,15 +86,29 @@ fn allocate_ordered(function: Function, context: &Context) -> Result<Allocated, 
     Ok(Allocated { function, assignment })
 }
 
+/// Whether an ordered function fits into the registers.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    /// In the first order.
+    Ample,
+    /// With values that are made again.
+    Tight,
+    /// More values are live at once than there are registers.
+    Short,
+}
+
 /// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
-/// that is cheap, and ordered once more. True if it fits.
-fn order(function: &mut Function, options: &OrderOptions, context: &Context) -> bool {
+/// that is cheap, and ordered once more.
+fn order(function: &mut Function, options: &OrderOptions, context: &Context) -> Fit {
     let _span = span("AdvancedPhasePreSched");
     let tables = context.target.schedule();
-    let Some(budget) = oriole_schedule::before_allocation(function, &tables, options) else { return true };
-    options.rematerialize
+    let Some(budget) = oriole_schedule::before_allocation(function, &tables, options) else {
+        return Fit::Ample;
+    };
+    let fits = options.rematerialize
         && rematerialize::run(function, &budget)
-        && oriole_schedule::before_allocation(function, &tables, options).is_none()
+        && oriole_schedule::before_allocation(function, &tables, options).is_none();
+    if fits { Fit::Tight } else { Fit::Short }
 }
 
 /// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
@@ -100,7 +124,7 @@ fn allocate_within(
         let options = OrderOptions { limit: Some(budget), ..context.settings.order };
         let mut tried = function.clone();
         let before = (function, first.assignment.general_registers);
-        if !order(&mut tried, &options, context)
+        if order(&mut tried, &options, context) == Fit::Short
             || !oriole_schedule::pays(&context.target.schedule(), before, (&tried, limit))
         {
             return None;
@@ -115,6 +139,50 @@ fn allocate_within(
         budget = budget.checked_sub(over)?;
     }
     None
+}
+
+/// Allocates a function whose `first` allocation needs the frame again, ordered and with values made again for as many registers
+/// fewer as it lacked: what allocation loses to tuples is known only now. Gives the allocation that reaches into the
+/// frame least.
+fn with_less_frame(
+    function: &Function,
+    first: Allocated,
+    context: &Context,
+) -> Result<Allocated, AllocateError> {
+    let registers = context.target.schedule().registers;
+    let stated = function.register_limit.unwrap_or(registers);
+    let mut limit = context.settings.order.limit.unwrap_or(registers).min(stated);
+    let mut best: Option<Allocated> = None;
+    for _ in 0..TRIES {
+        let lacking = best.as_ref().unwrap_or(&first).assignment.spill_bytes / 4;
+        if lacking == 0 {
+            break;
+        }
+        limit = limit.saturating_sub(lacking.min(MOST_FEWER) as u16);
+        let mut tried = function.clone();
+        order(&mut tried, &OrderOptions { limit: Some(limit), ..context.settings.order }, context);
+        let tried = allocate_ordered(tried, context)?;
+        let known = frame_accesses(best.as_ref().unwrap_or(&first));
+        if frame_accesses(&tried) < known && grown(&first, &tried) <= MOST_GROWTH {
+            best = Some(tried);
+        }
+    }
+    Ok(best.unwrap_or(first))
+}
+
+/// How often a function stores registers in the frame and loads them from there, loops weighted.
+fn frame_accesses(allocated: &Allocated) -> u64 {
+    let function = &allocated.function;
+    let cfg = Cfg::new(function);
+    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let is_spill = |instruction: &&Instruction| {
+        instruction.memory.is_some_and(|memory| memory.space == oriole_ori::Space::Spill)
+    };
+    let of_block = |&block: &BlockId| {
+        let count = function.block(block).instructions.iter().filter(is_spill).count() as u64;
+        count * oriole_schedule::weight(&loops, block)
+    };
+    cfg.order().iter().map(of_block).sum()
 }
 
 /// How many permille more instructions a function has than another.

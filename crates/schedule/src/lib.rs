@@ -30,6 +30,7 @@ mod workarounds;
 pub use decoded::decoded;
 pub use effects::Finishing;
 pub use occupancy::{pays, registers_decide, step_below};
+pub use pre_ra::weight;
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};
