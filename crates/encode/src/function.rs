@@ -1,7 +1,7 @@
 //! Encodes one function, and patches a word once layout knows what its fixup names.
 
 use oriole_chip::Chip;
-use oriole_ori::{BlockId, Fixup, MachineFunction, Origin};
+use oriole_ori::{BlockId, Fixup, MachineFunction, ObjectOperation, Origin};
 use oriole_sass::register::PT;
 use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
@@ -23,6 +23,8 @@ pub struct EncodedFunction {
     /// Indices of instructions that act on a whole warp with a member mask (`VOTE`, `MATCH`, `REDUX`, `WARPSYNC`),
     /// each with the register that holds the mask, `None` for a full or immediate one.
     pub warp_wide: Vec<(u32, Option<u8>)>,
+    /// Indices of what the container tells of accesses to barrier objects.
+    pub objects: Vec<(u32, ObjectOperation)>,
     /// Indices of the shuffles that mark an entry.
     pub entry_marks: Vec<u32>,
     /// Indices of indexed branches (`BRX`).
@@ -129,6 +131,9 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
             None => {}
         }
         note_facts(&mut encoded, at, instruction);
+        encoded
+            .objects
+            .extend(machine.memory.and_then(|memory| memory.object).map(|operation| (at, operation)));
         let word = oriole_sass::encode_as(chip, machine.form, instruction)
             .map_err(|error: EncodeError| fail(error.to_string()))?;
         encoded.words.push(word);

@@ -13,7 +13,8 @@ use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
 /// What a fence orders.
-const EVERYTHING: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+const EVERYTHING: MemoryInfo =
+    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
 
 /// The pass.
 pub static PASS: Pass =

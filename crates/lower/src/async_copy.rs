@@ -9,7 +9,8 @@ use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// A copy reads one memory and writes another one.
-const BOTH: MemoryInfo = MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: false };
+const BOTH: MemoryInfo =
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: false, object: None };
 /// Whatever a wait orders.
 const EVERYTHING: MemoryInfo = MemoryInfo { ordered: true, ..BOTH };
 

@@ -10,7 +10,8 @@ use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// What a fence does to memory, as far as reordering goes.
-const EVERYTHING: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+const EVERYTHING: MemoryInfo =
+    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
 
 /// The bits of a count of threads that an instruction word has.
 const THREAD_COUNT: i64 = 0xfff;
@@ -167,7 +168,8 @@ impl Lower<'_> {
             id = packed.into();
             count = Some(packed.into());
         }
-        let memory = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+        let memory =
+            MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
         if !reduces {
             let kind: &[Mod] = if arrives { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
             self.b.op(Op::BAR).mods(kind).from(id).from_all(count).memory(memory).emit();

@@ -11,14 +11,21 @@ use crate::memory::Place;
 use crate::operand::imm;
 use crate::space::address_of;
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{Destination, File, Guard, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value};
+use oriole_ori::{
+    Destination, File, Guard, MemoryInfo, ObjectOperation, Source, SourceKind, Space as AliasSpace, Value,
+};
 use oriole_ptx::word::{BarrierObject, Scope, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// An object orders what is around it.
 const ORDERED: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
+
+/// The same, of what the container tells of.
+fn told(operation: ObjectOperation) -> MemoryInfo {
+    MemoryInfo { object: Some(operation), ..ORDERED }
+}
 
 /// Where the counts of an object lie, and what they are taken from. Without the unit: the same of both words.
 const COUNT_LIMIT: u32 = 1 << 20;
@@ -29,6 +36,16 @@ const HIGH_LIMIT: u32 = 1 << 31;
 /// Offset of the word that holds the phase.
 const HIGH_WORD: i32 = 4;
 
+/// What the container tells of an arrival.
+fn arrival(i: &Instruction, drop: bool) -> ObjectOperation {
+    match (drop, i.modifiers.has(Word::NoComplete)) {
+        (false, false) => ObjectOperation::Arrive,
+        (false, true) => ObjectOperation::ArriveIncomplete,
+        (true, false) => ObjectOperation::Drop,
+        (true, true) => ObjectOperation::DropIncomplete,
+    }
+}
+
 impl Lower<'_> {
     /// `mbarrier` in all its forms.
     pub fn barrier_object(&mut self, i: &Instruction) -> Lowered {
@@ -36,8 +53,8 @@ impl Lower<'_> {
         match form {
             BarrierObject::Init => self.initialize_object(i),
             BarrierObject::Inval => self.invalidate_object(i),
-            BarrierObject::ExpectTx => self.change_transactions(i, Mod::A0TR),
-            BarrierObject::CompleteTx => self.change_transactions(i, Mod::A0TX),
+            BarrierObject::ExpectTx => self.change_bytes(i, Mod::A0TR, ObjectOperation::ExpectBytes),
+            BarrierObject::CompleteTx => self.change_bytes(i, Mod::A0TX, ObjectOperation::CompleteBytes),
             BarrierObject::Arrive => self.arrive(i, false),
             BarrierObject::ArriveDrop => self.arrive(i, true),
             BarrierObject::TestWait => self.test_phase(i, false),
@@ -74,7 +91,8 @@ impl Lower<'_> {
             let words = [LOW_LIMIT, HIGH_LIMIT].map(|limit| self.less(limit, &count));
             let words = self.tuple(words);
             let address = self.memory_operand(&place, false);
-            self.b.op(Op::STS).m(Mod::_64).from(address).from(words).memory(ORDERED).emit();
+            let store = self.b.op(Op::STS).m(Mod::_64).from(address).from(words);
+            store.memory(told(ObjectOperation::Initialize)).emit();
             return Ok(());
         }
         // Its operands are uniform, so that it cannot go by the predicate of a thread.
@@ -97,7 +115,7 @@ impl Lower<'_> {
             .destination(Destination::dropped(File::UR, 2))
             .from(address)
             .from(words)
-            .memory(ORDERED)
+            .memory(told(ObjectOperation::Initialize))
             .emit();
         self.end_region(behind);
         Ok(())
@@ -122,19 +140,27 @@ impl Lower<'_> {
         }
         let place = self.object(i, 0)?;
         let address = self.memory_operand(&place, false);
-        self.b.op(Op::SYNCS).mods(&[Mod::CCTL, Mod::IV]).from(address).memory(ORDERED).emit();
+        let invalidate = self.b.op(Op::SYNCS).mods(&[Mod::CCTL, Mod::IV]).from(address);
+        invalidate.memory(told(ObjectOperation::Invalidate)).emit();
         Ok(())
     }
 
-    fn change_transactions(&mut self, i: &Instruction, change: Mod) -> Lowered {
+    fn change_bytes(&mut self, i: &Instruction, change: Mod, operation: ObjectOperation) -> Lowered {
         let place = self.object(i, 0)?;
         let bytes = self.word(self.operand(i, 1)?, Type::U32)?;
-        self.signal(&place, &[Mod::RED, change], None, bytes);
+        self.signal(&place, &[Mod::RED, change], None, bytes, told(operation));
         Ok(())
     }
 
     /// An arrival, or what is counted like one; without a state where there is nobody for it.
-    fn signal(&mut self, place: &Place, mods: &[Mod], state: Option<[Value; 2]>, operand: Source) {
+    fn signal(
+        &mut self,
+        place: &Place,
+        mods: &[Mod],
+        state: Option<[Value; 2]>,
+        operand: Source,
+        memory: MemoryInfo,
+    ) {
         let operand = self.in_register(operand);
         let address = self.memory_operand(place, false);
         let state = match state {
@@ -148,7 +174,7 @@ impl Lower<'_> {
             .destination(state)
             .from(address)
             .from(operand)
-            .memory(ORDERED)
+            .memory(memory)
             .emit();
     }
 
@@ -186,14 +212,17 @@ impl Lower<'_> {
         if drop {
             mods.push(Mod::OPTOUT);
         }
-        // With bytes to expect the operand is their count. That a phase is not completed is a promise.
+        // With bytes to expect the operand is their count, and the container does not tell of it. That a phase is not
+        // completed is a promise.
+        let expects = i.modifiers.has(Word::ExpectTx);
+        let memory = if expects { ORDERED } else { told(arrival(i, drop)) };
         match amount {
-            _ if i.modifiers.has(Word::ExpectTx) => {}
+            _ if expects => {}
             Some(_) => mods.push(Mod::ART0),
             None => mods.push(Mod::A1T0),
         }
         let state = self.state(i)?;
-        self.signal(&place, &mods, state, amount.unwrap_or(Source::rz()));
+        self.signal(&place, &mods, state, amount.unwrap_or(Source::rz()), memory);
         Ok(())
     }
 
@@ -208,10 +237,10 @@ impl Lower<'_> {
             let amount = self.word(self.operand(i, 2)?, Type::U32)?;
             let amount = self.in_register(amount);
             if drop {
-                self.atomic_on_object(&place, &[Mod::ADD], &[], Some(amount.clone()));
+                self.atomic_on_object(&place, &[Mod::ADD], &[], Some(amount.clone()), ORDERED);
             }
             let old = self.b.r();
-            self.atomic_on_object(&high, &[Mod::ADD], &[old], Some(amount));
+            self.atomic_on_object(&high, &[Mod::ADD], &[old], Some(amount), told(arrival(i, drop)));
             if let Some(state) = self.state(i)? {
                 state.into_iter().for_each(|word| self.b.mov(word, old));
             }
@@ -221,15 +250,22 @@ impl Lower<'_> {
             return Err(self.unsupported(format!("on {} an arrival counts one", self.chip)));
         }
         if drop {
-            self.atomic_on_object(&place, &[Mod::POPC, Mod::INC, Mod::_32], &[], None);
+            self.atomic_on_object(&place, &[Mod::POPC, Mod::INC, Mod::_32], &[], None, ORDERED);
         }
         let state = self.state(i)?;
         let words = state.as_ref().map_or(&[][..], |state| &state[..]);
-        self.atomic_on_object(&place, &[Mod::ARRIVE, Mod::_64], words, None);
+        self.atomic_on_object(&place, &[Mod::ARRIVE, Mod::_64], words, None, told(arrival(i, drop)));
         Ok(())
     }
 
-    fn atomic_on_object(&mut self, place: &Place, mods: &[Mod], result: &[Value], operand: Option<Source>) {
+    fn atomic_on_object(
+        &mut self,
+        place: &Place,
+        mods: &[Mod],
+        result: &[Value],
+        operand: Option<Source>,
+        memory: MemoryInfo,
+    ) {
         let width = if mods.contains(&Mod::_64) { 2 } else { 1 };
         let result = match result {
             [] => Destination::dropped(File::R, width),
@@ -242,7 +278,7 @@ impl Lower<'_> {
             .destination(result)
             .from(address)
             .from_all(operand)
-            .memory(ORDERED)
+            .memory(memory)
             .emit();
     }
 
@@ -266,14 +302,20 @@ impl Lower<'_> {
             self.in_register(state)
         };
         let over = self.result_predicate(self.operand(i, 0)?)?.unwrap_or_else(|| self.b.p());
+        let memory = told(match (tries, i.modifiers.has(Word::Parity)) {
+            (false, false) => ObjectOperation::TestState,
+            (false, true) => ObjectOperation::TestParity,
+            (true, false) => ObjectOperation::TryState,
+            (true, true) => ObjectOperation::TryParity,
+        });
         if !self.has_object_unit() {
-            return self.compare_phase(place, phase, over);
+            return self.compare_phase(place, phase, over, memory);
         }
         let address = self.memory_operand(&place, false);
         let missing = Guard { value: over, negated: true };
         let test = [Mod::PHASECHK, Mod::TRANS64];
         let first = self.b.op(Op::SYNCS).mods(&test).m_if(tries, Mod::TRYWAIT).to(over);
-        first.from(address.clone()).from(phase.clone()).memory(ORDERED).emit();
+        first.from(address.clone()).from(phase.clone()).memory(memory).emit();
         if let Some(hint) = i.operands.get(3) {
             let time = self.word(hint, Type::U32)?;
             self.b.op(Op::NANOSLEEP).m(Mod::SYNCS).guarded(missing).from(time).memory(ORDERED).emit();
@@ -289,11 +331,11 @@ impl Lower<'_> {
     }
 
     /// Without the unit: whether the top bit of the high word is another one now.
-    fn compare_phase(&mut self, mut place: Place, phase: Source, over: Value) -> Lowered {
+    fn compare_phase(&mut self, mut place: Place, phase: Source, over: Value, memory: MemoryInfo) -> Lowered {
         place.offset += HIGH_WORD;
         let address = self.memory_operand(&place, false);
         let [now, differs] = [self.b.r(), self.b.r()];
-        self.b.op(Op::LDS).to(now).from(address).memory(ORDERED).emit();
+        self.b.op(Op::LDS).to(now).from(address).memory(memory).emit();
         // (now ^ phase) & 2^31
         self.b.lop3(differs, now, HIGH_LIMIT, phase, 0x48);
         self.b.isetp(over, Mod::NE, true, differs, Source::rz());
@@ -361,13 +403,13 @@ impl Lower<'_> {
             if !counted {
                 let high = Place { base: place.base.clone(), offset: place.offset + HIGH_WORD, ..place };
                 let less = self.in_register(imm(u32::MAX));
-                self.atomic_on_object(&high, &[Mod::ADD], &[], Some(less));
+                self.atomic_on_object(&high, &[Mod::ADD], &[], Some(less), ORDERED);
             }
             &[]
         } else if counted {
             &[Mod::ARVCNT]
         } else {
-            self.signal(&place, &[Mod::RED, Mod::A0T1], None, Source::rz());
+            self.signal(&place, &[Mod::RED, Mod::A0T1], None, Source::rz(), ORDERED);
             &[Mod::TRANSCNT]
         };
         let address = self.memory_operand(&place, false);
@@ -376,7 +418,7 @@ impl Lower<'_> {
             .mods(&[Mod::LDGSTSBAR, Mod::_64])
             .mods(signal)
             .from(address)
-            .memory(ORDERED)
+            .memory(told(ObjectOperation::CopiesArrive))
             .emit();
         self.end_region(behind);
         Ok(())

@@ -17,7 +17,7 @@ use oriole_sass::{Mod, Op};
 
 /// The engine reads one memory and writes another one, and orders neither by what a register holds.
 pub(crate) const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
 
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
 const SIZE_UNIT: u32 = 4;

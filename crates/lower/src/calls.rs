@@ -96,6 +96,7 @@ impl Lower<'_> {
             reads: true,
             writes: true,
             ordered: true,
+            object: None,
         };
         let mut call = self.b.op(Pseudo::Call);
         for destination in destinations {

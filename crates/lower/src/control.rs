@@ -10,7 +10,8 @@ use oriole_sass::{Mod, Op};
 const STACK_ALIGN: i64 = 8;
 
 /// Moves of the stack pointer keep their order among each other and among accesses to memory.
-const STACK: MemoryInfo = MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true };
+const STACK: MemoryInfo =
+    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
 
 impl Lower<'_> {
     /// `alloca`.

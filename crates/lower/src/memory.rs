@@ -272,7 +272,7 @@ impl Lower<'_> {
 
     /// Memory facts of an access.
     pub fn memory_info(space: Space, reads: bool, writes: bool, ordered: bool) -> MemoryInfo {
-        MemoryInfo { space: alias_space(space), reads, writes, ordered }
+        MemoryInfo { space: alias_space(space), reads, writes, ordered, object: None }
     }
 
     /// Which instruction accesses the space: for loads, for stores, and whether `.E` belongs to it.

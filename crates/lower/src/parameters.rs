@@ -144,8 +144,13 @@ impl Lower<'_> {
     /// Moves a word between a value and local memory.
     pub fn local_word(&mut self, value: Value, base: Value, offset: i32, store: bool) {
         let address = crate::space::address_of(base.into(), offset);
-        let memory =
-            MemoryInfo { space: oriole_ori::Space::Local, reads: !store, writes: store, ordered: false };
+        let memory = MemoryInfo {
+            space: oriole_ori::Space::Local,
+            reads: !store,
+            writes: store,
+            ordered: false,
+            object: None,
+        };
         if store {
             self.b.op(Op::STL).from(address).from(value).memory(memory).emit();
         } else {

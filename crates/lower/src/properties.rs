@@ -136,7 +136,8 @@ impl Lower<'_> {
         if descriptor.is_some() {
             address.suffixes.insert(Mod::_64);
         }
-        let memory = MemoryInfo { space: Space::Global, reads: true, writes: false, ordered: false };
+        let memory =
+            MemoryInfo { space: Space::Global, reads: true, writes: false, ordered: false, object: None };
         let load = self.b.op(Op::LDG).mods(&[Mod::E, Mod::CONSTANT]).to(d);
         load.from(address).memory(memory).emit();
     }

@@ -17,7 +17,7 @@ struct Place {
 }
 
 fn memory(reads: bool, writes: bool) -> MemoryInfo {
-    MemoryInfo { space: Space::Global, reads, writes, ordered: false }
+    MemoryInfo { space: Space::Global, reads, writes, ordered: false, object: None }
 }
 
 /// How an access is cached.

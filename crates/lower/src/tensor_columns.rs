@@ -38,7 +38,7 @@ const POOL: u32 = 0x80;
 const OTHER_BLOCK: u32 = 0x654;
 
 const ORDERED: MemoryInfo =
-    MemoryInfo { space: oriole_ori::Space::Shared, reads: true, writes: true, ordered: true };
+    MemoryInfo { space: oriole_ori::Space::Shared, reads: true, writes: true, ordered: true, object: None };
 
 impl Lower<'_> {
     /// `tcgen05.alloc`.

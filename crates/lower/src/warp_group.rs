@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 /// Whatever a fence or a wait orders.
 const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true };
+    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
 
 /// Most groups that a wait can leave under way.
 const MOST_GROUPS: i64 = 7;

@@ -118,7 +118,7 @@ pub fn store(b: &mut Builder<'_>, offset: i32, value: Value) {
     b.op(Op::STG)
         .from(address)
         .from(value)
-        .memory(MemoryInfo { space: Space::Global, reads: false, writes: true, ordered: false })
+        .memory(MemoryInfo { space: Space::Global, reads: false, writes: true, ordered: false, object: None })
         .emit();
 }
 

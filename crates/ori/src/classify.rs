@@ -36,12 +36,18 @@ mod tests {
         for (space, short) in rows {
             let mut load = Instruction::new(Op::LD, Origin(0));
             assert!(!is_short_latency_access(&load), "{space:?}");
-            load.memory = Some(MemoryInfo { space, reads: true, writes: false, ordered: false });
+            load.memory =
+                Some(MemoryInfo { space, reads: true, writes: false, ordered: false, object: None });
             assert_eq!(is_short_latency_access(&load), short, "{space:?}");
         }
         let mut fetch = Instruction::new(Op::TEX, Origin(0));
-        fetch.memory =
-            Some(MemoryInfo { space: Space::Constant, reads: true, writes: false, ordered: false });
+        fetch.memory = Some(MemoryInfo {
+            space: Space::Constant,
+            reads: true,
+            writes: false,
+            ordered: false,
+            object: None,
+        });
         assert!(!is_short_latency_access(&fetch));
     }
 }

@@ -60,6 +60,69 @@ pub struct MemoryInfo {
     pub writes: bool,
     /// Volatile, atomic, or ordered (acquire, release): never removed, duplicated, or reordered with its like.
     pub ordered: bool,
+    /// What it does to a barrier object, if the container tells of that.
+    pub object: Option<ObjectOperation>,
+}
+
+/// What the container tells of an access to a barrier object. The machine's words do not always: a state and a parity are
+/// waited for by the same one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+pub enum ObjectOperation {
+    /// `mbarrier.init`.
+    Initialize,
+    /// `mbarrier.arrive`.
+    Arrive,
+    /// `mbarrier.arrive.noComplete`.
+    ArriveIncomplete,
+    /// `mbarrier.arrive_drop`.
+    Drop,
+    /// `mbarrier.arrive_drop.noComplete`.
+    DropIncomplete,
+    /// `mbarrier.test_wait`.
+    TestState,
+    /// `mbarrier.test_wait.parity`.
+    TestParity,
+    /// `cp.async.mbarrier.arrive`.
+    CopiesArrive,
+    /// `mbarrier.inval`.
+    Invalidate,
+    /// `mbarrier.try_wait`.
+    TryState,
+    /// `mbarrier.try_wait.parity`.
+    TryParity,
+    /// `mbarrier.expect_tx`.
+    ExpectBytes,
+    /// `mbarrier.complete_tx`.
+    CompleteBytes,
+}
+
+impl ObjectOperation {
+    /// All of them with their names in text.
+    pub const NAMES: [(ObjectOperation, &str); 13] = [
+        (ObjectOperation::Initialize, "initialize"),
+        (ObjectOperation::Arrive, "arrive"),
+        (ObjectOperation::ArriveIncomplete, "arrive_incomplete"),
+        (ObjectOperation::Drop, "drop"),
+        (ObjectOperation::DropIncomplete, "drop_incomplete"),
+        (ObjectOperation::TestState, "test_state"),
+        (ObjectOperation::TestParity, "test_parity"),
+        (ObjectOperation::CopiesArrive, "copies_arrive"),
+        (ObjectOperation::Invalidate, "invalidate"),
+        (ObjectOperation::TryState, "try_state"),
+        (ObjectOperation::TryParity, "try_parity"),
+        (ObjectOperation::ExpectBytes, "expect_bytes"),
+        (ObjectOperation::CompleteBytes, "complete_bytes"),
+    ];
+
+    /// Its name in text.
+    pub fn name(self) -> &'static str {
+        Self::NAMES[self as usize].1
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<ObjectOperation> {
+        Self::NAMES.iter().find(|(_, known)| *known == name).map(|(operation, _)| *operation)
+    }
 }
 
 /// Memory spaces as the classifier of the seeds names them; only those of compute code.

@@ -54,7 +54,7 @@ pub use function::{
     SymbolRef, Table,
 };
 pub use grants::{Budget, Grants};
-pub use instruction::{Guard, Instruction, MemoryInfo, Origin, Space};
+pub use instruction::{Guard, Instruction, MemoryInfo, ObjectOperation, Origin, Space};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};
 pub use machine::{Assignment, Fixup, MachineBlock, MachineFunction, MachineInstruction};

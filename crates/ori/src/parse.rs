@@ -3,8 +3,8 @@
 
 use crate::{
     Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    IndexedConst, Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, PhiSource, Pseudo, Source,
-    SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
+    IndexedConst, Instruction, LocalVariable, MemoryInfo, ObjectOperation, Opcode, Origin, Phi, PhiSource,
+    Pseudo, Source, SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, Values,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
@@ -493,8 +493,16 @@ impl FunctionParser {
             other => return Err(format!("expected `r`, `w`, `rw` or `none`, found `{other}`")),
         };
         let ordered = cursor.eat("ordered");
+        let object = match cursor.eat("object") {
+            true => {
+                let name = cursor.word();
+                let known = ObjectOperation::from_name(name);
+                Some(known.ok_or_else(|| format!("unknown operation on a barrier object `{name}`"))?)
+            }
+            false => None,
+        };
         cursor.expect(")")?;
-        Ok(MemoryInfo { space, reads, writes, ordered })
+        Ok(MemoryInfo { space, reads, writes, ordered, object })
     }
 
     fn call(&mut self, cursor: &mut Cursor<'_>) -> Parsed<CallShape> {

@@ -418,7 +418,13 @@ impl Display for MemoryText {
             (false, true) => "w",
             (false, false) => "none",
         })?;
-        f.write_str(if self.0.ordered { " ordered)" } else { ")" })
+        if self.0.ordered {
+            f.write_str(" ordered")?;
+        }
+        if let Some(operation) = self.0.object {
+            write!(f, " object {}", operation.name())?;
+        }
+        f.write_char(')')
     }
 }
 

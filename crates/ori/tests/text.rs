@@ -3,8 +3,8 @@
 use expect_test::expect;
 use oriole_ori::{
     AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    Instruction, LocalVariable, MemoryInfo, Opcode, Origin, Phi, PhiSource, Pseudo, Source, SourceKind,
-    Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, parse,
+    Instruction, LocalVariable, MemoryInfo, ObjectOperation, Opcode, Origin, Phi, PhiSource, Pseudo, Source,
+    SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Table, Value, ValueData, parse,
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
@@ -209,8 +209,9 @@ fn random_instruction(dice: &mut Dice, function: &Function) -> Instruction {
             Space::Constant,
             Space::Spill,
         ]);
+        let object = dice.coin().then(|| dice.pick(&ObjectOperation::NAMES).0);
         instruction.memory =
-            Some(MemoryInfo { space, reads: dice.coin(), writes: dice.coin(), ordered: dice.coin() });
+            Some(MemoryInfo { space, reads: dice.coin(), writes: dice.coin(), ordered: dice.coin(), object });
     }
     if dice.roll(6) == 0 {
         instruction.call = Some(Box::new(CallShape {

@@ -8,9 +8,12 @@
 use crate::Target;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
-use oriole_cubin::{IndirectBranch, InnerFunction, KernelImage, RelocationKind, SymbolRef, TextRelocation};
+use oriole_cubin::{
+    IndirectBranch, InnerFunction, KernelImage, Mbarrier, RelocationKind, SymbolRef, TextRelocation,
+};
 use oriole_encode::{EncodedFunction, Relocation};
-use oriole_ori::{AddressPart, ConstBase, Fixup, SymbolId, SymbolKind, Table};
+use oriole_ori::{AddressPart, ConstBase, Fixup, ObjectOperation, SymbolId, SymbolKind, Table};
+use oriole_sass::{OperandKind, register};
 use std::collections::{BTreeMap, BTreeSet};
 use typed_index_collections::TiVec;
 
@@ -430,6 +433,10 @@ impl Linker<'_> {
         image.coop_groups.extend(encoded.warp_wide.iter().map(|&(position, mask)| {
             (at(position), mask.map_or(u32::MAX, |register| 0x0500_0000 | u32::from(register)))
         }));
+        for &(position, operation) in &encoded.objects {
+            let word = image.code[first + position as usize];
+            image.mbarriers.push(self.barrier_object(at(position), operation, word)?);
+        }
         for (&branch, table) in encoded.indexed_branches.iter().zip(member.function.tables.iter().filter_map(
             |table| match table {
                 Table::Targets(blocks) => Some(blocks),
@@ -462,6 +469,33 @@ impl Linker<'_> {
     }
 
     /// The finished word, or `None` where the loader finishes it.
+    /// What the container tells of an access to a barrier object: where the finished word says that the object is.
+    fn barrier_object(
+        &self,
+        offset: u32,
+        operation: ObjectOperation,
+        word: oriole_sass::InstructionWord,
+    ) -> Result<Mbarrier, ImageError> {
+        let internal = |reason: String| ImageError::Internal(reason);
+        let access =
+            oriole_sass::decode(self.target.chip, word).map_err(|error| internal(error.to_string()))?;
+        let place = access.operands.iter().find_map(|operand| match operand.kind {
+            OperandKind::Memory { base, uniform, offset, .. } => Some((base, uniform, offset)),
+            _ => None,
+        });
+        let (base, uniform, displacement) =
+            place.ok_or_else(|| internal("an access to a barrier object has no address".to_owned()))?;
+        // The neutral register by its number in the word.
+        let neutral = ((1u16 << self.target.chip.register_files().uniform.field_bits) - 1) as u8;
+        Ok(Mbarrier {
+            offset,
+            register: u32::from(base.unwrap_or(register::RZ)),
+            displacement: displacement as u32,
+            kind: barrier_object_kind(operation),
+            uniform: uniform.filter(|&uniform| uniform != register::URZ).unwrap_or(neutral),
+        })
+    }
+
     fn resolve(
         &self,
         index: usize,
@@ -627,6 +661,25 @@ impl Linker<'_> {
     }
 }
 
+/// The number of the operation in the attribute.
+fn barrier_object_kind(operation: ObjectOperation) -> u8 {
+    match operation {
+        ObjectOperation::Initialize => 0,
+        ObjectOperation::Arrive => 1,
+        ObjectOperation::ArriveIncomplete => 2,
+        ObjectOperation::Drop => 3,
+        ObjectOperation::DropIncomplete => 4,
+        ObjectOperation::TestState => 5,
+        ObjectOperation::TestParity => 6,
+        ObjectOperation::CopiesArrive => 7,
+        ObjectOperation::Invalidate => 8,
+        ObjectOperation::TryState => 9,
+        ObjectOperation::TryParity => 10,
+        ObjectOperation::ExpectBytes => 11,
+        ObjectOperation::CompleteBytes => 12,
+    }
+}
+
 /// Registers, stack and order of what was collected over all members.
 fn finish_facts(members: &[Member], image: &mut KernelImage) {
     const LEAST_FOR_CALLS: u32 = 24;
@@ -636,6 +689,9 @@ fn finish_facts(members: &[Member], image: &mut KernelImage) {
     image.has_call |= members.len() > 1 || !image.externs.is_empty();
     image.exits.sort_unstable();
     image.coop_groups.sort_unstable();
+    image.mbarriers.sort_unstable_by_key(|record| record.offset);
+    let initializes = |record: &&Mbarrier| record.kind == barrier_object_kind(ObjectOperation::Initialize);
+    image.mbarrier_count = image.mbarriers.iter().filter(initializes).count() as u16;
     image.stack_size = Some(deepest_stack(members));
 }
 

@@ -1,7 +1,8 @@
 //! What a container says of variables and limits, in figures that a loader and other tools rely on.
 
-use crate::support::cold;
-use oriole_cubin::attribute::code::MAXREG_COUNT;
+use crate::support::{cold, cold_for};
+use oriole_chip::Chip;
+use oriole_cubin::attribute::code::{MAXREG_COUNT, MBARRIER_INSTR_OFFSETS, MIN_STACK_SIZE, NUM_MBARRIERS};
 use oriole_cubin::{Cubin, Payload};
 
 fn compiled(body: &str) -> Cubin {
@@ -86,4 +87,90 @@ fn addresses_behind_the_reach_of_constant_operands_are_refused() {
     assert_eq!(codes(8192, "g8191"), [""; 0]);
     assert_eq!(codes(8193, "g5"), [""; 0]);
     assert_eq!(codes(8193, "g8192"), ["limit::size"]);
+}
+
+/// An access to a barrier object: whether it has a general register, displacement, kind, whether it has a uniform register.
+type Access = (bool, u32, u32, bool);
+
+/// The records of accesses to barrier objects and the number of initialisations.
+fn barrier_objects(chip: Chip, statements: &str) -> (Vec<Access>, Option<Payload>) {
+    let text = format!(
+        ".version 8.6\n.target {chip}\n.address_size 64\n\
+         .visible .entry k(.param .u64 o) {{ .reg .b32 a, c; .reg .b64 s, g; .reg .pred p; .shared .b64 bar[4];\n\
+         ld.param.u64 g, [o]; ld.global.u32 a, [g]; ld.global.u32 c, [g+4]; ld.global.u64 s, [g+8];\n\
+         setp.eq.u32 p, c, 3;\n{statements}\n@p st.global.u64 [g], s; st.global.u32 [g+32], c; ret; }}\n"
+    );
+    let compiled = cold_for(chip, &text);
+    let cubin = compiled.cubin.unwrap_or_else(|| panic!("{:?}", compiled.diagnostics));
+    let cubin = oriole_cubin::read(&cubin).expect("what is written can be read");
+    let attribute =
+        |code| cubin.kernels[0].info.iter().find(|it| it.code == code).map(|it| it.payload.clone());
+    let words = match attribute(MBARRIER_INSTR_OFFSETS) {
+        Some(Payload::Sized(bytes)) => bytes,
+        None => Vec::new(),
+        other => panic!("{other:?}"),
+    };
+    let words: Vec<u32> = words.chunks(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect();
+    let none = (1 << chip.register_files().uniform.field_bits) - 1;
+    let records = words.chunks(4).map(|record| {
+        assert_eq!(record[3] >> 8 & 0xff, 1);
+        (record[1] != 0xff, record[2], record[3] & 0xff, record[3] >> 16 != none)
+    });
+    (records.collect(), attribute(NUM_MBARRIERS))
+}
+
+/// What the reference notes of each form: kind of operation, and by which register the address is.
+#[test]
+fn accesses_to_barrier_objects_are_told() {
+    let general = |kind: u32| (true, 0, kind, false);
+    let rows = [
+        ("mbarrier.init.shared.b64 [a], c;", vec![(false, 0, 0, true)], 1),
+        ("mbarrier.inval.shared.b64 [a];", vec![general(8)], 0),
+        ("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [a], c;", vec![general(11)], 0),
+        ("mbarrier.complete_tx.shared.b64 [a], c;", vec![general(12)], 0),
+        ("mbarrier.arrive.shared.b64 s, [a];", vec![general(1)], 0),
+        ("mbarrier.arrive.shared.b64 s, [a+16], c;", vec![(true, 16, 1, false)], 0),
+        ("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [a];", vec![general(1)], 0),
+        ("mbarrier.arrive.noComplete.shared.b64 s, [a], c;", vec![general(2)], 0),
+        ("mbarrier.arrive_drop.shared.b64 s, [a];", vec![general(3)], 0),
+        ("mbarrier.arrive_drop.noComplete.shared.b64 s, [a], c;", vec![general(4)], 0),
+        ("mbarrier.test_wait.shared.b64 p, [a], s;", vec![general(5)], 0),
+        ("mbarrier.test_wait.parity.shared.b64 p, [a], c;", vec![general(6)], 0),
+        ("mbarrier.try_wait.shared.b64 p, [a], s, c;", vec![general(9)], 0),
+        ("mbarrier.try_wait.parity.shared.b64 p, [a], c, c;", vec![general(10)], 0),
+    ];
+    let [oldest, newest] = [80, 100].map(|number| Chip::of_number(number).expect("a chip"));
+    for (statement, records, initialized) in rows {
+        let expected = (records, Some(Payload::Half(initialized)));
+        assert_eq!(barrier_objects(Chip::SM_90, statement), expected, "{statement}");
+        let (newer, _) = barrier_objects(newest, statement);
+        assert_eq!(newer, expected.0, "{statement}");
+    }
+    for statement in ["mbarrier.arrive.expect_tx.shared.b64 s, [a], c;", "mbarrier.pending_count.b64 c, s;"] {
+        assert_eq!(barrier_objects(Chip::SM_90, statement), (Vec::new(), None), "{statement}");
+    }
+    // Without the unit the words that stand for the object are told.
+    let (records, initialized) =
+        barrier_objects(oldest, "mbarrier.init.shared.b64 [a], c; mbarrier.test_wait.shared.b64 p, [a], s;");
+    assert_eq!((records, initialized), (vec![general(0), (true, 4, 5, false)], Some(Payload::Half(1))));
+}
+
+/// What allocation loses to tuples is known when registers have gone to the frame: the function is ordered again for fewer.
+/// Without that this kernel takes 256 bytes.
+#[test]
+fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/kernels/attention.ptx");
+    let text = std::fs::read_to_string(path).expect("a kernel of the repository");
+    let begin = text.find('{').expect("a body");
+    let (head, body) = text.split_at(begin);
+    let cubin = cold(&format!("{head}.maxnreg 32\n{body}")).cubin.expect("a cubin");
+    let cubin = oriole_cubin::read(&cubin).expect("what is written can be read");
+    let stacks = cubin.info.iter().filter(|it| it.code == MIN_STACK_SIZE);
+    let sizes: Vec<u32> = stacks
+        .map(|it| match &it.payload {
+            Payload::Sized(words) => u32::from_le_bytes(words[4..8].try_into().unwrap()),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(sizes, [224]);
 }

@@ -131,3 +131,10 @@ impl Session {
 pub fn cold(text: &str) -> Compiled {
     Session::new(text).compile()
 }
+
+/// The same, for a chip.
+pub fn cold_for(chip: Chip, text: &str) -> Compiled {
+    let db = Database::default();
+    let file = SourceFile::open(&db, text);
+    compile(&db, file, Config::create(&db, chip, &Options::default()), 1)
+}

@@ -237,7 +237,13 @@ impl Expander {
         let mut store = Instruction::new(Op::STL, origin);
         store.sources.push(local_address(self.stack_pointer, offset));
         store.sources.push(Source::value(value));
-        store.memory = Some(MemoryInfo { space: Space::Spill, reads: false, writes: true, ordered: false });
+        store.memory = Some(MemoryInfo {
+            space: Space::Spill,
+            reads: false,
+            writes: true,
+            ordered: false,
+            object: None,
+        });
         store
     }
 
@@ -245,7 +251,13 @@ impl Expander {
         let mut load = Instruction::new(Op::LDL, origin);
         load.destinations.push(Destination::new(File::R, [value]));
         load.sources.push(local_address(self.stack_pointer, offset));
-        load.memory = Some(MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false });
+        load.memory = Some(MemoryInfo {
+            space: Space::Spill,
+            reads: true,
+            writes: false,
+            ordered: false,
+            object: None,
+        });
         load
     }
 

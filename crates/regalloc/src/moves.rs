@@ -118,7 +118,13 @@ impl Emitter<'_> {
         let mut store = self.instruction(Op::STL);
         store.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
         store.sources.push(Source::value(s));
-        store.memory = Some(MemoryInfo { space: Space::Spill, reads: false, writes: true, ordered: false });
+        store.memory = Some(MemoryInfo {
+            space: Space::Spill,
+            reads: false,
+            writes: true,
+            ordered: false,
+            object: None,
+        });
         self.push(store);
     }
 
@@ -142,7 +148,13 @@ impl Emitter<'_> {
         let mut load = self.instruction(Op::LDL);
         load.destinations.push(Destination::new(File::R, [d]));
         load.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
-        load.memory = Some(MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false });
+        load.memory = Some(MemoryInfo {
+            space: Space::Spill,
+            reads: true,
+            writes: false,
+            ordered: false,
+            object: None,
+        });
         self.push(load);
     }
 

@@ -259,6 +259,7 @@ fn late(input: &str, expected: Expect) {
             reads,
             writes,
             ordered: false,
+            object: None,
         });
         let instruction = parse(Chip::SM_90, line, Some(0)).expect("an instruction");
         let plain = machine(instruction, Origin(0));
@@ -427,6 +428,7 @@ proptest::proptest! {
                 reads,
                 writes,
                 ordered: false,
+                object: None,
             });
             let instruction = parse(Chip::SM_90, &line, Some(0)).expect("an instruction");
             let origin = Origin(place as u32);
@@ -912,8 +914,13 @@ fn registers_are_given_back_behind_a_pause() {
 fn loads_from_tensor_memory_are_over_behind_their_wait() {
     let chip: Chip = "sm_100a".parse().expect("the chip has a name");
     let tables = Tables::of(chip).expect("tables");
-    let everything =
-        MemoryInfo { space: oriole_ori::Space::Generic, reads: true, writes: true, ordered: true };
+    let everything = MemoryInfo {
+        space: oriole_ori::Space::Generic,
+        reads: true,
+        writes: true,
+        ordered: true,
+        object: None,
+    };
     let waits = |loads: &str, memory: Option<MemoryInfo>| {
         let mut function = MachineFunction::default();
         let mut instructions = Vec::new();

@@ -103,31 +103,31 @@ fn barrier_objects() {
             b0: -> b2 b1
               r0 = MOV 0x1ffffa ; 0
               r1 = MOV 0x7fffe800 ; 0
-              URZ:2 = SYNCS.64.EXCH [r2], {r0 r1} mem(generic rw ordered) ; 0
+              URZ:2 = SYNCS.64.EXCH [r2], {r0 r1} mem(generic rw ordered object initialize) ; 0
               @!p3 BRA b2 ; 1
             b1: -> b2
               r5 = IADD3 -r4, 0x100000, RZ ; 1
               r6 = SHF.L.U32 r5, 0x1, RZ ; 1
               r7 = SHF.L.U32 r5, 0xb, RZ ; 1
-              URZ:2 = SYNCS.64.EXCH [r2+0x8], {r6 r7} mem(generic rw ordered) ; 1
+              URZ:2 = SYNCS.64.EXCH [r2+0x8], {r6 r7} mem(generic rw ordered object initialize) ; 1
             b2:
-              {r8 r9} = SYNCS.A1T0.ARRIVE.TRANS64 [r2], RZ mem(generic rw ordered) ; 2
+              {r8 r9} = SYNCS.A1T0.ARRIVE.TRANS64 [r2], RZ mem(generic rw ordered object arrive) ; 2
               MEMBAR.ALL.CTA mem(generic rw ordered) ; 3
               MEMBAR.ALL.GPU mem(generic rw ordered) ; 3
               ERRBAR mem(generic rw ordered) ; 3
               CGAERRBAR mem(generic rw ordered) ; 3
               r10 = MOV 0x2 ; 3
-              RZ:2 = SYNCS.ARRIVE.ART0.TRANS64 [r2], r10 mem(generic rw ordered) ; 3
-              RZ:2 = SYNCS.A1T0.ARRIVE.OPTOUT.RED.TRANS64 [r2], RZ mem(generic rw ordered) ; 4
-              {r11 r12} = SYNCS.ARRIVE.ART0.TRANS64 [r2], r4 mem(generic rw ordered) ; 5
+              RZ:2 = SYNCS.ARRIVE.ART0.TRANS64 [r2], r10 mem(generic rw ordered object arrive) ; 3
+              RZ:2 = SYNCS.A1T0.ARRIVE.OPTOUT.RED.TRANS64 [r2], RZ mem(generic rw ordered object drop) ; 4
+              {r11 r12} = SYNCS.ARRIVE.ART0.TRANS64 [r2], r4 mem(generic rw ordered object arrive_incomplete) ; 5
               RZ:2 = SYNCS.ARRIVE.TRANS64 [r2], r4 mem(generic rw ordered) ; 6
               r13 = MOV 0x10 ; 7
-              RZ:2 = SYNCS.A0TR.ARRIVE.RED.TRANS64 [r2], r13 mem(generic rw ordered) ; 7
+              RZ:2 = SYNCS.A0TR.ARRIVE.RED.TRANS64 [r2], r13 mem(generic rw ordered object expect_bytes) ; 7
               r14 = MOV 0x10 ; 8
-              RZ:2 = SYNCS.A0TX.ARRIVE.RED.TRANS64 [r15+0x8], r14 mem(generic rw ordered) ; 8
-              p16 = SYNCS.PHASECHK.TRANS64 [r2], r9 mem(generic rw ordered) ; 9
+              RZ:2 = SYNCS.A0TX.ARRIVE.RED.TRANS64 [r15+0x8], r14 mem(generic rw ordered object complete_bytes) ; 8
+              p16 = SYNCS.PHASECHK.TRANS64 [r2], r9 mem(generic rw ordered object test_state) ; 9
               r18 = SHF.L.U32 r17, 0x1f, RZ ; 10
-              p16 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r2], r18 mem(generic rw ordered) ; 10
+              p16 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r2], r18 mem(generic rw ordered object try_parity) ; 10
               @!p16 NANOSLEEP.SYNCS r19 mem(generic rw ordered) ; 10
               @!p16 p16 = SYNCS.PHASECHK.TRANS64 [r2], r18 mem(generic rw ordered) ; 10
               @p16 CCTL.IVALL mem(generic rw ordered) ; 10
@@ -135,9 +135,9 @@ fn barrier_objects() {
               r21 = LOP3.LUT r20, 0xfffff, RZ, #192, !PT ; 11
               r22 = IADD3 -r21, 0x100000, RZ ; 11
               RZ:2 = SYNCS.A0T1.ARRIVE.RED.TRANS64 [r2], RZ mem(generic rw ordered) ; 12
-              ARRIVES.64.LDGSTSBAR.TRANSCNT [r2] mem(generic rw ordered) ; 12
-              ARRIVES.64.ARVCNT.LDGSTSBAR [r2] mem(generic rw ordered) ; 13
-              SYNCS.CCTL.IV [r2] mem(generic rw ordered) ; 14
+              ARRIVES.64.LDGSTSBAR.TRANSCNT [r2] mem(generic rw ordered object copies_arrive) ; 12
+              ARRIVES.64.ARVCNT.LDGSTSBAR [r2] mem(generic rw ordered object copies_arrive) ; 13
+              SYNCS.CCTL.IV [r2] mem(generic rw ordered object invalidate) ; 14
               EXIT ; 15
         "#]],
     );
