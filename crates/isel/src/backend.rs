@@ -1,11 +1,11 @@
 //! Which rows a chip has, and their decision tree, made once for each backend.
 
-use crate::rows::{PLAIN, choices, copies, shifts, sums};
+use crate::rows::{PLAIN, choices, copies, long, shifts, sums};
 use crate::template::Template;
 use oriole_chip::Chip;
 use oriole_ori::pattern::{Patterns, Tie, Tree};
 use oriole_sass::form::{self, SlotKind};
-use oriole_sass::{Mods, Op, Operand, OperandKind, legal};
+use oriole_sass::{Mods, Op, Operand, OperandKind, has_long_integers, legal};
 use std::sync::LazyLock;
 
 /// The rows of Blackwell: as Hopper's, but no arithmetic reads a constant bank.
@@ -13,6 +13,9 @@ static BLACKWELL: Patterns<Template> =
     Patterns(&[PLAIN, copies::ROWS, sums::ROWS, sums::VECTOR, shifts::ROWS, choices::ROWS]);
 /// As Blackwell's, where the packed integer unit adds no whole words.
 static THOR: Patterns<Template> = Patterns(&[PLAIN, copies::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
+/// As Thor's, where two halves of a pair are one operand.
+static LONG: Patterns<Template> =
+    Patterns(&[PLAIN, copies::ROWS, long::ROWS, sums::ROWS, shifts::ROWS, choices::ROWS]);
 /// The rows of the chips that have the packed integer unit.
 static HOPPER: Patterns<Template> = Patterns(&[
     PLAIN,
@@ -29,6 +32,7 @@ static AMPERE: Patterns<Template> =
 
 static BLACKWELL_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&BLACKWELL));
 static THOR_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&THOR));
+static LONG_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&LONG));
 static HOPPER_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&HOPPER));
 static AMPERE_TREE: LazyLock<Result<Tree<Template>, Tie>> = LazyLock::new(|| Tree::new(&AMPERE));
 
@@ -38,6 +42,7 @@ enum Backend {
     Hopper,
     Blackwell,
     Thor,
+    Long,
 }
 
 /// Which rows a chip has, by what its table of forms has.
@@ -50,6 +55,7 @@ fn backend(chip: Chip) -> Backend {
     let adds = form::table(chip).is_some_and(|table| legal(table, Op::VIADD, &Mods::none(), &word).is_some());
     match (!adds, forms(Op::MOV).iter().any(reads_banks)) {
         (true, true) => Backend::Ampere,
+        (true, false) if has_long_integers(chip) => Backend::Long,
         (true, false) => Backend::Thor,
         (false, true) => Backend::Hopper,
         (false, false) => Backend::Blackwell,
@@ -63,6 +69,7 @@ pub fn patterns(chip: Chip) -> &'static Patterns<Template> {
         Backend::Hopper => &HOPPER,
         Backend::Blackwell => &BLACKWELL,
         Backend::Thor => &THOR,
+        Backend::Long => &LONG,
     }
 }
 
@@ -76,6 +83,7 @@ pub fn tree(chip: Chip) -> Result<&'static Tree<Template>, Tie> {
         Backend::Hopper => &HOPPER_TREE,
         Backend::Blackwell => &BLACKWELL_TREE,
         Backend::Thor => &THOR_TREE,
+        Backend::Long => &LONG_TREE,
     };
     tree.as_ref().map_err(Clone::clone)
 }

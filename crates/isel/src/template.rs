@@ -56,6 +56,10 @@ pub enum Target {
 pub enum Operand {
     /// The n-th source of the instruction, signs and all.
     Source(u8),
+    /// The n-th source of the instruction and that of the next one, as a pair of registers; what is the same for both stays.
+    Pair(u8),
+    /// The two numbers that are the only sources of the instruction and of the next one, as one of 64 bits.
+    Long,
     /// The true predicate of a file.
     True(File),
     /// `RZ`.
@@ -104,6 +108,11 @@ impl Build {
         for piece in self.sources {
             made.sources.push(match *piece {
                 Operand::Source(n) => source(n)?.clone(),
+                Operand::Pair(n) => pair(source(n)?, next.and_then(|next| next.sources.get(usize::from(n))))?,
+                Operand::Long => {
+                    let high = next.and_then(|next| next.sources.first()).ok_or(Mismatch)?;
+                    long(word(source(0)?)?, word(high)?)
+                }
                 Operand::True(file) => Source::plain(SourceKind::True(file)),
                 Operand::Zero => Source::rz(),
                 Operand::Literal(number) => Source::literal(number),
@@ -113,6 +122,28 @@ impl Build {
             });
         }
         Ok(made)
+    }
+}
+
+/// Two operands as one of twice the width.
+fn pair(low: &Source, high: Option<&Source>) -> Result<Source, Mismatch> {
+    match (&low.kind, &high.ok_or(Mismatch)?.kind) {
+        (SourceKind::Values(one), SourceKind::Values(other)) if one != other => {
+            Ok(Source::values(one.iter().chain(other.iter()).copied()))
+        }
+        _ => Ok(low.clone()),
+    }
+}
+
+fn long(low: u32, high: u32) -> Source {
+    Source::literal((u64::from(high) << u32::BITS | u64::from(low)).cast_signed())
+}
+
+fn word(source: &Source) -> Result<u32, Mismatch> {
+    match source.kind {
+        SourceKind::Imm(bits) => Ok(bits),
+        SourceKind::Zero(_) => Ok(0),
+        _ => Err(Mismatch),
     }
 }
 

@@ -41,11 +41,22 @@ fn function(values: &[(File, u8)], instructions: Vec<Instruction>) -> (Function,
 
 /// What selection makes of the instructions, as text.
 fn selected(values: &[(File, u8)], instructions: Vec<Instruction>, options: SelectOptions) -> String {
+    selected_on("sm_90a", values, instructions, options)
+}
+
+/// The same on another chip.
+fn selected_on(
+    chip: &str,
+    values: &[(File, u8)],
+    instructions: Vec<Instruction>,
+    options: SelectOptions,
+) -> String {
+    let chip: Chip = chip.parse().expect("a chip");
     let (function, assignment) = function(values, instructions);
-    match select(&Tables::of(CHIP).expect("tables"), &function, &assignment, &options) {
+    match select(&Tables::of(chip).expect("tables"), &function, &assignment, &options) {
         Ok(machine) => {
             let lines = machine.blocks[BlockId(0)].instructions.iter().map(|chosen| {
-                oriole_sass::text(CHIP, &chosen.instruction, Some(0), Style::Plain).expect("it has a form")
+                oriole_sass::text(chip, &chosen.instruction, Some(0), Style::Plain).expect("it has a form")
             });
             lines.collect::<Vec<_>>().join("\n")
         }
@@ -141,6 +152,67 @@ fn moves_take_turns_between_the_pipes() {
             MOV R5, R9
             MOV R6, RZ
             MOV R7, RZ"#]],
+    );
+}
+
+/// Two instructions that do the same with the halves of pairs are one where the chip has it; halves that lie the wrong way
+/// round, or in registers that are no pair, are not.
+#[test]
+fn halves_of_pairs_at_once() {
+    let values: Vec<(File, u8)> = (2..10)
+        .map(|register| (File::R, register))
+        .chain((4..8).map(|register| (File::UR, register)))
+        .chain([(File::P, 1)])
+        .collect();
+    let register = |file: File, n: u32| Source::value(Value(if file == File::R { n - 2 } else { n - 4 + 8 }));
+    let general = |n: u32| register(File::R, n);
+    let choice = |to: u32, a: Source, b: Source| {
+        let mut choice = copy_of(File::R, to - 2, a);
+        choice.opcode = Op::SEL.into();
+        choice.sources.extend([b, Source::value(Value(12))]);
+        choice
+    };
+    let set = |to: u32, from: Source| copy_of(File::R, to - 2, from);
+    let uniform = |to: u32, from: Source| copy_of(File::UR, to - 4 + 8, from);
+    let instructions = vec![
+        set(2, general(4)),
+        set(3, general(5)),
+        set(3, general(5)),
+        set(2, general(4)),
+        set(3, general(5)),
+        set(4, general(6)),
+        set(2, register(File::UR, 6)),
+        set(3, register(File::UR, 7)),
+        set(2, Source::rz()),
+        set(3, Source::imm(0x3ff0_0000)),
+        uniform(4, register(File::UR, 6)),
+        uniform(5, register(File::UR, 7)),
+        uniform(4, Source::plain(SourceKind::Zero(File::UR))),
+        uniform(5, Source::plain(SourceKind::Zero(File::UR))),
+        choice(2, general(4), register(File::UR, 6)),
+        choice(3, general(5), register(File::UR, 7)),
+        choice(2, Source::rz(), general(6)),
+        choice(3, Source::rz(), general(7)),
+        choice(2, general(4), general(6)),
+        choice(3, general(5), general(6)),
+    ];
+    check(
+        &selected_on("sm_120", &values, instructions, ALTERNATIVES),
+        expect![[r#"
+        MOV.64 R2, R4
+        IMAD.MOV.U32 R3, RZ, RZ, R5
+        MOV.64 R2, R4
+        IMAD.MOV.U32 R4, RZ, RZ, R6
+        IMAD.U32 R2, RZ, RZ, UR6
+        IMAD.U32 R3, RZ, RZ, UR7
+        MOV.64 R2, 0x3ff0000000000000
+        UMOV UR4, UR6
+        UMOV UR5, UR7
+        UMOV.64 UR4, 0x0
+        SEL.64 R2, R4, UR6, P1
+        SEL.64 R2, RZ, R6, P1
+        SEL R2, R4, R6, P1
+        SEL R3, R5, R6, P1"#]],
     );
 }
 
@@ -242,9 +314,9 @@ fn the_tree_finds_what_the_scan_finds_and_that_is_legal() {
             {
                 destination.values[0] = Value(destination.values[0].0 / 5 * 5 + 1);
             }
-            for (pipe, next) in
-                [(Pipe::Alu, None), (Pipe::Fma, None), (Pipe::Alu, Some(&twin)), (Pipe::Fma, Some(&twin))]
-            {
+            let half = support::other_half(&function, &instruction);
+            let nexts = [None, Some(&twin), Some(&half)];
+            for (pipe, next) in nexts.into_iter().flat_map(|next| [(Pipe::Alu, next), (Pipe::Fma, next)]) {
                 let site = Site {
                     function: &function,
                     instruction: &instruction,

@@ -111,10 +111,12 @@ impl Model {
         self.is_variable(op, mods) && reports_results(op)
     }
 
-    /// The least stall that the opcode itself demands, whatever follows; 1 for most. `ERRBAR` has the special
+    /// The least stall that the instruction itself demands, whatever follows; 1 for most. `ERRBAR` has the special
     /// stall 0 with yield, which is not handled by this number.
-    pub fn minimum_stall(&self, op: Op) -> u8 {
-        self.stalls[op as usize]
+    pub fn minimum_stall(&self, op: Op, mods: &Mods) -> u8 {
+        let stall = self.stalls[op as usize];
+        // Only a chip with classes of its own has stalls of classes.
+        if self.has_own_classes { stall.max(self.class_stalls[self.class(op, mods) as usize]) } else { stall }
     }
 
     /// The cycles that an instruction keeps to earlier ones of some opcodes, whatever registers they have. Mature code changes the
@@ -128,10 +130,10 @@ impl Model {
 
     /// The least stall that code may have: under a guard it may be less than what is asked of code of our own. Mature
     /// code leaves a loop by a call, which then stalls as little as a jump that is not taken.
-    pub fn accepted_stall(&self, op: Op, guarded: bool) -> u8 {
+    pub fn accepted_stall(&self, op: Op, mods: &Mods, guarded: bool) -> u8 {
         let rows = self.timing.chain().flat_map(|timing| timing.guarded_stalls);
         let exception = rows.into_iter().find(|row| guarded && row.0 == op);
-        exception.map_or_else(|| self.minimum_stall(op), |row| row.1)
+        exception.map_or_else(|| self.minimum_stall(op, mods), |row| row.1)
     }
 
     /// Whether a barrier of the block is passed only when the memory instructions before it have read their registers.

@@ -20,12 +20,14 @@ pub enum Producer {
     Mask,
     Double,
     Dispatch64,
+    Long,
     Matrix88,
     MatrixOne,
     MatrixTwo,
     Group,
     OtherGeneral,
     AluPredicate,
+    LongPredicate,
     FmaPredicate,
     HalfPredicate,
     DoublePredicate,
@@ -59,6 +61,7 @@ pub enum Consumer {
     HalfAlu,
     HalfMma,
     Double,
+    Long,
     Matrix,
     MatrixInteger,
     MatrixTwo,
@@ -130,12 +133,14 @@ pub const ALL_PRODUCERS: [Producer; PRODUCERS] = {
         Mask,
         Double,
         Dispatch64,
+        Long,
         Matrix88,
         MatrixOne,
         MatrixTwo,
         Group,
         OtherGeneral,
         AluPredicate,
+        LongPredicate,
         FmaPredicate,
         HalfPredicate,
         DoublePredicate,
@@ -168,6 +173,7 @@ pub const ALL_CONSUMERS: [Consumer; CONSUMERS] = {
         HalfAlu,
         HalfMma,
         Double,
+        Long,
         Matrix,
         MatrixInteger,
         MatrixTwo,
@@ -231,6 +237,7 @@ impl Producer {
                 (Class::HalfMma, _) => P::HalfMma,
                 (Class::Double, _) => P::Double,
                 (Class::Dispatch64, _) => P::Dispatch64,
+                (Class::Long, _) => P::Long,
                 (Class::Matrix88, _) => P::Matrix88,
                 (Class::MatrixOne | Class::MatrixOneInteger, _) => P::MatrixOne,
                 (Class::MatrixTwo, _) => P::MatrixTwo,
@@ -240,6 +247,7 @@ impl Producer {
             (ResultPart::Predicate, class) => match class {
                 // `ELECT` is among the uniform votes; its predicate is as quick as one of the integer unit.
                 Class::Alu | Class::UniformVote => P::AluPredicate,
+                Class::Long => P::LongPredicate,
                 Class::Fma | Class::Wide | Class::Dual => P::FmaPredicate,
                 Class::HalfAlu => P::HalfPredicate,
                 Class::Double => P::DoublePredicate,
@@ -293,7 +301,8 @@ impl Consumer {
             Slot::ConstantIndex => C::ConstantIndex,
             Slot::Predicate => match class {
                 Class::Alu | Class::Mask => C::AluPredicate,
-                Class::Fma => C::FmaPredicate,
+                // Choices of 64 bits were never seen to read theirs earlier.
+                Class::Fma | Class::Long => C::FmaPredicate,
                 Class::Wide => C::WidePredicate,
                 Class::HalfAlu => C::HalfPredicate,
                 Class::Double => C::DoublePredicate,
@@ -334,6 +343,7 @@ impl Consumer {
             Class::HalfAlu => C::HalfAlu,
             Class::HalfMma => C::HalfMma,
             Class::Double => C::Double,
+            Class::Long => C::Long,
             Class::Matrix88 | Class::MatrixOne => C::Matrix,
             Class::MatrixOneInteger => C::MatrixInteger,
             Class::MatrixTwo => C::MatrixTwo,
@@ -362,6 +372,7 @@ impl Consumer {
             Class::Double | Class::Special | Class::Memory | Class::Bulk | Class::Texture => C::SlowUniform,
             Class::Control => C::ControlUniform,
             Class::Alu
+            | Class::Long
             | Class::Fma
             | Class::Dual
             | Class::Wide

@@ -46,6 +46,8 @@ pub struct Model {
     pub(crate) has_own_classes: bool,
     /// The least stall of each opcode.
     pub(crate) stalls: [u8; Op::COUNT],
+    /// The least stall of each class of the chip.
+    pub(crate) class_stalls: [u8; CLASSES],
     /// The estimate of each opcode.
     pub(crate) estimates: [u16; Op::COUNT],
     /// Issue cycles for which an instruction of each class keeps its units busy.
@@ -111,6 +113,20 @@ const fn stalls(timing: &Timing) -> [u8; Op::COUNT] {
         at -= 1;
         let (op, stall) = timing.stalls[at];
         stalls[op as usize] = stall;
+    }
+    stalls
+}
+
+const fn class_stalls(timing: &Timing) -> [u8; CLASSES] {
+    let mut stalls = match timing.like {
+        Some(base) => class_stalls(base),
+        None => [1; CLASSES],
+    };
+    let mut at = timing.class_stalls.len();
+    while at > 0 {
+        at -= 1;
+        let (class, stall) = timing.class_stalls[at];
+        stalls[class as usize] = stall;
     }
     stalls
 }
@@ -198,6 +214,7 @@ impl Model {
             variable: [false; CLASSES],
             has_own_classes: false,
             stalls: stalls(tables.timing),
+            class_stalls: class_stalls(tables.timing),
             estimates: estimates(tables.timing),
             intervals: intervals(tables.timing),
             timing: tables.timing,
@@ -213,6 +230,7 @@ impl Model {
         (model.chips, model.timing) = (tables.chips, tables.timing);
         model.has_own_classes = has_own_classes(tables.timing);
         model.stalls = stalls(tables.timing);
+        model.class_stalls = class_stalls(tables.timing);
         model.estimates = estimates(tables.timing);
         model.intervals = intervals(tables.timing);
         let mut row = 0;

@@ -127,6 +127,8 @@ pub struct Timing {
     pub classes: &'static [(Op, &'static [Mod], Class)],
     /// Opcodes with another least stall.
     pub stalls: &'static [(Op, u8)],
+    /// Classes whose instructions all stall at least so long.
+    pub class_stalls: &'static [(Class, u8)],
     /// The same for a guarded instruction, where code of others may stall less than code of our own does.
     pub guarded_stalls: &'static [(Op, u8)],
     /// Whether a barrier of the block waits until the memory instructions before it have read their registers.
@@ -146,6 +148,7 @@ impl Timing {
         variable: &[],
         classes: &[],
         stalls: &[],
+        class_stalls: &[],
         guarded_stalls: &[],
         barrier_reads_memory: false,
         intervals: &[],

@@ -50,7 +50,7 @@ fn every_opcode_has_a_class_and_branches_stall() {
     for &op in Op::all() {
         let _ = model().class(op, &Mods::none());
         if crate::is_branch_like(op) && !matches!(op, Op::BSSY | Op::BPT) {
-            assert!(model().minimum_stall(op) >= 5, "{}", op.name());
+            assert!(model().minimum_stall(op, &Mods::none()) >= 5, "{}", op.name());
         }
         if crate::is_branch_like(op) {
             assert!(!model().is_variable(op, &Mods::none()), "{}", op.name());
@@ -70,7 +70,10 @@ fn facts_of_timing_are_the_chips() {
     }
     let double = |model: &Model| model.raw(Class::Double, ResultPart::General, Class::Alu, Slot::Operand);
     assert_eq!((double(ampere), double(hopper).map(|d| d.cycles)), (None, Some(10)));
-    assert_eq!((ampere.minimum_stall(Op::WARPSYNC), hopper.minimum_stall(Op::WARPSYNC)), (1, 5));
+    assert_eq!(
+        (ampere.minimum_stall(Op::WARPSYNC, &none), hopper.minimum_stall(Op::WARPSYNC, &none)),
+        (1, 5)
+    );
     let product = Mods::of(&[Mod::_1688, Mod::F32]);
     assert!(of("sm_75").needs_write_barrier(Op::HMMA, &product) && !ampere.is_variable(Op::HMMA, &product));
     let step = Mods::of(&[Mod::_884, Mod::F32, Mod::F32_2, Mod::STEP0]);
@@ -99,6 +102,34 @@ fn facts_of_timing_are_the_chips() {
     let fixed = |op| ["sm_100", "sm_103", "sm_120"].map(|name| !of(name).is_variable(op, &none));
     assert_eq!(fixed(Op::DFMA), [true, false, false]);
     assert_eq!(fixed(Op::LDCU), [false, false, false]);
+}
+
+/// Integers of 64 bits at once: the issue takes two cycles, each reader but another of them waits for the second word, and
+/// what is compared arrives later.
+#[test]
+fn integers_of_64_bits_have_a_class_of_their_own() {
+    let small = Model::of("sm_120".parse().unwrap()).unwrap();
+    let long = Mods::of(&[Mod::_64]);
+    for op in [Op::MOV, Op::SEL, Op::IADD] {
+        assert_eq!(
+            (small.class(op, &long), small.minimum_stall(op, &long)),
+            (Class::Long, 2),
+            "{}",
+            op.name()
+        );
+    }
+    for mods in [&[Mod::GE, Mod::S64, Mod::AND], &[Mod::GE, Mod::U64, Mod::AND]] {
+        assert_eq!(small.class(Op::ISETP, &Mods::of(mods)), Class::Long);
+    }
+    assert_eq!(small.minimum_stall(Op::MOV, &Mods::none()), 1);
+    let after = |class: Class, reader: Class| {
+        small.raw(class, ResultPart::General, reader, Slot::Operand).unwrap().cycles
+    };
+    assert_eq!((after(Class::Long, Class::Long), after(Class::Long, Class::Alu)), (4, 6));
+    assert!(after(Class::Alu, Class::Long) > after(Class::Alu, Class::Alu));
+    let guard =
+        |class: Class| small.raw(class, ResultPart::Predicate, Class::Alu, Slot::Guard).unwrap().cycles;
+    assert_eq!((guard(Class::Alu), guard(Class::Long)), (13, 14));
 }
 
 /// The distances of the chip that stands in, and nobody knows whether they are true.

@@ -140,7 +140,7 @@ fn left(model: &Model, fact: &Fact) -> Option<u8> {
         "war" => {
             let slot = slot(first, fact.role, fact.second_role);
             let distance = model.war(first.class, slot, second.class, part(fact.second_role));
-            Some(distance.max(model.minimum_stall(first.op)))
+            Some(distance.max(model.minimum_stall(first.op, &Mods::none())))
         }
         other => panic!("no such hazard: {other}"),
     }

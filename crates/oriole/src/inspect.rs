@@ -248,7 +248,7 @@ pub fn latency(arguments: &Latency) -> Outcome {
                 true => format!("by scoreboard, about {} cycles", model.estimate(op)),
                 false => "fixed".to_owned(),
             };
-            let (class, stall) = (model.class(op, &none), model.minimum_stall(op));
+            let (class, stall) = (model.class(op, &none), model.minimum_stall(op, &none));
             let _ = writeln!(
                 text,
                 "{:<16} {class:?}, {result}, unit {} cycles, least stall {stall} cycles",

@@ -462,6 +462,6 @@ fn binding(
 
 /// Whether the opcode of an instruction demands its stall by itself.
 fn stalls_by_itself(model: &Model, instruction: &Instruction) -> bool {
-    let least = model.minimum_stall(instruction.op);
+    let least = model.minimum_stall(instruction.op, &instruction.mods);
     least > 1 && instruction.control.stall <= least
 }

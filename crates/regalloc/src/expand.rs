@@ -6,7 +6,7 @@
 use crate::frame::{FRAME_ALIGN, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi, hoist_constants};
+use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_empty_blocks};
@@ -15,7 +15,7 @@ use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
     Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,
 };
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Mod, Op, has_long_integers};
 
 /// Expands an allocation.
 pub fn expand(
@@ -34,6 +34,9 @@ pub fn expand(
     expander.run()?;
     if options.hoist_constants {
         hoist_constants::hoist(&mut expander.function, &expander.assignment);
+    }
+    if has_long_integers(chip) {
+        join_halves::join(&mut expander.function, &expander.assignment);
     }
     if options.thread_branches {
         thread(&mut expander.function);

@@ -18,6 +18,7 @@ mod expand;
 mod frame;
 mod handles;
 mod hoist_constants;
+mod join_halves;
 mod linear_scan;
 mod moves;
 mod next_use;

@@ -13,6 +13,11 @@ pub fn has(chip: Chip, op: Op) -> bool {
     form::table(chip).is_some_and(|table| !table.forms_of(op).is_empty())
 }
 
+/// True if the chip adds, compares, chooses and moves integers of 64 bits at once.
+pub fn has_long_integers(chip: Chip) -> bool {
+    has(chip, Op::IADD)
+}
+
 /// What the opcode is called on the chip: itself, unless the chip lacks it and has another that does the same.
 pub fn on_chip(chip: Chip, op: Op) -> Op {
     match SAME.iter().find(|row| row.0 == op) {
@@ -45,6 +50,8 @@ mod tests {
             let other = if there == Op::LDCU { newer } else { older };
             assert_eq!((on_chip(Chip::SM_90, here), on_chip(other, here)), (here, there));
         }
+        let small = "sm_120".parse().unwrap();
+        assert_eq!([older, newer, small].map(has_long_integers), [false, false, true]);
         assert_eq!(on_chip(older, Op::ELECT), Op::ELECT);
         assert!(!has(older, Op::ELECT) && has(Chip::SM_90, Op::ELECT));
     }

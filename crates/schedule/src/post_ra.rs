@@ -266,7 +266,8 @@ impl<'a> Clock<'a> {
     }
 
     fn stall(&self, node: u32) -> u32 {
-        u32::from(self.model.minimum_stall(self.block.instructions[node as usize].instruction.op))
+        let instruction = &self.block.instructions[node as usize].instruction;
+        u32::from(self.model.minimum_stall(instruction.op, &instruction.mods))
     }
 
     /// No order ends sooner: one instruction issues after the other, and each after those that it waits for.

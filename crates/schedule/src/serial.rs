@@ -27,8 +27,8 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop) {
             let stall = match op {
                 // The special long pause of an error barrier.
                 Op::ERRBAR => 0,
-                _ if is_branch_like(op) => model.minimum_stall(op).max(5),
-                _ if effects.variable => model.minimum_stall(op).max(2),
+                _ if is_branch_like(op) => model.minimum_stall(op, &instruction.mods).max(5),
+                _ if effects.variable => model.minimum_stall(op, &instruction.mods).max(2),
                 _ => LONGEST_STALL,
             };
             let counted = counted_scoreboard(op);

@@ -172,7 +172,7 @@ fn walk(
             }
         }
         let op = machine.instruction.op;
-        let mut stall = u16::from(model.minimum_stall(op));
+        let mut stall = u16::from(model.minimum_stall(op, &machine.instruction.mods));
         if op == Op::ERRBAR {
             // The special pause: at least as long as the longest plain one.
             stall = u16::from(LONGEST_STALL);
@@ -288,7 +288,8 @@ fn write(
             added.push((index, nop.beside(machine, wait)));
         }
         // A branch needs its own few cycles whatever the longest stall may be.
-        let cap = cap.max(u16::from(model.minimum_stall(machine.instruction.op)));
+        let least = model.minimum_stall(machine.instruction.op, &machine.instruction.mods);
+        let cap = cap.max(u16::from(least));
         let instruction = &mut machine.instruction;
         let mut left = if index + 1 == count { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {

@@ -252,7 +252,7 @@ impl<C: Condition> Tracker<C> {
             self.operands.retain(|entry| entry.read_queue != ReadQueue::Memory);
         }
         let guarded = !is_always(step.instruction.guard);
-        let least = model.accepted_stall(step.instruction.op, guarded);
+        let least = model.accepted_stall(step.instruction.op, &step.instruction.mods, guarded);
         if is_branch_like(step.instruction.op) && control.stall != 0 && control.stall < least {
             report(Conflict {
                 other: pc,

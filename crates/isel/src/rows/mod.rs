@@ -2,6 +2,7 @@
 
 pub mod choices;
 pub mod copies;
+pub mod long;
 pub mod shifts;
 pub mod sums;
 

@@ -242,6 +242,21 @@ pub fn aimed<T>(
     (matches!(made.opcode, Opcode::Pseudo(_)) || is_legal(chip, function, &made)).then_some(made)
 }
 
+/// The same with the other register of each pair.
+pub fn other_half(function: &Function, instruction: &Instruction) -> Instruction {
+    let mut other = instruction.clone();
+    let half = |value: &mut Value| {
+        // Value n of a file has register n + 2, but for the last one.
+        let n = value.0 % VALUES;
+        if matches!(function.file(*value), File::R | File::UR) {
+            *value = Value(value.0 - n + ((n % (VALUES - 1)) ^ 1));
+        }
+    };
+    other.for_each_use_mut(half);
+    other.for_each_definition_mut(half);
+    other
+}
+
 fn file_of_kind(kind: Kinds) -> Option<File> {
     FILES.into_iter().find(|&file| kind == Kinds::of_file(file, false) || kind == Kinds::of_file(file, true))
 }

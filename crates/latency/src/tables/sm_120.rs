@@ -6,7 +6,7 @@ use super::{sm_90, sm_100};
 use crate::Class;
 use crate::group::{Consumer as C, Producer as P};
 use crate::table::{Cell, Row, Tables, Timing};
-use oriole_sass::Op;
+use oriole_sass::{Mod, Op};
 
 const fn observed(cycles: u8) -> Cell {
     Cell::observed(cycles)
@@ -41,7 +41,29 @@ const AFTER_A_PRODUCT: &[(C, Cell)] = &[
 
 /// Read after write. Integers are products of 8x8 here, which the chip has no others of.
 const RAW: &[Row<P, C>] = &[
-    Row::new(P::Half, 6, &[(C::WideHigh, observed(3))]),
+    Row::new(P::Alu, 7, &[(C::Long, observed(5))]),
+    Row::new(P::Fma, 7, &[(C::Long, observed(5))]),
+    Row::new(P::WideSingle, 7, &[(C::Long, observed(5))]),
+    Row::new(P::Half, 6, &[(C::WideHigh, observed(3)), (C::Long, observed(5))]),
+    // Integers of 64 bits: whoever does not take both words of them in turn waits for the second one.
+    Row::new(
+        P::Long,
+        7,
+        &[
+            (C::Alu, observed(6)),
+            (C::Long, observed(4)),
+            (C::Fma, observed(6)),
+            (C::Wide, observed(6)),
+            (C::Double, observed(7)),
+            (C::Address, observed(6)),
+            (C::Data, observed(6)),
+        ],
+    ),
+    Row::new(
+        P::LongPredicate,
+        14,
+        &[(C::AluPredicate, observed(5)), (C::FmaPredicate, observed(6)), (C::Guard, observed(14))],
+    ),
     Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(10))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
     // Where the scale factors of a product are.
@@ -89,6 +111,8 @@ const WAW: &[Row<P, P>] = &[
         ],
     ),
     Row::new(P::WideLow, 7, &[(P::Half, observed(4))]),
+    Row::new(P::Long, 7, &[]),
+    Row::new(P::LongPredicate, 14, &[]),
     Row::new(P::HalfAlu, 7, &[(P::Alu, observed(1))]),
     Row::new(P::AluPredicate, 13, &[(P::AluPredicate, observed(1)), (P::HalfPredicate, observed(5))]),
     Row::new(P::HalfPredicate, 13, &[(P::AluPredicate, observed(4))]),
@@ -202,16 +226,35 @@ const WAR: &[(C, P, Cell)] = &[
 ];
 
 /// A write by scoreboard after one of fixed latency.
-const WAW_VARIABLE_OF: &[(P, Cell)] =
-    &[(P::Matrix88, observed(26)), (P::MatrixOne, observed(28)), (P::MatrixTwo, observed(28))];
+const WAW_VARIABLE_OF: &[(P, Cell)] = &[
+    (P::Long, inferred(7)),
+    (P::LongPredicate, inferred(14)),
+    (P::Matrix88, observed(26)),
+    (P::MatrixOne, observed(28)),
+    (P::MatrixTwo, observed(28)),
+];
 
 const TIMING: Timing = Timing {
     like: Some(&sm_100::TIMING),
     variable: &[Class::Double],
-    classes: &[(Op::IMMA, &[], Class::Matrix88)],
-    // Sums and extremes of 64 bits; what takes fewer bits is another opcode.
-    stalls: &[(Op::IADD, 2), (Op::IMNMX, 2)],
-    intervals: &[(Class::Double, 16), (Class::Matrix88, 16), (Class::MatrixOne, 16), (Class::MatrixTwo, 16)],
+    classes: &[
+        (Op::IMMA, &[], Class::Matrix88),
+        (Op::IADD, &[Mod::_64], Class::Long),
+        (Op::ISETP, &[Mod::S64], Class::Long),
+        (Op::ISETP, &[Mod::U64], Class::Long),
+        (Op::MOV, &[Mod::_64], Class::Long),
+        (Op::SEL, &[Mod::_64], Class::Long),
+    ],
+    // Extremes of 64 bits; what takes fewer bits is another opcode.
+    stalls: &[(Op::IMNMX, 2)],
+    class_stalls: &[(Class::Long, 2)],
+    intervals: &[
+        (Class::Long, 2),
+        (Class::Double, 16),
+        (Class::Matrix88, 16),
+        (Class::MatrixOne, 16),
+        (Class::MatrixTwo, 16),
+    ],
     estimates: &[(Op::DADD, 48), (Op::DMUL, 48), (Op::DFMA, 48), (Op::DSETP, 48)],
     ..Timing::NONE
 };

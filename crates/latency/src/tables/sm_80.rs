@@ -790,6 +790,7 @@ pub const TIMING: Timing = Timing {
     ],
     // The least ever seen on these opcodes; they ask for five from sm_90 on.
     stalls: &[(Op::WARPSYNC, 1), (Op::BMOV, 1), (Op::BREAK, 1), (Op::NANOSLEEP, 1), (Op::YIELD, 1)],
+    class_stalls: &[],
     guarded_stalls: &[(Op::CALL, 1)],
     barrier_reads_memory: true,
     // The observed spacing of two instructions of the same opcode, back to back.

@@ -1091,6 +1091,7 @@ pub const TIMING: Timing = Timing {
     ],
     classes: &[],
     stalls: &[],
+    class_stalls: &[],
     guarded_stalls: &[],
     barrier_reads_memory: false,
     // The observed spacing of two instructions of the same opcode, back to back.

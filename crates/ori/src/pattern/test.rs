@@ -1,8 +1,10 @@
 //! The questions that a row may ask.
 
 use super::{Kinds, Signs, Width};
-use crate::{Assignment, Destination, Function, Instruction, Opcode, Source, SourceKind, Value};
-use oriole_sass::Mod;
+use crate::{
+    Assignment, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value,
+};
+use oriole_sass::{Mod, Op};
 
 /// The two arithmetic pipes that can do the same simple work.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -76,6 +78,10 @@ pub enum Test {
     Same(u8, u8),
     /// The next instruction does the same from the same sources; the two write the halves of an aligned pair.
     Twin,
+    /// The next instruction does with the upper halves of aligned pairs of registers what it does with the lower ones.
+    Halves,
+    /// The next instruction puts a number into the other half of an aligned pair, and it puts one into the lower half.
+    Numbers,
     /// This pipe serves it better.
     Pipe(Pipe),
 }
@@ -136,6 +142,8 @@ impl Test {
                 register.is_some() && same_file && register == site.register(values)
             }
             Test::Twin => is_twin(site),
+            Test::Halves => halves(site, |low, high| halves_of_source(site, low, high)),
+            Test::Numbers => halves(site, |low, high| is_number(low) && is_number(high)),
             Test::Pipe(pipe) => site.pipe == pipe,
         }
     }
@@ -215,7 +223,7 @@ impl Test {
             Test::Number(_, Number::Is(_)) => 6,
             Test::Number(..) => 4,
             Test::Same(..) => 9,
-            Test::Twin => 20,
+            Test::Twin | Test::Halves | Test::Numbers => 20,
             Test::Pipe(_) => 5,
         }
     }
@@ -234,6 +242,49 @@ fn is_twin(site: &Site<'_>) -> bool {
     }
     let (low, high) = (site.register(&low.values), site.register(&high.values));
     matches!((low, high), (Some(low), Some(high)) if low % 2 == 0 && high == low + 1)
+}
+
+/// True if the next instruction is like this one but for its operands, each writes one half of an aligned pair, the lower
+/// one first, and `sources` holds for each pair of operands.
+fn halves(site: &Site<'_>, sources: impl Fn(&Source, &Source) -> bool) -> bool {
+    let (one, Some(other)) = (site.instruction, site.next) else { return false };
+    let moves = |opcode| matches!(opcode, Opcode::Sass(Op::MOV | Op::UMOV) | Opcode::Pseudo(Pseudo::Copy));
+    let alike = one.opcode == other.opcode || moves(one.opcode) && moves(other.opcode);
+    let ([low], [high]) = (one.destinations.as_slice(), other.destinations.as_slice()) else { return false };
+    alike
+        && one.mods == other.mods
+        && one.guard == other.guard
+        && low.file == high.file
+        && is_pair(site, &low.values, &high.values)
+        && one.sources.len() == other.sources.len()
+        && one.sources.iter().zip(&other.sources).all(|(low, high)| sources(low, high))
+}
+
+/// True if these are the registers of an aligned pair, in order.
+fn is_pair(site: &Site<'_>, low: &[Value], high: &[Value]) -> bool {
+    let pair = (site.register(low), site.register(high));
+    matches!(pair, (Some(low), Some(high)) if low % 2 == 0 && high == low + 1)
+}
+
+/// True if two operands are the halves of a pair of registers, or the same predicate, or the same zero.
+fn halves_of_source(site: &Site<'_>, low: &Source, high: &Source) -> bool {
+    match (&low.kind, &high.kind) {
+        (SourceKind::Values(l), SourceKind::Values(h)) if l.len() == 1 && h.len() == 1 => {
+            let (file, other) = (site.function.file(l[0]), site.function.file(h[0]));
+            match file {
+                File::R | File::UR => {
+                    file == other && is_pair(site, l, h) && Signs::Plain.hold(low) && Signs::Plain.hold(high)
+                }
+                _ => low == high,
+            }
+        }
+        (SourceKind::Zero(_) | SourceKind::True(_), _) => low == high,
+        _ => false,
+    }
+}
+
+fn is_number(source: &Source) -> bool {
+    matches!(source.kind, SourceKind::Imm(_) | SourceKind::Zero(_)) && Signs::Plain.hold(source)
 }
 
 /// What an instruction lacks that does not pass.
@@ -266,6 +317,10 @@ impl std::fmt::Display for Test {
             }
             Test::Same(n, m) => write!(f, "destination {n} and source {m} have different registers"),
             Test::Twin => f.write_str("the next instruction does not fill the other half of a pair"),
+            Test::Halves => {
+                f.write_str("the next instruction does not do the same with the other halves of pairs")
+            }
+            Test::Numbers => f.write_str("the next instruction puts no number into the other half of a pair"),
             Test::Pipe(pipe) => write!(f, "the {pipe:?} pipe has less time for it"),
         }
     }

@@ -34,6 +34,8 @@ pub enum Class {
     Double,
     /// `CS2R` of 64 bits.
     Dispatch64,
+    /// Integers of 64 bits at once: sums, comparisons, choices, moves.
+    Long,
     /// Matrix multiply of 8x8x16 integers.
     Matrix88,
     /// Matrix multiply of floating numbers in one step.
