@@ -3,7 +3,8 @@
 //! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
 //! numbers, the rank in the cluster, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
 //! from UR where it stands (or with its factors or summands exchanged): the form table is asked. A reader that could take
-//! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made.
+//! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made. A word of a constant bank
+//! that is copied is needed in R where it takes a load to get it there: that load is the copy.
 //!
 //! What is moved is written only where the whole warp is, so no reader in a parted block can see a later value. Only
 //! kernels are looked at: a function may be entered by a part of the warp.
@@ -17,7 +18,8 @@ use oriole_ori::{
     Cfg, Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
     SourceKind, Value, is_legal,
 };
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Mod, Op, on_chip};
+use rustc_hash::FxHashSet;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Most values that are moved: UR has 63 registers, and descriptors and loop bounds need some.
@@ -40,6 +42,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     }
     let found = find(function, chip);
     let mut candidates = found.clone();
+    drop_copied(function, chip, &mut candidates);
     drop_unfit(function, chip, &mut candidates);
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
         if definition_candidate(instruction, &found) {
@@ -115,7 +118,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
         return None;
     }
     let mut uniform = instruction.clone();
-    uniform.opcode = oriole_sass::on_chip(chip, op.info().uniform?).into();
+    uniform.opcode = on_chip(chip, op.info().uniform?).into();
     match op {
         Op::LDC => {
             let plain = instruction.mods.iter().all(|m| m == Mod::_64);
@@ -169,6 +172,26 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
         _ => return None,
     }
     Some(uniform)
+}
+
+/// Gives up words of constant banks that are copied to R, where only loads read constant banks.
+fn drop_copied(function: &Function, chip: Chip, candidates: &mut Candidates) {
+    if on_chip(chip, Op::ULDC) == Op::ULDC {
+        return;
+    }
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
+    let copies = instructions().filter(|i| i.opcode == Opcode::Pseudo(Pseudo::Copy));
+    let copied: FxHashSet<Value> = copies
+        .filter(|copy| copy.destinations[0].file == File::R)
+        .filter_map(|copy| copy.sources[0].as_plain_value())
+        .collect();
+    for load in instructions().filter(|i| i.opcode == Opcode::Sass(Op::LDC)) {
+        let mut wanted = false;
+        load.for_each_definition(|value| wanted |= copied.contains(&value));
+        if wanted {
+            load.for_each_definition(|value| candidates[value] = None);
+        }
+    }
 }
 
 /// Gives up candidates until every reader of the rest can take them.

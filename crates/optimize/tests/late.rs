@@ -326,3 +326,47 @@ b3:
     assert_eq!(behind_the_loop(4), [11, 12, 13], "it fits");
     assert_eq!(behind_the_loop(3), [0, 1, 11, 12, 13], "one predicate is made again");
 }
+
+/// A word of a constant bank that is copied to a general register is loaded there where no move reads the bank; the copy of
+/// another uniform value stays one.
+#[test]
+fn copied_constants_are_loaded_where_they_are_wanted() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_CTAID.X) ; 0
+  {r4 r5} = LDC.64 c[0][0x380] ; 0
+  r6 = LDC c[0][0x388] ; 0
+  r1 = Copy r4 ; 1
+  r2 = Copy r5 ; 1
+  r3 = Copy r0 ; 1
+  {r8 r9} = IMAD.WIDE r3, 0x4, {r1 r2} ; 2
+  STG.E [{r8 r9}], r6 mem(global w) ; 3
+  p7, PT = ISETP.AND.GE r3, r6, PT ; 3
+  @p7 STG.E [{r8 r9}], r3 mem(global w) ; 3
+  EXIT ; 4
+";
+    let defined = |chip: &str| {
+        let mut function = parse(text).unwrap();
+        uniform_registers::run(&mut function, chip.parse().unwrap(), None);
+        let text = function.to_string();
+        let lines = text.lines().filter(|line| line.contains("c[0]") || line.contains("SR_"));
+        lines.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    expect![[r#"
+        [
+            "u10 = S2UR %(SR_CTAID.X) ; 0",
+            "{u11 u12} = ULDC.64 c[0][0x380] ; 0",
+            "r6 = LDC c[0][0x388] ; 0",
+        ]
+    "#]]
+    .assert_debug_eq(&defined("sm_90"));
+    expect![[r#"
+        [
+            "u10 = S2UR %(SR_CTAID.X) ; 0",
+            "{r4 r5} = LDC.64 c[0][0x380] ; 0",
+            "r6 = LDC c[0][0x388] ; 0",
+        ]
+    "#]]
+    .assert_debug_eq(&defined("sm_100"));
+}
