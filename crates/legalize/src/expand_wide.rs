@@ -1,24 +1,36 @@
-//! Phase 78, LateExpansionUnsupportedOps: 64-bit integer operations become sequences of 32-bit ones.
+//! Phase 78, LateExpansionUnsupportedOps: 64-bit integer operations become sequences of 32-bit ones, or single
+//! instructions where the chip has them.
 //!
 //! Works outside SSA and in it. An expansion writes straight into the destinations, except where a destination is also
 //! a source or the operation is guarded: then it writes fresh values, and (guarded) copies follow.
 
 use crate::emit::Emit;
+use crate::long::uniform_pairs;
+use oriole_chip::Chip;
 use oriole_ori::{Builder, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Value};
+use oriole_sass::has_long_integers;
 
 /// The pass.
-pub static PASS: Pass =
-    Pass { form: FormChange::OutsideSsa, ..Pass::new(|function, _| Outcome::changed_if(run(function))) };
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+};
 
-/// Splits every 64-bit integer operation. True if there was one.
-pub fn run(function: &mut Function) -> bool {
+/// Expands every 64-bit integer operation. True if there was one.
+pub fn run(function: &mut Function, chip: Chip) -> bool {
     let wide = |i: &Instruction| match i.opcode {
         Opcode::Pseudo(pseudo) if is_wide(pseudo) => Some(pseudo),
         _ => None,
     };
+    let uniform = has_long_integers(chip).then(|| uniform_pairs(function));
     rewrite(function, wide, |builder, instruction, pseudo| {
+        let Instruction { mods, sources, .. } = &instruction;
         expand(builder, &instruction, |emit, out| {
-            emit.expand_wide(pseudo, &instruction.mods, &instruction.sources, out);
+            let done =
+                uniform.as_ref().is_some_and(|pairs| emit.expand_long(pairs, (pseudo, mods), sources, out));
+            if !done {
+                emit.expand_wide(pseudo, mods, sources, out);
+            }
         });
     })
 }

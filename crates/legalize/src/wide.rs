@@ -196,7 +196,7 @@ impl Emit<'_, '_> {
 }
 
 /// The comparison among the modifiers.
-fn comparison(mods: &Mods) -> Mod {
+pub(crate) fn comparison(mods: &Mods) -> Mod {
     let known = [Mod::LT, Mod::LE, Mod::GT, Mod::GE, Mod::EQ, Mod::NE];
     known.into_iter().find(|&m| mods.has(m)).unwrap_or(Mod::EQ)
 }

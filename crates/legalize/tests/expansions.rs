@@ -79,6 +79,11 @@ const EDGES_64: [u64; 16] = [
     u64::MAX,
 ];
 
+/// One that works on words only, and one that has integers of 64 bits.
+fn chips() -> [Chip; 2] {
+    [Chip::SM_90, "sm_120".parse().expect("a chip")]
+}
+
 #[test]
 fn wide_operations() {
     let operations = [
@@ -105,14 +110,16 @@ fn wide_operations() {
     let mut dice = Dice(99);
     for operation in operations {
         let before = template(operation);
-        let mut after = before.clone();
-        expand_wide::run(&mut after);
-        assert_eq!(verify(&after, Form::Ssa), Ok(()));
         let random: Vec<u64> = (0..8).map(|i| dice.next() >> (i * 5 % 40)).collect();
-        for &a in EDGES_64.iter().chain(&random) {
-            for &b in EDGES_64.iter().chain(&random[..8]) {
-                let (want, got) = (result(&before, a, b, 0), result(&after, a, b, 0));
-                assert_eq!(got, want, "{operation} of {a:#x} and {b:#x}\n{after}");
+        for chip in chips() {
+            let mut after = before.clone();
+            expand_wide::run(&mut after, chip);
+            assert_eq!(verify(&after, Form::Ssa), Ok(()));
+            for &a in EDGES_64.iter().chain(&random) {
+                for &b in EDGES_64.iter().chain(&random[..8]) {
+                    let (want, got) = (result(&before, a, b, 0), result(&after, a, b, 0));
+                    assert_eq!(got, want, "{chip}: {operation} of {a:#x} and {b:#x}\n{after}");
+                }
             }
         }
     }
@@ -123,7 +130,7 @@ fn wide_shifts_comparisons_and_selections() {
     for operation in ["Shl64", "Shr64.U64", "Shr64.S64"] {
         let before = template(&format!("{{r8 r9}} = {operation} {{r0 r1}}, r2"));
         let mut after = before.clone();
-        expand_wide::run(&mut after);
+        expand_wide::run(&mut after, Chip::SM_90);
         for a in EDGES_64 {
             for amount in [0u64, 1, 5, 31, 32, 33, 63, 64, 65, 255, 0x8000_0000, 0xffff_ffff] {
                 let (want, got) = (result(&before, a, amount, 0), result(&after, a, amount, 0));
@@ -137,12 +144,14 @@ fn wide_shifts_comparisons_and_selections() {
                 "p4 = SetPredicate64.{compare}.{ty} {{r0 r1}}, {{r2 r3}} ; 1\n{{r8 r9}} = Select64 {{r0 r1}}, {{r2 r3}}, !p4"
             );
             let before = template(&operation);
-            let mut after = before.clone();
-            expand_wide::run(&mut after);
-            for a in EDGES_64 {
-                for b in EDGES_64 {
-                    let (want, got) = (result(&before, a, b, 0), result(&after, a, b, 0));
-                    assert_eq!(got, want, "{compare}.{ty} of {a:#x} and {b:#x}");
+            for chip in chips() {
+                let mut after = before.clone();
+                expand_wide::run(&mut after, chip);
+                for a in EDGES_64 {
+                    for b in EDGES_64 {
+                        let (want, got) = (result(&before, a, b, 0), result(&after, a, b, 0));
+                        assert_eq!(got, want, "{chip}: {compare}.{ty} of {a:#x} and {b:#x}");
+                    }
                 }
             }
         }
@@ -165,7 +174,7 @@ b0:
 ";
     let before = parse(text).unwrap();
     let mut after = before.clone();
-    expand_wide::run(&mut after);
+    expand_wide::run(&mut after, Chip::SM_90);
     for a in EDGES_64 {
         for b in [3, 7, u64::MAX] {
             assert_eq!(result(&after, a, b, 0), result(&before, a, b, 0), "{a:#x} {b:#x}\n{after}");
@@ -173,12 +182,51 @@ b0:
     }
 }
 
+/// Where the chip has integers of 64 bits an operation is one instruction, of words of uniform registers only if one
+/// instruction fills the pair.
+#[test]
+fn integers_of_64_bits_are_one_operand() {
+    let [_, chip] = chips();
+    let text = "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x0] ; 0
+  {u2 u3} = LDCU.64 c[0][0x8] ; 0
+  u4 = LDCU c[0][0x10] ; 0
+  u5 = LDCU c[0][0x18] ; 0
+  {r6 r7} = Add64 {u2 u3}, -{r0 r1} ; 1
+  {r8 r9} = Add64 -{u2 u3}, {r0 r1} ; 2
+  {r10 r11} = Add64 {r0 r1}, {u4 u5} ; 3
+  p12 = SetPredicate64.LT.S64 {u2 u3}, {r0 r1} ; 4
+  {r13 r14} = Select64 {u2 u3}, RZ, !p12 ; 5
+  {r15 r16} = Max64.U64 {r0 r1}, {u2 u3} ; 6
+  STG.64 [0x0], {r6 r7} mem(global w) ; 7
+  EXIT ; 8
+";
+    let mut function = parse(text).unwrap_or_else(|error| panic!("{error}"));
+    expand_wide::run(&mut function, chip);
+    let lines = function.to_string();
+    let lines = lines.lines().filter(|line| ('1'..'7').any(|origin| line.ends_with(&format!("; {origin}"))));
+    let lines: String = lines.map(|line| format!("{}\n", line.trim())).collect();
+    expect_test::expect![[r#"
+        {r6 r7} = IADD.64 -{r0 r1}, {u2 u3} ; 1
+        {r8 r9} = IADD.64 {r0 r1}, -{u2 u3} ; 2
+        r10, p17 = IADD3 r0, u4, RZ ; 3
+        r11 = IADD3.X r1, u5, RZ, p17, !PT ; 3
+        p12, PT = ISETP.AND.GT.S64 {r0 r1}, {u2 u3}, PT ; 4
+        {r13 r14} = SEL.64 RZ, {u2 u3}, p12 ; 5
+        p18, PT = ISETP.AND.GT.U64 {r0 r1}, {u2 u3}, PT ; 6
+        {r15 r16} = SEL.64 {r0 r1}, {u2 u3}, p18 ; 6
+    "#]]
+    .assert_eq(&lines);
+}
+
 /// An operation with its slow way called, and with it in place.
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);
         expand_exact::run(&mut function, Chip::SM_90, routines);
-        expand_wide::run(&mut function);
+        expand_wide::run(&mut function, Chip::SM_90);
         if let Err(violations) = verify(&function, Form::Ssa) {
             let text: Vec<String> = violations.iter().map(|v| v.to_string()).collect();
             panic!("{}\n{function}", text.join("\n"));

@@ -51,6 +51,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
                 word(facts, i, index)
             }
             SourceType::Double if values.len() == 2 => double(facts, source),
+            _ if values.len() == 2 && takes_long(i, index) => long(facts, source, i.mods.has(Mod::U64)),
             _ => None,
         };
         let new = new.or_else(|| lanes(facts, i, index)).or_else(|| all_zero(function, facts, i, index));
@@ -200,6 +201,22 @@ fn word(facts: &ValueFacts, i: &Instruction, index: usize) -> Option<Source> {
         }
         _ => None,
     }
+}
+
+/// True if the operand is an integer of 64 bits that may be a number.
+fn takes_long(i: &Instruction, index: usize) -> bool {
+    let long = i.mods.has(Mod::_64) || i.mods.has(Mod::U64) || i.mods.has(Mod::S64);
+    long && index < 2 && matches!(i.opcode, Opcode::Sass(Op::IADD | Op::ISETP | Op::SEL))
+}
+
+/// A number of 64 bits that is its lower word, extended with its sign. Beside unsigned numbers no negative one was ever seen.
+fn long(facts: &ValueFacts, source: &Source, unsigned: bool) -> Option<Source> {
+    let SourceKind::Values(values) = &source.kind else { return None };
+    let (Fact::Word(low), Fact::Word(high)) = (facts.of(values[0]), facts.of(values[1])) else { return None };
+    let number = ((u64::from(high) << u32::BITS) | u64::from(low)).cast_signed();
+    let number = if source.negate { number.wrapping_neg() } else { number };
+    let word = i32::try_from(number).ok().filter(|&word| word >= 0 || !unsigned)?;
+    Some(if word == 0 { Source::rz() } else { Source::imm(word.cast_unsigned()) })
 }
 
 /// A double whose low word is zero is an immediate of its high word; a double of a constant bank is one operand.

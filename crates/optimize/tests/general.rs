@@ -21,6 +21,13 @@ fn general_in(function: &mut Function, form: Form) -> Outcome {
     general_optimize::run(function, &PassContext { chip: Chip::SM_90, form, options, decisions: None })
 }
 
+/// The same on a chip with integers of 64 bits.
+fn general_with_long_integers(function: &mut Function) {
+    let options = &Options::default().passes();
+    let chip = "sm_120".parse().expect("a chip");
+    let _ = general_optimize::run(function, &PassContext { chip, form: Form::Ssa, options, decisions: None });
+}
+
 /// A pass on a function in SSA, as text.
 fn check(pass: impl Fn(&mut Function), before: &str, after: Expect) {
     let mut function = parse(before).unwrap_or_else(|error| panic!("{error:?}\n{before}"));
@@ -87,6 +94,49 @@ b0:
               @p8 STG.E [{r10 r11}], r7 mem(global w) ; 11
               STG.64.E [{r10 r11}], {r12 r13} mem(global w) ; 12
               EXIT ; 13
+        "#]],
+    );
+}
+
+/// A number of 64 bits is an operand if it is a word with its sign; unsigned ones are compared with positive words only.
+#[test]
+fn words_are_operands_of_64_bits() {
+    check(
+        general_with_long_integers,
+        "
+kernel
+b0:
+  {r0 r1} = LDC.64 c[0][0x380] ; 0
+  r2 = MOV 0xfffffff0 ; 0
+  r3 = MOV 0xffffffff ; 0
+  r4 = Copy RZ ; 0
+  r5 = MOV 0x8 ; 0
+  {r10 r11} = IADD.64 {r2 r3}, {r0 r1} ; 1
+  {r12 r13} = IADD.64 {r10 r11}, -{r5 r4} ; 2
+  {r14 r15} = IADD.64 {r12 r13}, {r2 r4} ; 3
+  p16, PT = ISETP.LT.S64.AND {r2 r3}, {r0 r1}, PT ; 4
+  p17, PT = ISETP.LT.U64.AND {r2 r3}, {r0 r1}, p16 ; 5
+  p18, PT = ISETP.LT.U64.AND {r0 r1}, {r5 r4}, p17 ; 6
+  {r19 r20} = SEL.64 {r14 r15}, {r2 r3}, p18 ; 7
+  STG.64.E [{r0 r1}].64, {r19 r20} mem(global w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              {r0 r1} = LDC.64 c[0][0x380] ; 0
+              r2 = MOV 0xfffffff0 ; 0
+              r3 = MOV 0xffffffff ; 0
+              r4 = Copy RZ ; 0
+              {r10 r11} = IADD.64 {r0 r1}, 0xfffffff0 ; 1
+              {r12 r13} = IADD.64 {r10 r11}, 0xfffffff8 ; 2
+              {r14 r15} = IADD.64 {r12 r13}, {r2 r4} ; 3
+              p16, PT = ISETP.AND.GT.S64 {r0 r1}, 0xfffffff0, PT ; 4
+              p17, PT = ISETP.AND.LT.U64 {r2 r3}, {r0 r1}, p16 ; 5
+              p18, PT = ISETP.AND.LT.U64 {r0 r1}, 0x8, p17 ; 6
+              {r19 r20} = SEL.64 {r14 r15}, 0xfffffff0, p18 ; 7
+              STG.64.E [{r0 r1}].64, {r19 r20} mem(global w) ; 8
+              EXIT ; 9
         "#]],
     );
 }

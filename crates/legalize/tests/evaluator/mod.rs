@@ -515,6 +515,8 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
     match instruction.opcode {
         Opcode::Sass(op) => match op {
             Op::MOV | Op::UMOV => vec![(0, 0, int(0))],
+            Op::SEL if has(Mod::_64) => pair(0, if pred(2) { wide(0) } else { wide(1) }),
+            Op::IADD => pair(0, wide(0).wrapping_add(wide(1))),
             Op::SEL => vec![(0, 0, if pred(2) { int(0) } else { int(1) })],
             Op::IADD3 | Op::UIADD3 => {
                 let carries_in: u64 = if has(Mod::X) { u64::from(pred(3)) + u64::from(pred(4)) } else { 0 };
@@ -594,9 +596,15 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
                 vec![(0, 0, word)]
             }
             Op::ISETP => {
-                let (a, b) = (int(0), int(1));
-                let unsigned = has(Mod::U32);
-                let order = if unsigned { a.cmp(&b) } else { (a as i32).cmp(&(b as i32)) };
+                let order = if has(Mod::U64) {
+                    wide(0).cmp(&wide(1))
+                } else if has(Mod::S64) {
+                    (wide(0) as i64).cmp(&(wide(1) as i64))
+                } else if has(Mod::U32) {
+                    int(0).cmp(&int(1))
+                } else {
+                    (int(0) as i32).cmp(&(int(1) as i32))
+                };
                 let holds = compare(mods, order);
                 let result = if has(Mod::EX) {
                     use std::cmp::Ordering::Equal;

@@ -1,0 +1,110 @@
+//! 64-bit integer operations in one instruction, on chips that have integers of 64 bits.
+//!
+//! A pair of uniform registers is an operand only if one instruction fills it: uniform registers are coloured, and words that
+//! come from different places need not lie side by side.
+
+use crate::emit::Emit;
+use crate::wide::comparison;
+use oriole_ori::{File, Function, Pseudo, Source, SourceKind, Value};
+use oriole_sass::{Mod, Mods, Op};
+use rustc_hash::FxHashSet;
+
+/// The pairs of uniform registers that one instruction fills.
+pub(crate) fn uniform_pairs(function: &Function) -> FxHashSet<[Value; 2]> {
+    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+    let uniform = instructions.flat_map(|i| &i.destinations).filter(|d| d.file == File::UR);
+    uniform.flat_map(|d| d.values.chunks_exact(2)).map(|pair| [pair[0], pair[1]]).collect()
+}
+
+impl Emit<'_, '_> {
+    /// Writes the operation into `out`; false if there is no such instruction, or none for these operands.
+    pub fn expand_long(
+        &mut self,
+        uniform: &FxHashSet<[Value; 2]>,
+        (op, mods): (Pseudo, &Mods),
+        sources: &[Source],
+        out: &[Value],
+    ) -> bool {
+        let takes = |source: &Source| match &source.kind {
+            SourceKind::Values(values) => match values.as_slice() {
+                &[low, high] => {
+                    self.b.function().file(low) == File::R && self.b.function().file(high) == File::R
+                        || uniform.contains(&[low, high])
+                }
+                _ => true,
+            },
+            SourceKind::Zero(_) => true,
+            _ => false,
+        };
+        if !sources.iter().take(2).all(takes) {
+            return false;
+        }
+        match op {
+            Pseudo::Add64 => self.add_long(out, &sources[0], &sources[1]),
+            Pseudo::SetPredicate64 => self.compare_long(out[0], comparison(mods), mods, sources),
+            Pseudo::Select64 => self.choose_long(out, &sources[0], &sources[1], &sources[2]),
+            Pseudo::Min64 | Pseudo::Max64 => {
+                let compare = if op == Pseudo::Min64 { Mod::LT } else { Mod::GT };
+                let first = self.b.temporary(File::P);
+                self.compare_long(first, compare, mods, sources);
+                self.choose_long(out, &sources[0], &sources[1], &first.into());
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn is_uniform(&self, source: &Source) -> bool {
+        let mut uniform = false;
+        source.for_each_value(|value| uniform |= self.b.function().file(value) == File::UR);
+        uniform
+    }
+
+    /// The operand in general registers, where the first one must be; signs stay.
+    fn in_general(&mut self, source: &Source) -> Source {
+        if !self.is_uniform(source) {
+            return source.clone();
+        }
+        let pair = self.pair_of(source);
+        Source { kind: Source::from(pair).kind, ..source.clone() }
+    }
+
+    fn add_long(&mut self, out: &[Value], a: &Source, b: &Source) {
+        // What is uniform, or is subtracted, goes second.
+        let turned =
+            self.is_uniform(a) && !self.is_uniform(b) || a.negate && !b.negate && !self.is_uniform(b);
+        let (a, b) = if turned { (b, a) } else { (a, b) };
+        let a = self.in_general(a);
+        self.b.op(Op::IADD).mods(&[Mod::_64]).to_tuple(out.iter().copied()).from(a).from(b.clone()).emit();
+    }
+
+    fn compare_long(&mut self, out: Value, compare: Mod, mods: &Mods, sources: &[Source]) {
+        let (a, b) = (&sources[0], &sources[1]);
+        let turned = self.is_uniform(a) && !self.is_uniform(b);
+        let (a, b, compare) = if turned { (b, a, reversed(compare)) } else { (a, b, compare) };
+        let a = self.in_general(a);
+        let ty = if mods.has(Mod::S64) { Mod::S64 } else { Mod::U64 };
+        let test = self.b.op(Op::ISETP).mods(&[compare, ty, Mod::AND]);
+        let test = test.to(out).drop_result(File::P);
+        test.from(a).from(b.clone()).from(Source::pt()).emit();
+    }
+
+    fn choose_long(&mut self, out: &[Value], a: &Source, b: &Source, p: &Source) {
+        let turned = self.is_uniform(a) && !self.is_uniform(b);
+        let (a, b, p) = if turned { (b, a, p.clone().inverted()) } else { (a, b, p.clone()) };
+        let a = self.in_general(a);
+        let choice = self.b.op(Op::SEL).mods(&[Mod::_64]).to_tuple(out.iter().copied());
+        choice.from(a).from(b.clone()).from(p).emit();
+    }
+}
+
+/// The comparison of the operands in the other order.
+fn reversed(compare: Mod) -> Mod {
+    match compare {
+        Mod::LT => Mod::GT,
+        Mod::LE => Mod::GE,
+        Mod::GT => Mod::LT,
+        Mod::GE => Mod::LE,
+        other => other,
+    }
+}
