@@ -252,7 +252,7 @@ fn all_zero(function: &Function, facts: &ValueFacts, i: &Instruction, index: usi
     let known = match i.opcode {
         // A matrix unit takes zero for all accumulators at once.
         Opcode::Sass(op) if op.info().aligned => op.info().units.contains(&Unit::Tensor),
-        Opcode::Sass(op) => matches!(op, Op::STG | Op::ST | Op::STS | Op::STL | Op::IMAD),
+        Opcode::Sass(op) => matches!(op, Op::STG | Op::ST | Op::STS | Op::STL | Op::STTM | Op::IMAD),
         Opcode::Pseudo(pseudo) => matches!(
             pseudo,
             Pseudo::Add64

@@ -141,6 +141,40 @@ b0:
     );
 }
 
+/// Zeros that fill tensor memory need no registers.
+#[test]
+fn zeros_go_to_tensor_memory_without_registers() {
+    let on_tensor_memory = |function: &mut Function| {
+        let options = &Options::default().passes();
+        let chip = "sm_100a".parse().expect("a chip");
+        let context = PassContext { chip, form: Form::Ssa, options, decisions: None };
+        let _ = general_optimize::run(function, &context);
+    };
+    check(
+        on_tensor_memory,
+        "
+kernel
+b0:
+  u0 = LDCU c[0][0x380] ; 0
+  r1 = LDC c[0][0x384] ; 0
+  r2 = Copy RZ ; 0
+  STTM.x2 [^u0], {r2 r2} mem(global w) ; 1
+  STTM.x2 [^u0+0x2], {r2 r1} mem(global w) ; 2
+  EXIT ; 3
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              u0 = LDCU c[0][0x380] ; 0
+              r1 = LDC c[0][0x384] ; 0
+              r2 = Copy RZ ; 0
+              STTM.x2 [^u0], RZ mem(global w) ; 1
+              STTM.x2 [^u0+0x2], {r2 r1} mem(global w) ; 2
+              EXIT ; 3
+        "#]],
+    );
+}
+
 #[test]
 fn constants_move_into_addresses() {
     check(
