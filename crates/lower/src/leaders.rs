@@ -225,7 +225,7 @@ impl Elections<'_> {
             [first, then] => {
                 first.guard.is_none()
                     && is_move(first)
-                    && zero(&first.sources[0])
+                    && self.reads_zero(block, first)
                     && then.guard.is_some_and(elected)
             }
             _ => false,
@@ -235,6 +235,23 @@ impl Elections<'_> {
     /// True if the source is zero, perhaps from a register that nothing but a move of zero writes.
     fn is_zero(&self, source: &Source) -> bool {
         self.constant(source) == Some(0)
+    }
+
+    /// True if a move of the block moves zero, perhaps from a register that was written last by a move of zero in the block.
+    fn reads_zero(&self, block: BlockId, reader: &Instruction) -> bool {
+        let source = &reader.sources[0];
+        let instructions = self.function.block(block).instructions.iter();
+        let mut written_zero = false;
+        for instruction in instructions.take_while(|it| !std::ptr::eq(*it, reader)) {
+            let moves_zero =
+                is_move(instruction) && instruction.guard.is_none() && self.is_zero(&instruction.sources[0]);
+            instruction.for_each_definition(|value| {
+                if source.as_plain_value() == Some(value) {
+                    written_zero = moves_zero;
+                }
+            });
+        }
+        written_zero || self.is_zero(source)
     }
 
     /// True if it waits for all live lanes of the warp, whether their mask is in a register or not.

@@ -264,6 +264,30 @@ fn lanes_take_turns_unless_one_is_elected() {
     );
 }
 
+/// The zero that an election starts from may be in a register that gets something else behind, and the mask of the lanes too:
+/// so it is where a library writes the election down.
+#[test]
+fn an_election_starts_from_what_was_written_last() {
+    let elections = |zero: &str, mask: &str| {
+        let text = format!(
+            ".version 8.8\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u32 p1) {{\n\
+             .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .pred %p<9>;\n\
+             ld.param.u32 %r1, [p1]; mov.u32 %r2, %tid.x; mov.u32 %r6, {mask};\n\
+             again: add.u32 %r2, %r2, %r1; setp.lt.u32 %p4, %r2, 5; @%p4 bra done;\n\
+             mov.u32 %r3, {zero}; mov.u32 %r4, %r3;\n\
+             elect.sync %r5|%p1, %r6; @%p1 mov.u32 %r4, 1; mov.u32 %r3, %r5;\n\
+             setp.ne.u32 %p2, %r4, 0; setp.eq.u32 %p3, %r1, 0; @%p3 bra over; add.u32 %r5, %r1, 1;\n\
+             over: @!%p2 bra done;\n\
+             cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u64 [%d1], [%r5], 64;\n\
+             setp.lt.u32 %p6, %r2, 90; @%p6 bra again; done: ret;\n}}"
+        );
+        lowered(&text).matches("ELECT").count()
+    };
+    assert_eq!(elections("0", "-1"), 1);
+    assert_eq!(elections("1", "-1"), 2, "all lanes have a one");
+    assert_eq!(elections("0", "0xffff"), 2, "half of the lanes do not wait");
+}
+
 /// An election in another block counts where the whole warp has held it together: no lane has its outcome from another time.
 #[test]
 fn an_election_counts_behind_its_block() {
