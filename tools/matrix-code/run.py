@@ -6,7 +6,9 @@ usage: run.py [--program ORIOLE] [--tools FOLDER] [--cache FOLDER] [--operations
 Each file is compiled for its own target by both compilers at -O3. One line a file that both compile and that has matrix
 instructions in ptxas's code, then geometric means. Functions of a file count together: instructions and accesses are sums,
 registers the most of a function. Padding is not counted. With --operations, how often each operation occurs in both follows,
-for all files together. --cache keeps ptxas's cubins between runs.
+for all files together. With --distance, a second table says how many instructions are between a load in the loop with most
+matrix instructions and what first needs it: a reader of its registers, or of an asynchronous copy the next wait. --cache keeps
+ptxas's cubins between runs.
 """
 
 import argparse
@@ -22,6 +24,11 @@ import tempfile
 
 LINE = re.compile(r"^\s+/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?([A-Z][\w.]*)(.*)$")
 MATRIX = ("HMMA", "IMMA", "DMMA", "BMMA", "QMMA", "HGMMA", "IGMMA", "QGMMA", "BGMMA")
+LOADS = {"LDSM": "LDSM", "LDS": "LDS", "LDG": "LDG", "LDGSTS": "copies", "UTMALDG": "copies", "UBLKCP": "copies"}
+WAITS = re.compile(r"DEPBAR\.LE|SYNCS\S*PHASECHK")
+LABEL = re.compile(r"^(\.L\w+):")
+TARGET = re.compile(r"`\((\.L\w+)\)")
+WIDTHS = {"64": 2, "128": 4, "2": 2, "4": 4}
 MOVES = ("MOV", "IMAD.MOV", "IMAD.MOV.U32", "CS2R", "UMOV", "R2UR", "S2R")
 
 
@@ -29,6 +36,45 @@ def text_of(path: pathlib.Path) -> bytes:
     if path.suffix == ".zst":
         return subprocess.run(["zstdcat", path], check=True, capture_output=True).stdout
     return path.read_bytes()
+
+
+def hot_loop(sass: str) -> list:
+    """The innermost loop with most matrix instructions: operations with their operands."""
+    lines, labels, loops = [], {}, []
+    for line in sass.splitlines():
+        if label := LABEL.match(line):
+            labels[label[1]] = len(lines)
+        elif (found := LINE.match(line)) and found[1] != "NOP":
+            lines.append((found[1], found[2]))
+            target = TARGET.search(found[2])
+            if found[1].startswith("BRA") and target and target[1] in labels:
+                loops.append((labels[target[1]], len(lines)))
+    counts = [(sum(op.split(".")[0] in MATRIX for op, _ in lines[a:b]), a - b, a, b) for a, b in loops]
+    count, _, start, end = max(counts, default=(0, 0, 0, 0))
+    return lines[start:end] if count else []
+
+
+def distances(loop: list) -> dict:
+    """Instructions from each load in a loop to what first needs it, in this round or the next; by kind of load."""
+    found = collections.defaultdict(list)
+    for at, (operation, operands) in enumerate(loop):
+        kind = LOADS.get(operation.split(".")[0])
+        if kind is None:
+            continue
+        result = re.match(r"\s*(?:P\w+, )?R(\d+)", operands)
+        first = int(result[1]) if result else 0
+        width = next((WIDTHS[part] for part in reversed(operation.split(".")) if part in WIDTHS), 1)
+        for step in range(1, len(loop)):
+            other, reads = loop[(at + step) % len(loop)]
+            if kind == "copies":
+                needs = WAITS.match(other)
+            else:
+                sources = reads if other.startswith(("ST", "RED")) else reads.split(",", 1)[-1]
+                needs = any(first <= int(number) < first + width for number in re.findall(r"\bR(\d+)", sources))
+            if needs:
+                found[kind].append(step)
+                break
+    return found
 
 
 class Code:
@@ -52,6 +98,7 @@ class Code:
         usage = subprocess.run([tools / "cuobjdump", "-res-usage", cubin], check=True, capture_output=True, text=True)
         self.registers = max((int(n) for n in re.findall(r"REG:(\d+)", usage.stdout)), default=0)
         self.instructions = sum(self.operations.values())
+        self.distances = distances(hot_loop(sass))
         self.frame = self.operations["LDL"] + self.operations["STL"]
         self.matrix = sum(self.operations[name] for name in MATRIX)
 
@@ -87,6 +134,17 @@ def mean(ratios: list) -> float:
     return math.exp(sum(map(math.log, ratios)) / len(ratios)) if ratios else math.nan
 
 
+def print_distances(names: list, codes: list) -> None:
+    print("\n| file | loads | number | ptxas | least distance | ptxas | mean | ptxas |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, (ours, theirs) in zip(names, codes):
+        for kind in sorted(ours.distances.keys() & theirs.distances.keys()):
+            columns = [name, kind]
+            for figure in (len, min, lambda steps: round(sum(steps) / len(steps), 1)):
+                columns += [figure(ours.distances[kind]), figure(theirs.distances[kind])]
+            print("| " + " | ".join(map(str, columns)) + " |")
+
+
 def main() -> None:
     root = pathlib.Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -94,13 +152,14 @@ def main() -> None:
     parser.add_argument("--tools", type=pathlib.Path, default=root / ".oracle/nvidia/cu13/bin")
     parser.add_argument("--cache", type=pathlib.Path)
     parser.add_argument("--operations", action="store_true")
+    parser.add_argument("--distance", action="store_true")
     parser.add_argument("files", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
     os.environ["PATH"] = f"{arguments.tools}{os.pathsep}{os.environ['PATH']}"
 
     print("| file | instructions | ptxas | ratio | registers | ptxas | frame | ptxas | register moves | ptxas | matrix | ptxas |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
-    refused, codes = [], []
+    refused, codes, names = [], [], []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(2) as pool:
         results = pool.map(lambda path: pair(path, arguments, pathlib.Path(folder)), arguments.files)
         for path, result in zip(arguments.files, results):
@@ -111,6 +170,7 @@ def main() -> None:
             if not theirs.matrix:
                 continue
             codes.append(result)
+            names.append(path.name.split(".")[0])
             columns = [path.name.split(".")[0], ours.instructions, theirs.instructions]
             columns.append(f"{ours.instructions / theirs.instructions:.3f}")
             for ours_is, theirs_is in (
@@ -126,6 +186,8 @@ def main() -> None:
     print(f"\n{len(codes)} files; geometric mean: instructions {instructions:.3f}, registers {registers:.3f}")
     for line in refused:
         print(line)
+    if arguments.distance:
+        print_distances(names, codes)
     if arguments.operations:
         ours, theirs = collections.Counter(), collections.Counter()
         for one, other in codes:
