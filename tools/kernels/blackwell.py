@@ -11,9 +11,9 @@ from record import Given, Random, Result, case
 from tensors import Tensor
 
 ROOT = os.path.join(record.ROOT, '..', 'blackwell')
-LARGE, SMALL = 'blackwell', 'blackwell_products'
-HEADS = {LARGE: 'sm_100a', SMALL: 'sm_120a'}
-TEXTS = {LARGE: [], SMALL: []}
+LARGE, LATER, SMALL = 'blackwell', 'blackwell_statistics', 'blackwell_products'
+HEADS = {LARGE: 'sm_100a', LATER: 'sm_103a', SMALL: 'sm_120a'}
+TEXTS = {name: [] for name in HEADS}
 LANES = 32
 
 FRAME = '''
@@ -589,6 +589,86 @@ setp.eq.u32 lead, t, 0;
 
 
 fields()
+
+
+# Loads from tensor memory with the least or the greatest of what each thread loads.
+
+def statistics():
+    r = Random(55)
+    columns = 32
+    special = [0x7fc00000, 0xff800000, 0x80000000, 0, 0x7f800000]
+    rows = [[special[r.below(5)] if r.below(40) == 0 else r.bits(32) & ~(0x7f << 24) | (100 + r.below(60)) << 23 for _ in range(columns)] for _ in range(LANES)]
+    rows = [[word & 0xffffffff for word in row] for row in rows]
+    signed = lambda word: word - (1 << 32) if word >> 31 else word
+    nan = lambda word: word & 0x7fffffff > 0x7f800000
+    # Singles in order; negative zero before zero.
+    order = lambda word: ~(word & 0x7fffffff) if word >> 31 else word
+
+    def single(words, pick, magnitudes=False, propagates=False):
+        words = [word & 0x7fffffff if magnitudes else word for word in words]
+        numbers = [word for word in words if not nan(word)]
+        if not numbers or (propagates and len(numbers) < len(words)):
+            return 0x7fffffff
+        return pick(numbers, key=order)
+
+    forms = [
+        ('32x32b.x32.min.u32', lambda row, lane: (row, min(row))),
+        ('32x32b.x8.max.u32', lambda row, lane: (row[:8], max(row[:8]))),
+        ('32x32b.x16.min.s32', lambda row, lane: (row[:16], min(row[:16], key=signed))),
+        ('32x32b.x2.max.s32', lambda row, lane: (row[:2], max(row[:2], key=signed))),
+        ('32x32b.x32.min.f32', lambda row, lane: (row, single(row, min))),
+        ('32x32b.x32.max.abs.f32', lambda row, lane: (row, single(row, max, magnitudes=True))),
+        ('32x32b.x16.max.NaN.f32', lambda row, lane: (row[:16], single(row[:16], max, propagates=True))),
+        ('32x32b.x4.min.abs.NaN.f32', lambda row, lane: (row[:4], single(row[:4], min, magnitudes=True, propagates=True))),
+    ]
+    out = [[] for _ in range(LANES)]
+    body = '''.reg .b32 w<32>, tensor;
+.reg .f32 z<33>;
+.shared .align 4 .b32 address;
+tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [address], 32;
+tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;
+ld.shared.b32 tensor, [address];
+mad.wide.u32 from, t, 128, from;
+'''
+    body += ''.join(f'ld.global.b32 w{n}, [from+{4 * n}];\n' for n in range(columns))
+    body += f'''tcgen05.st.sync.aligned.32x32b.x32.b32 [tensor], {{{', '.join(f'w{n}' for n in range(columns))}}};
+tcgen05.wait::st.sync.aligned;
+'''
+    words = 4 * len(forms) + 4
+    body += f'mad.wide.u32 to, t, {4 * words}, to;\n'
+    # Of what was loaded the first, the last and the exclusive or of all go out, and what was computed of it.
+    for number, (form, rule) in enumerate(forms):
+        count = int(form.split('.x')[1].split('.')[0])
+        letter = 'z' if form.endswith('f32') else 'w'
+        listed = ', '.join(f'{letter}{n}' for n in range(count))
+        result = 'z32' if letter == 'z' else 'x'
+        body += f'tcgen05.ld.red.sync.aligned.{form} {{{listed}}}, {result}, [tensor];\ntcgen05.wait::ld.sync.aligned;\n'
+        if letter == 'z':
+            body += ''.join(f'mov.b32 w{n}, z{n};\n' for n in range(count)) + 'mov.b32 x, z32;\n'
+        body += f'st.global.b32 [to+{16 * number}], x;\nmov.b32 x, w0;\n' + ''.join(f'xor.b32 x, x, w{n};\n' for n in range(1, count))
+        body += f'st.global.b32 [to+{16 * number + 4}], w0;\nst.global.b32 [to+{16 * number + 8}], w{count - 1};\nst.global.b32 [to+{16 * number + 12}], x;\n'
+    body += '''tcgen05.ld.red.sync.aligned.16x32bx2.x4.max.u32 {w0, w1, w2, w3}, x, [tensor], 16;
+tcgen05.wait::ld.sync.aligned;
+'''
+    body += f'st.global.b32 [to+{16 * len(forms)}], x;\nst.global.b32 [to+{16 * len(forms) + 4}], w0;\n'
+    body += f'st.global.b32 [to+{16 * len(forms) + 8}], w3;\nst.global.b32 [to+{16 * len(forms) + 12}], t;\n'
+    body += 'tcgen05.dealloc.cta_group::1.sync.aligned.b32 tensor, 32;'
+    for lane, row in enumerate(rows):
+        for form, rule in forms:
+            loaded, result = rule(row, lane)
+            whole = 0
+            for word in loaded:
+                whole ^= word
+            out[lane] += [result, loaded[0], loaded[-1], whole]
+        # Two halves: threads 0 to 15 have lane n and the first columns, the others lane n - 16 and those sixteen further.
+        loaded = rows[lane % 16][:4] if lane < 16 else rows[lane % 16][16:20]
+        out[lane] += [max(loaded), loaded[0], loaded[3], lane]
+    frame(LATER, 'statistics_of_loads', body)
+    case('statistics_of_loads', LATER, [1], [LANES], [
+        Given('u32', sum(rows, [])), Result('u32', sum(out, []))], folder=ROOT)
+
+
+statistics()
 
 
 def write_ptx():

@@ -40,7 +40,7 @@ pub struct Chip {
 /// A target as a PTX module names it; also those for which no code can be made any more, or not yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxTarget {
-    number: u8,
+    number: u16,
     variant: Variant,
 }
 
@@ -65,9 +65,9 @@ impl fmt::Display for NameError {
 impl std::error::Error for NameError {}
 
 /// Numbers that only a PTX `.target` may carry: their code runs on a later chip.
-const OLD_NUMBERS: [u8; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
+const OLD_NUMBERS: [u16; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
 
-fn split(name: &str) -> Result<(u8, Variant), NameError> {
+fn split(name: &str) -> Result<(u16, Variant), NameError> {
     let shape = || NameError::Shape(name.to_string());
     let rest = name.strip_prefix("sm_").or_else(|| name.strip_prefix("compute_")).ok_or_else(shape)?;
     let (digits, variant) = if let Some(digits) = rest.strip_suffix('a') {
@@ -84,9 +84,13 @@ fn split(name: &str) -> Result<(u8, Variant), NameError> {
     Ok((number, variant))
 }
 
-fn exists(number: u8, variant: Variant) -> bool {
-    let row = chips::find(number);
-    row.is_some_and(|row| match variant {
+/// The row of a number that a name may have.
+fn row_of(number: u16) -> Option<&'static chips::Row> {
+    u8::try_from(number).ok().and_then(find)
+}
+
+fn exists(number: u16, variant: Variant) -> bool {
+    row_of(number).is_some_and(|row| match variant {
         Variant::Base => true,
         Variant::Accelerated => row.accelerated,
         Variant::Family => row.family,
@@ -97,20 +101,21 @@ fn exists(number: u8, variant: Variant) -> bool {
 /// with the same feature set where it has that. `None` for targets that are known, or older than every chip.
 fn stand_in(target: PtxTarget) -> Option<Chip> {
     let PtxTarget { number, variant } = target;
-    if find(number).is_some() || number < CHIPS[0].number {
+    if row_of(number).is_some() || number < u16::from(CHIPS[0].number) {
         return None;
     }
     let generation = number / 10;
-    let today = CHIPS.iter().find(|row| row.number == renumbered(number));
-    let before = || CHIPS.iter().rfind(|row| row.number < number && row.number / 10 == generation);
+    let today = row_of(renumbered(number));
+    let of = |row: &chips::Row| u16::from(row.number);
+    let before = || CHIPS.iter().rfind(|row| of(row) < number && of(row) / 10 == generation);
     let row = today.or_else(before).or(CHIPS.last())?;
-    let variant = if exists(row.number, variant) { variant } else { Variant::Base };
+    let variant = if exists(of(row), variant) { variant } else { Variant::Base };
     Some(Chip { number: row.number, variant, unknown: Some(target) })
 }
 
 /// The number that a chip has today.
-fn renumbered(number: u8) -> u8 {
-    RENUMBERED.iter().find(|row| row.0 == number).map_or(number, |row| row.1)
+fn renumbered(number: u16) -> u16 {
+    RENUMBERED.iter().find(|row| u16::from(row.0) == number).map_or(number, |row| row.1.into())
 }
 
 impl Chip {
@@ -141,7 +146,7 @@ impl Chip {
         let variants = [Variant::Base, Variant::Accelerated, Variant::Family];
         let every = CHIPS.iter().flat_map(|row| variants.map(|variant| (row.number, variant)));
         let mut chips: Vec<Chip> = every
-            .filter(|&(number, variant)| exists(number, variant))
+            .filter(|&(number, variant)| exists(number.into(), variant))
             .map(|(number, variant)| Chip { number, variant, unknown: None })
             .collect();
         chips.sort();
@@ -204,13 +209,13 @@ impl Chip {
 
     /// The same chip as a PTX target.
     pub fn as_target(self) -> PtxTarget {
-        self.unknown.unwrap_or(PtxTarget { number: self.number, variant: self.variant })
+        self.unknown.unwrap_or(PtxTarget { number: self.number.into(), variant: self.variant })
     }
 }
 
 impl PtxTarget {
     /// The number in the name.
-    pub fn number(self) -> u8 {
+    pub fn number(self) -> u16 {
         self.number
     }
 
@@ -224,7 +229,10 @@ impl PtxTarget {
     pub fn as_chip(self) -> Option<Chip> {
         let PtxTarget { variant, .. } = self;
         let number = renumbered(self.number);
-        if exists(number, variant) { Some(Chip { number, variant, unknown: None }) } else { stand_in(self) }
+        match row_of(number) {
+            Some(row) if exists(number, variant) => Some(Chip { number: row.number, variant, unknown: None }),
+            _ => stand_in(self),
+        }
     }
 
     /// The target whose features are known: that of the chip that stands in where no table knows this one.
@@ -238,10 +246,10 @@ impl FromStr for Chip {
 
     fn from_str(name: &str) -> Result<Chip, NameError> {
         let (number, variant) = split(name)?;
-        if !exists(number, variant) {
-            return Err(NameError::Unknown(name.to_string()));
+        match row_of(number) {
+            Some(row) if exists(number, variant) => Ok(Chip { number: row.number, variant, unknown: None }),
+            _ => Err(NameError::Unknown(name.to_string())),
         }
-        Ok(Chip { number, variant, unknown: None })
     }
 }
 
@@ -333,13 +341,15 @@ mod tests {
         let target: PtxTarget = "sm_130a".parse().unwrap();
         assert_eq!(target.as_chip(), Chip::or_stand_in("sm_130a").ok());
         assert_eq!(target.with_features(), "sm_121a".parse().unwrap());
+        let later = Chip::or_stand_in("sm_999").unwrap();
+        assert_eq!((later.to_string().as_str(), later.number()), ("sm_999", 121));
         let newest: Chip = "sm_121a".parse().unwrap();
         assert!(!newest.accepts(target) && !newest.accepts("sm_130".parse().unwrap()));
     }
 
     #[test]
     fn nothing_stands_in_for_what_is_known_not_to_be() {
-        for name in ["sm_60", "sm_62", "sm_65", "sm_0", "sm_90f", "sm_75a", "sm_999", "sm_", "90"] {
+        for name in ["sm_60", "sm_62", "sm_65", "sm_0", "sm_90f", "sm_75a", "sm_99999", "sm_", "90"] {
             assert!(Chip::or_stand_in(name).is_err(), "{name}");
         }
         for chip in Chip::all() {

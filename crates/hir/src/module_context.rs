@@ -20,7 +20,7 @@ pub enum HeaderQuestion {
     /// Whether some target of the module has the feature.
     Chips(Chips),
     /// Whether every target has this number or a later one.
-    EveryTargetFrom(u8),
+    EveryTargetFrom(u16),
     /// Whether textures and samplers are bound apart.
     IndependentTextures,
     /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
@@ -164,7 +164,7 @@ impl<'a> HeaderView<'a> {
     }
 
     /// Whether every target has this number or a later one.
-    pub fn every_target_from(&self, number: u8) -> bool {
+    pub fn every_target_from(&self, number: u16) -> bool {
         self.answer(HeaderQuestion::EveryTargetFrom(number))
     }
 

@@ -345,7 +345,7 @@ fn headers() {
     assert_eq!(codes(".version 8.0\n.address_size 64\n"), "ptx::missing-target");
     assert_eq!(codes(".version 8\n.target sm_90\n").split(' ').next(), Some("ptx::missing-version"));
     assert_eq!(codes(".version 99.9\n.target sm_90\n"), "ptx::unsupported-version");
-    assert_eq!(codes(".version 8.0\n.target sm_999\n"), "target::unknown");
+    assert_eq!(codes(".version 8.0\n.target sm_99999\n"), "target::unknown");
     assert_eq!(codes(".version 8.0\n.target sm_90f\n"), "target::unknown");
     assert_eq!(codes(".version 8.0\n.target sm_91\n"), "target::stand-in");
     assert_eq!(codes(".version 8.0\n.target sm_130a\n"), "target::stand-in");

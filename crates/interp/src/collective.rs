@@ -33,9 +33,7 @@ pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: 
             if all { [u64::from(mask), 1] } else { [0, 0] }
         }
         CollectiveOperation::Reduce(reduction) => {
-            let mut values = members(mask).map(|lane| prepared(reduction, value(lane) as u32));
-            let first = values.next().unwrap_or(0);
-            [u64::from(values.fold(first, |a, b| combine(reduction, a, b))), 0]
+            [u64::from(reduced(reduction, members(mask).map(|lane| value(lane) as u32))), 0]
         }
         CollectiveOperation::Synchronize => [0, 0],
         CollectiveOperation::Elect => {
@@ -47,6 +45,13 @@ pub fn evaluate(operation: CollectiveOperation, lane: u32, mask: u32, operands: 
 
 fn cut(value: u64, bits: u32) -> u64 {
     value & (u64::MAX >> (64 - bits))
+}
+
+/// What a reduction makes of values.
+pub fn reduced(reduction: Reduction, values: impl Iterator<Item = u32>) -> u32 {
+    let mut values = values.map(|value| prepared(reduction, value));
+    let first = values.next().unwrap_or(0);
+    values.fold(first, |a, b| combine(reduction, a, b))
 }
 
 fn combine(reduction: Reduction, a: u32, b: u32) -> u32 {

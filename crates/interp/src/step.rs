@@ -645,8 +645,8 @@ pub enum TensorWarp {
     Release,
     /// `tcgen05.relinquish_alloc_permit`
     GiveUp,
-    /// `tcgen05.ld`
-    Load(oriole_tensor_memory::Movement, Location),
+    /// `tcgen05.ld`, and what it computes of the registers of each thread.
+    Load(oriole_tensor_memory::Movement, Location, Option<Reduction>),
     /// `tcgen05.st`; operand: the registers.
     Store(oriole_tensor_memory::Movement, Location),
     /// `tcgen05.wait`: for stores, or for loads.

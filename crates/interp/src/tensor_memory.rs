@@ -1,5 +1,6 @@
 //! Instructions on tensor memory: what a thread starts there, and what a warp does together. Operations are complete at once.
 
+use crate::collective::reduced;
 use crate::context::LaneContext;
 use crate::lane::{SpecialValues, State, members};
 use crate::launch::{Fault, FaultKind};
@@ -151,11 +152,16 @@ impl Warp {
                 machine.watch.wait_for_tensor(*stores);
                 Ok(())
             }
-            TensorWarp::Load(movement, from) => {
+            TensorWarp::Load(movement, from, reduction) => {
                 let loaded = self.common_address(from, together, specials).and_then(|address| {
                     self.begin_watch(machine, block);
                     machine.watch.access_tensor(movement.touched(address), false);
-                    let registers = movement.load(own(machine, block), self.index, address).map_err(fault)?;
+                    let mut registers =
+                        movement.load(own(machine, block), self.index, address).map_err(fault)?;
+                    if let Some(reduction) = reduction {
+                        let of_lane = |lane: usize| registers.iter().map(move |words| words[lane]);
+                        registers.push(std::array::from_fn(|lane| reduced(*reduction, of_lane(lane))));
+                    }
                     Ok(std::array::from_fn(|lane| registers.iter().map(|words| words[lane].into()).collect()))
                 });
                 return loaded.map(Some).map_err(|fault| located(self, machine, block, fault));

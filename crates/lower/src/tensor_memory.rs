@@ -11,7 +11,7 @@ use crate::operand::imm;
 use oriole_hir::{AddressBase, Immediate, Instruction, Operand};
 use oriole_ori::{Address as OriAddress, File, Source, SourceKind, Value};
 use oriole_ptx::word::{
-    CtaGroup, FirstCollector, ScaleBlock, SecondCollector, TensorCopy, TensorCount, TensorKind,
+    CtaGroup, FirstCollector, Operation, ScaleBlock, SecondCollector, TensorCopy, TensorCount, TensorKind,
     TensorNumbers, TensorOrder, TensorShape, TensorWarps,
 };
 use oriole_ptx::{Type, Word};
@@ -184,14 +184,65 @@ impl Lower<'_> {
             None => elements.iter().map(|_| self.b.r()).collect(),
         };
         let (lanes, split) = self.lanes(i, Mod::PACK16BIT)?;
-        let (base, offset) = self.tensor_address(i, 1)?;
-        match lanes.as_slice() {
-            [mods] => self.load_lanes(mods, &d, &base, offset),
-            _ => self.load_halves(i, &d, &base, [offset, offset + split as i32]),
+        if i.modifiers.has(Word::Red) {
+            self.load_and_reduce(i, &lanes, &d, split as i32)?;
+        } else {
+            let (base, offset) = self.tensor_address(i, 1)?;
+            match lanes.as_slice() {
+                [mods] => self.load_lanes(mods, &d, &base, offset),
+                _ => self.load_halves(i, &d, &base, [offset, offset + split as i32]),
+            }
         }
         if direct.is_none() {
             let parts = d.iter().map(|&v| SmallVec::from_iter([Source::value(v)])).collect();
             self.write_all(&elements, Type::B32, parts)?;
+        }
+        Ok(())
+    }
+
+    /// `tcgen05.ld.red`: beside what is loaded, the least or the greatest of it. Lanes of the one and the other half of the warp
+    /// have instructions of their own where they load from different columns, and each takes what is of its half.
+    fn load_and_reduce(&mut self, i: &Instruction, lanes: &[Vec<Mod>], d: &[Value], split: i32) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let extreme = match (i.modifiers.at(), i.modifiers.has(Word::Abs)) {
+            (Some(Operation::Min), false) => Mod::MIN,
+            (Some(Operation::Min), true) => Mod::MINABS,
+            (Some(Operation::Max), false) => Mod::MAX,
+            (Some(Operation::Max), true) => Mod::MAXABS,
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let of_type = match ty {
+            Type::U32 => None,
+            Type::S32 => Some(Mod::S32),
+            Type::F32 => Some(Mod::F32),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        let nan = i.modifiers.has(Word::NaN).then_some(Mod::NAN);
+        let (base, offset) = self.tensor_address(i, 2)?;
+        let mut loaded: Vec<Words> = Vec::new();
+        for (mods, behind) in lanes.iter().zip([0, split]) {
+            let mut mods = mods.clone();
+            mods.extend([Mod::STAT, extreme].into_iter().chain(of_type).chain(nan));
+            let words: Words = d.iter().map(|_| self.b.r()).collect();
+            let statistic = self.b.r();
+            let address = self.told(Told::Place(vec![base.clone()], offset + behind));
+            let draft = self.b.op(Op::LDTM).mods(&mods).to(statistic).to_tuple(words.iter().copied());
+            draft.from(address).memory(EVERYTHING).emit();
+            loaded.push(words.into_iter().chain([statistic]).collect());
+        }
+        let statistic = self.result_word(self.operand(i, 1)?, ty)?;
+        let results = d.iter().copied().chain([statistic]);
+        match loaded.as_slice() {
+            [words] => results.zip(words).for_each(|(d, &word)| self.b.mov(d, word)),
+            [first, second] => {
+                let [lane, lower] = [self.b.r(), self.b.p()];
+                self.b.s2r(lane, Symbol::SR_LANEID);
+                self.b.isetp(lower, Mod::LT, false, lane, imm(HALF_OF_WARP));
+                for (d, (&first, &second)) in results.zip(first.iter().zip(second)) {
+                    self.b.sel(d, first, second, lower);
+                }
+            }
+            _ => return Err(self.unsupported_form(i)),
         }
         Ok(())
     }

@@ -524,6 +524,7 @@ pub enum Mod {
     SP,
     SPIN,
     SQRT,
+    STAT,
     STATE,
     STEP0,
     STEP1,
@@ -608,7 +609,7 @@ pub enum Mod {
     x8,
 }
 
-const NAMES: [&str; 601] = [
+const NAMES: [&str; 602] = [
     "128",
     "128dp128bit",
     "16",
@@ -1128,6 +1129,7 @@ const NAMES: [&str; 601] = [
     "SP",
     "SPIN",
     "SQRT",
+    "STAT",
     "STATE",
     "STEP0",
     "STEP1",
@@ -1212,7 +1214,7 @@ const NAMES: [&str; 601] = [
     "x8",
 ];
 
-const ALL: [Mod; 601] = [
+const ALL: [Mod; 602] = [
     Mod::_128,
     Mod::_128dp128bit,
     Mod::_16,
@@ -1732,6 +1734,7 @@ const ALL: [Mod; 601] = [
     Mod::SP,
     Mod::SPIN,
     Mod::SQRT,
+    Mod::STAT,
     Mod::STATE,
     Mod::STEP0,
     Mod::STEP1,

@@ -25,7 +25,8 @@ fn head(op: Op) -> Head {
         TEX | TLD | TLD4 | TXD | FOOTPRINT => (1, 2, 0),
         // Of 256 bits the upper half comes first.
         LDG => (1, 2, 0),
-        TXQ | TMML => (0, 2, 0),
+        // What is loaded from tensor memory may have a statistic before it.
+        TXQ | TMML | LDTM => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
         IADD | IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R
         | VOTE | VOTEU => (0, 1, 1),
@@ -318,6 +319,7 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
     for (index, operand) in operands[..at].iter().enumerate() {
         let width = match fetch {
             _ if op == Op::LDG && mods.has(Mod::_256) => widest_words(index, operands),
+            _ if op == Op::LDTM && at == 2 && index == 0 => 1,
             Some([_, last]) if index + 1 == at => last,
             Some([first, _]) => first,
             None => result_width(op, mods),

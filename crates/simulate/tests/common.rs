@@ -54,9 +54,9 @@ pub fn assemble_for(chip: &str, text: &str) -> Cubin {
         })
         .collect();
     let module = Module {
-        sm: chip.as_target().number().into(),
+        sm: chip.as_target().number(),
         accelerated: true,
-        virtual_sm: chip.as_target().number().into(),
+        virtual_sm: chip.as_target().number(),
         kernels: vec![
             KernelImage {
                 name: "k".into(),

@@ -26,24 +26,29 @@ pub fn bin() -> std::path::PathBuf {
     crate::root().join(".oracle/nvidia/cu13/bin")
 }
 
-/// Installs the packages; does nothing where they already are.
+/// Installs the packages; does nothing where they already are. Without the tools for the oldest chips the tests of all others can
+/// be run, so that it goes on and says what is missing.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
     let has = |folder: std::path::PathBuf| TOOLS.iter().all(|tool| folder.join(tool).exists());
     if !has(bin()) {
         install(&crate::root().join(".oracle"), &PACKAGES)?;
     }
-    if !has(older_bin()) {
-        let folder = crate::root().join(".oracle/older");
-        // Its programs depend on no release of Python, but the package names some.
-        let any =
-            ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"];
-        install(&folder, &[&any[..], &[OLDER]].concat())?;
-        for tool in TOOLS {
-            make_executable(&older_bin().join(tool))?;
-        }
+    if !has(older_bin())
+        && let Err(error) = install_older()
+    {
+        eprintln!("the tools for chips before sm_75 ({OLDER}) are missing: {error}");
     }
     println!("{}", bin().display());
     Ok(())
+}
+
+fn install_older() -> Result<(), String> {
+    let folder = crate::root().join(".oracle/older");
+    // Its programs depend on no release of Python, but the package names some.
+    let any =
+        ["--no-deps", "--only-binary=:all:", "--python-version=3.11", "--platform=manylinux2014_x86_64"];
+    install(&folder, &[&any[..], &[OLDER]].concat())?;
+    TOOLS.iter().try_for_each(|tool| make_executable(&older_bin().join(tool)))
 }
 
 fn install(folder: &Path, arguments: &[&str]) -> Result<(), String> {

@@ -245,36 +245,7 @@ impl FunctionDecoder<'_> {
                     1,
                 )
             }
-            Redux => {
-                let ty = last_type(instruction)?;
-                let signed = ty.is_signed();
-                let of_singles = |minimum: bool| Reduction::Singles {
-                    minimum,
-                    magnitudes: has(Word::Abs),
-                    propagate_nan: has(Word::NaN),
-                };
-                let reduction = match instruction.modifiers.at() {
-                    Some(word::Operation::Min) if ty == Type::F32 => of_singles(true),
-                    Some(word::Operation::Max) if ty == Type::F32 => of_singles(false),
-                    _ if ty.is_float() => return Err("its type is not supported".into()),
-                    Some(word::Operation::Add) => Reduction::Add,
-                    Some(word::Operation::Min) if signed => Reduction::MinimumSigned,
-                    Some(word::Operation::Min) => Reduction::MinimumUnsigned,
-                    Some(word::Operation::Max) if signed => Reduction::MaximumSigned,
-                    Some(word::Operation::Max) => Reduction::MaximumUnsigned,
-                    Some(word::Operation::And) => Reduction::And,
-                    Some(word::Operation::Or) => Reduction::Or,
-                    Some(word::Operation::Xor) => Reduction::Xor,
-                    Some(
-                        word::Operation::Inc
-                        | word::Operation::Dec
-                        | word::Operation::Exch
-                        | word::Operation::Cas,
-                    )
-                    | None => return Err("it names no reduction".into()),
-                };
-                (CollectiveOperation::Reduce(reduction), 1)
-            }
+            Redux => (CollectiveOperation::Reduce(reduction(instruction)?), 1),
             _ => (CollectiveOperation::Elect, 0),
         };
         let value_type = if instruction.opcode == Vote {
@@ -289,4 +260,31 @@ impl FunctionDecoder<'_> {
         let members = self.source_at(instruction, values + 1, Type::B32)?;
         Ok(Action::Collective { operation, key, members, destinations, sources })
     }
+}
+
+/// What is computed of the values of several lanes, or of several registers.
+pub(super) fn reduction(instruction: &Instruction) -> Decode<Reduction> {
+    let has = |word| instruction.modifiers.has(word);
+    let ty = last_type(instruction)?;
+    let signed = ty.is_signed();
+    let of_singles = |minimum: bool| Reduction::Singles {
+        minimum,
+        magnitudes: has(Word::Abs),
+        propagate_nan: has(Word::NaN),
+    };
+    Ok(match instruction.modifiers.at() {
+        Some(word::Operation::Min) if ty == Type::F32 => of_singles(true),
+        Some(word::Operation::Max) if ty == Type::F32 => of_singles(false),
+        _ if ty.is_float() => return Err("its type is not supported".into()),
+        Some(word::Operation::Add) => Reduction::Add,
+        Some(word::Operation::Min) if signed => Reduction::MinimumSigned,
+        Some(word::Operation::Min) => Reduction::MinimumUnsigned,
+        Some(word::Operation::Max) if signed => Reduction::MaximumSigned,
+        Some(word::Operation::Max) => Reduction::MaximumUnsigned,
+        Some(word::Operation::And) => Reduction::And,
+        Some(word::Operation::Or) => Reduction::Or,
+        Some(word::Operation::Xor) => Reduction::Xor,
+        Some(word::Operation::Inc | word::Operation::Dec | word::Operation::Exch | word::Operation::Cas)
+        | None => return Err("it names no reduction".into()),
+    })
 }

@@ -4,6 +4,7 @@ use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ptx::{Type, Word};
 use oriole_tensor_memory::{Copy, CopyShape, Form, Kind, Movement, Shape, Spread};
 
+use super::control::reduction;
 use super::{Decode, FunctionDecoder, Spellings, spelling};
 use crate::step::{
     Action, Location, MatrixOperation, MatrixStep, Signal, Source, TensorOperation, TensorProduct,
@@ -109,7 +110,16 @@ impl FunctionDecoder<'_> {
             TensorWarp::Wait { stores: has(Word::WaitSt) }
         } else if has(Word::Ld) {
             destinations = self.written(instruction, 0)?;
-            TensorWarp::Load(movement(instruction, 2)?, self.location(instruction, 1, None)?)
+            let reduces = has(Word::Red);
+            let address = if reduces { 2 } else { 1 };
+            if reduces {
+                destinations.push(self.destination_at(instruction, 1)?);
+            }
+            TensorWarp::Load(
+                movement(instruction, address + 1)?,
+                self.location(instruction, address, None)?,
+                if reduces { Some(reduction(instruction)?) } else { None },
+            )
         } else {
             let last = instruction.operands.len() - 1;
             sources.push(self.registers(instruction, last, Type::B32)?);

@@ -54,13 +54,13 @@ pub struct Family {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Chips {
     /// This number and all later ones.
-    From(u8),
+    From(u16),
     /// Only with the `a` feature set of one of these numbers.
-    Accelerated(&'static [u8]),
+    Accelerated(&'static [u16]),
     /// With the `a` feature set of one of these numbers, or the `f` feature set of its family.
-    Family(&'static [u8]),
+    Family(&'static [u16]),
     /// Up to and without this number.
-    Before(u8),
+    Before(u16),
     /// Those of any of these.
     AnyOf(&'static [Chips]),
 }

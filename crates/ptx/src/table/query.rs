@@ -135,7 +135,7 @@ impl Chips {
 
     /// In words, for messages: "`sm_90` or later".
     pub fn describe(self) -> String {
-        let list = |numbers: &[u8], suffix: &str| {
+        let list = |numbers: &[u16], suffix: &str| {
             let names: Vec<String> = numbers.iter().map(|number| format!("`sm_{number}{suffix}`")).collect();
             names.join(" or ")
         };

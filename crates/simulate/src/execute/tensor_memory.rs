@@ -2,6 +2,7 @@
 //! done at once; whether a program waits for it is followed apart from that.
 
 use super::Context;
+use super::float::Extreme;
 use super::matrix::{Steps, Term};
 use crate::barrier_object::{Change, fresh};
 use crate::cluster::SHARED_BITS;
@@ -9,6 +10,7 @@ use crate::launch::Fault;
 use crate::number::{BF16, E4M3, E5M2, F16, F32, Round, TF32};
 use crate::warp::{Lanes, bits};
 use oriole_copies::{Bytes, TensorCell};
+use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind};
 use oriole_tensor_memory::{
     Address, Copy, CopyShape, Element, Form, Kind, Left, Movement, Operands, Outcome, PIECE, Product, Row,
@@ -120,7 +122,8 @@ fn cells(rank: u32, touched: Touched) -> impl Iterator<Item = TensorCell> {
 }
 
 fn load(context: &mut Context) -> Result<(), Fault> {
-    let (movement, address) = (movement(context), context.tensor_address(1)?);
+    let last = context.count() - 1;
+    let (movement, address) = (movement(context), context.tensor_address(last)?);
     let (pc, who, rank) = (context.pc, context.who(), context.block.rank);
     let transfers = &mut context.cluster.transfers;
     transfers.access_tensor(cells(rank, movement.touched(address)), false, pc, who);
@@ -128,12 +131,57 @@ fn load(context: &mut Context) -> Result<(), Fault> {
     transfers.wait_for_tensor(false, who);
     let warp = context.warp_index as u32;
     let registers = movement.load(context.own_tensor(), warp, address)?;
-    let OperandKind::Reg(first) = context.kind(0)? else { return Err(context.refuse()) };
+    let OperandKind::Reg(first) = context.kind(last - 1)? else { return Err(context.refuse()) };
     let lanes = context.active & movement.threads();
-    for (at, values) in (0..).zip(&registers) {
-        context.warp_mut().write(first.saturating_add(at), lanes, values);
+    if first != RZ {
+        for (at, values) in (0..).zip(&registers) {
+            context.warp_mut().write(first.saturating_add(at), lanes, values);
+        }
+    }
+    if context.has(Mod::STAT) {
+        let OperandKind::Reg(register) = context.kind(0)? else { return Err(context.refuse()) };
+        let values = statistics(context, &registers);
+        context.warp_mut().write(register, lanes, &values);
     }
     Ok(())
+}
+
+/// The least or the greatest of the registers of each lane.
+fn statistics(context: &Context, registers: &[Lanes]) -> Lanes {
+    let has = |name| context.has(name);
+    let least = has(Mod::MIN) || has(Mod::MINABS);
+    let kept = if has(Mod::MINABS) || has(Mod::MAXABS) { !F32.sign() } else { u64::MAX };
+    let rules = Extreme::of(context);
+    let choose = |a: u64, b: u64| match (has(Mod::F32), has(Mod::S32)) {
+        (true, _) => rules.choose(F32, a, b, least, 0),
+        (_, true) if (a as u32 as i32) < b as u32 as i32 => {
+            if least {
+                a
+            } else {
+                b
+            }
+        }
+        (_, true) => {
+            if least {
+                b
+            } else {
+                a
+            }
+        }
+        _ => {
+            if least {
+                a.min(b)
+            } else {
+                a.max(b)
+            }
+        }
+    };
+    std::array::from_fn(|lane| {
+        let values = registers.iter().map(|words| u64::from(words[lane]) & kept);
+        let result = values.reduce(choose).unwrap_or(0);
+        let result = if has(Mod::F32) && F32.is_nan(result) { F32.not_a_number() } else { result };
+        result as u32
+    })
 }
 
 fn store(context: &mut Context) -> Result<(), Fault> {

@@ -165,120 +165,124 @@ const T146: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(
 const T147: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
 const T148: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
 const T149: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
-const T150: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
-const T151: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T152: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T153: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T154: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T155: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
-const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
-const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T170: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T172: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T173: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
-const T174: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
-const T175: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T177: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T178: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T179: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T180: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
-const T181: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
-const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
-const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T185: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T187: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T188: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T196: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T197: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
-const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T201: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
-const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T203: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
-const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T206: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T207: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
-const T208: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
-const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
-const T210: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T211: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T212: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
-const T213: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
-const T214: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
-const T215: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
-const T216: &[Row] = &[row(0,&[]),row(2,&[m(Mod::_4dp256bit)]),row(3,&[m(Mod::_128dp128bit)]),row(4,&[m(Mod::_2x64dp128bit_lw02_lw13)]),row(5,&[m(Mod::_2x64dp128bit_lw01_lw23)]),row(6,&[m(Mod::_4x32dp128bit)])];
-const T217: &[Row] = &[row(0,&[]),row(1,&[m(Mod::x2)]),row(2,&[m(Mod::x4)]),row(3,&[m(Mod::x8)]),row(4,&[m(Mod::x16)]),row(5,&[m(Mod::x32)]),row(6,&[m(Mod::x64)]),row(7,&[m(Mod::x128)])];
-const T218: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
-const T219: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)]),row(5,&[m(Mod::_16dp32bit_t16_t31)])];
-const T220: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
-const T221: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
-const T222: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
-const T223: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
-const T224: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
-const T225: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
-const T226: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
-const T227: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
-const T228: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
-const T229: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
-const T230: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T231: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T232: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T233: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
-const T234: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T235: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
-const T236: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
-const T237: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U4x16P64)]),row(2,&[m(Mod::U6x16P32)])];
-const T238: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
-const T239: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
-const T240: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
-const T241: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
-const T242: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
-const T243: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
-const T244: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
-const T245: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
-const T246: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
-const T247: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
-const T248: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
-const T249: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
-const T250: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
-const T251: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
-const T252: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
-const T253: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
-const T254: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T255: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
-const T256: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T257: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T258: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
-const T259: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T260: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
-const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T150: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
+const T151: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
+const T152: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T153: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T154: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T155: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
+const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T172: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T174: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T175: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
+const T176: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
+const T177: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T179: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T180: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T181: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T182: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
+const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
+const T185: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
+const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T187: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T189: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T190: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
+const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T199: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T200: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
+const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T204: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
+const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T206: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
+const T207: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
+const T210: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
+const T211: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
+const T212: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
+const T213: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T214: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T215: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T216: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
+const T217: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
+const T218: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
+const T219: &[Row] = &[row(0,&[]),row(2,&[m(Mod::_4dp256bit)]),row(3,&[m(Mod::_128dp128bit)]),row(4,&[m(Mod::_2x64dp128bit_lw02_lw13)]),row(5,&[m(Mod::_2x64dp128bit_lw01_lw23)]),row(6,&[m(Mod::_4x32dp128bit)])];
+const T220: &[Row] = &[row(0,&[]),row(1,&[m(Mod::x2)]),row(2,&[m(Mod::x4)]),row(3,&[m(Mod::x8)]),row(4,&[m(Mod::x16)]),row(5,&[m(Mod::x32)]),row(6,&[m(Mod::x64)]),row(7,&[m(Mod::x128)])];
+const T221: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
+const T222: &[Row] = &[row(2,&[]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
+const T223: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)]),row(5,&[m(Mod::_16dp32bit_t16_t31)])];
+const T224: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
+const T225: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
+const T226: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
+const T227: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
+const T228: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
+const T229: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
+const T230: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
+const T231: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
+const T232: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
+const T233: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
+const T234: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T235: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T236: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T237: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
+const T238: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T239: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
+const T240: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
+const T241: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U4x16P64)]),row(2,&[m(Mod::U6x16P32)])];
+const T242: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
+const T243: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
+const T244: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
+const T245: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
+const T246: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
+const T247: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
+const T248: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
+const T249: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
+const T250: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
+const T251: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
+const T252: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
+const T253: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
+const T254: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
+const T255: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
+const T256: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
+const T257: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
+const T258: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T259: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
+const T260: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
+const T263: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T264: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T265: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
+const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -287,7 +291,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T20);
-const G7: Set = set(&[79],SELF,T164);
+const G7: Set = set(&[79],SELF,T165);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -304,56 +308,56 @@ const F20: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S21: Slot = slot(Use,K::Reg,&[F20],W::Unknown,[255, 255, 255]);
 const F22: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S23: Slot = slot(Use,K::Reg,&[F22],W::Unknown,[255, 255, 255]);
-const G24: Set = set(&[76],SELF,T167);
+const G24: Set = set(&[76],SELF,T169);
 const F25: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S26: Slot = slot(Def,K::Pred,&[F25],W::One,[255, 255, 255]);
 const S27: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S28: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::Address,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Reg,&[F20],W::Size,[255, 255, 255]);
 const G30: Set = set(&[72],SELF,T76);
-const G31: Set = set(&[73, 74, 75],SELF,T193);
+const G31: Set = set(&[73, 74, 75],SELF,T195);
 const G32: Set = set(&[77, 78, 79, 80],SELF,T64);
 const G33: Set = set(&[84, 85, 86],SELF,T80);
 const G34: Set = set(&[87, 88, 89, 90],SELF,T32);
 const S35: Slot = slot(Use,K::Reg,&[F16],W::Size,[255, 255, 255]);
-const G36: Set = set(&[73, 74, 75],SELF,T191);
+const G36: Set = set(&[73, 74, 75],SELF,T193);
 const G37: Set = set(&[87, 88],SELF,T55);
 const G38: Set = set(&[73, 74, 75, 76],SELF,T98);
 const G39: Set = set(&[88, 89],SELF,T29);
 const F40: Field = field((40, 23),(0, 0),1,0,true,false,Zero);
 const S41: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F40],W::Address,[255, 255, 255]);
-const G42: Set = set(&[63, 72, 76],SELF,T232);
+const G42: Set = set(&[63, 72, 76],SELF,T236);
 const S43: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F40],W::Address,[255, 255, 255]);
-const G44: Set = set(&[63, 72, 90],SELF,T232);
+const G44: Set = set(&[63, 72, 90],SELF,T236);
 const S45: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F40],W::Address,[255, 255, 255]);
-const G46: Set = set(&[63],2,T230);
+const G46: Set = set(&[63],2,T234);
 const G47: Set = set(&[74, 87],SELF,T21);
 const G48: Set = set(&[87, 88, 89, 90],SELF,T33);
 const S49: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const G50: Set = set(&[78, 79],1,T259);
+const G50: Set = set(&[78, 79],1,T263);
 const S51: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
 const G52: Set = set(&[87],SELF,T56);
-const G53: Set = set(&[88],SELF,T209);
+const G53: Set = set(&[88],SELF,T212);
 const F54: Field = field((54, 4),(0, 0),1,0,false,false,Never);
 const S55: Slot = slot(Use,K::Imm,&[F54],W::One,[255, 255, 255]);
 const F56: Field = field((81, 3),(0, 0),1,0,false,false,Neutral);
 const S57: Slot = slot(Def,K::Pred,&[F56],W::One,[255, 255, 255]);
 const F58: Field = field((42, 12),(0, 0),1,0,false,false,Zero);
 const S59: Slot = slot(Use,K::Imm,&[F58],W::One,[255, 255, 255]);
-const G60: Set = set(&[77, 80],SELF,T214);
+const G60: Set = set(&[77, 80],SELF,T217);
 const F61: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S62: Slot = slot(Use,K::Pred,&[F61],W::One,[255, 255, 90]);
-const G63: Set = set(&[74, 75, 77, 80],SELF,T175);
+const G63: Set = set(&[74, 75, 77, 80],SELF,T177);
 const S64: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S65: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 255]);
 const S66: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
-const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T223);
+const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T227);
 const G68: Set = set(&[84],SELF,T59);
 const F69: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S70: Slot = slot(Use,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S71: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
-const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T223);
-const G73: Set = set(&[84],SELF,T176);
+const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T227);
+const G73: Set = set(&[84],SELF,T178);
 const S74: Slot = slot(Def,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S75: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F76: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -365,7 +369,7 @@ const F81: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S84: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G85: Set = set(&[75],SELF,T254);
+const G85: Set = set(&[75],SELF,T258);
 const F86: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S87: Slot = slot(Use,K::Imm,&[F86],W::One,[255, 255, 255]);
 const F88: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -376,54 +380,54 @@ const F92: Field = field((16, 8),(34, 48),4,0,true,false,Never);
 const S93: Slot = slot(Use,K::Target,&[F92],W::One,[255, 255, 255]);
 const G94: Set = set(&[84],SELF,T39);
 const G95: Set = set(&[85, 86],SELF,T134);
-const G96: Set = set(&[32, 33, 84],SELF,T252);
+const G96: Set = set(&[32, 33, 84],SELF,T256);
 const S97: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 82]);
 const G98: Set = set(&[32],SELF,T74);
 const S99: Slot = slot(DefUse,K::Barrier,&[F81],W::One,[255, 255, 255]);
-const G100: Set = set(&[72],SELF,T182);
+const G100: Set = set(&[72],SELF,T184);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F102: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S103: Slot = slot(Use,K::Imm,&[F102],W::One,[255, 255, 255]);
 const S104: Slot = slot(Use,K::UReg,&[F12],W::Two,[255, 255, 255]);
-const G105: Set = set(&[32, 33],SELF,T251);
+const G105: Set = set(&[32, 33],SELF,T255);
 const F106: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S107: Slot = slot(Use,K::Target,&[F106],W::One,[255, 255, 255]);
-const G108: Set = set(&[72, 73],SELF,T183);
-const G109: Set = set(&[86],SELF,T162);
-const G110: Set = set(&[78, 79],SELF,T250);
+const G108: Set = set(&[72, 73],SELF,T185);
+const G109: Set = set(&[86],SELF,T163);
+const G110: Set = set(&[78, 79],SELF,T254);
 const G111: Set = set(&[87, 88, 89, 90],SELF,T139);
 const F112: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S113: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T173);
+const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T175);
 const S115: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::Address,[255, 255, 255]);
 const G116: Set = set(&[78, 79, 80],SELF,T54);
 const G117: Set = set(&[87, 88, 89, 90],SELF,T138);
 const G118: Set = set(&[86],SELF,T73);
 const S119: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
 const G120: Set = set(&[87, 88, 89, 90],SELF,T135);
-const G121: Set = set(&[78, 79, 80],SELF,T250);
+const G121: Set = set(&[78, 79, 80],SELF,T254);
 const F122: Field = field((73, 3),(0, 0),1,0,false,false,Zero);
 const S123: Slot = slot(Use,K::Imm,&[F122],W::One,[255, 255, 255]);
 const F124: Field = field((54, 5),(0, 0),1,0,false,false,Never);
 const F125: Field = field((37, 17),(0, 0),1,0,true,false,Zero);
 const S126: Slot = slot(Use,K::ConstIndexed,&[F124,F2,F125],W::One,[255, 255, 255]);
 const G127: Set = set(&[87, 88],SELF,T140);
-const G128: Set = set(&[87, 88, 89],SELF,T172);
+const G128: Set = set(&[87, 88, 89],SELF,T174);
 const S129: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::One,[255, 255, 255]);
 const S130: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G131: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T211);
+const G131: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T214);
 const G132: Set = set(&[80],SELF,T16);
 const F133: Field = field((84, 3),(0, 0),1,0,false,false,Never);
 const S134: Slot = slot(Def,K::Pred,&[F133],W::One,[255, 255, 255]);
 const F135: Field = field((32, 28),(0, 0),1,0,false,false,Never);
 const S136: Slot = slot(Use,K::Imm,&[F135],W::One,[255, 255, 255]);
-const G137: Set = set(&[62, 63],SELF,T177);
+const G137: Set = set(&[62, 63],SELF,T179);
 const G138: Set = set(&[74, 75],SELF,T38);
 const G139: Set = set(&[76, 77, 78],SELF,T107);
 const S140: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
 const S141: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
 const S142: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
-const G143: Set = set(&[78, 79],SELF,T186);
+const G143: Set = set(&[78, 79],SELF,T188);
 const S144: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
 const S145: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
 const F146: Field = field((32, 6),(0, 0),1,0,false,false,Never);
@@ -444,17 +448,17 @@ const S160: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
 const F161: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
 const S162: Slot = slot(Use,K::UPred,&[F161],W::One,[255, 255, 90]);
 const G163: Set = set(&[76, 77],SELF,T22);
-const G164: Set = set(&[76, 77, 78, 79],SELF,T151);
+const G164: Set = set(&[76, 77, 78, 79],SELF,T152);
 const S165: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
 const G166: Set = set(&[85],SELF,T128);
 const S167: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
 const G168: Set = set(&[84, 85],SELF,T142);
-const G169: Set = set(&[86],SELF,T159);
+const G169: Set = set(&[86],SELF,T160);
 const S170: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
 const S171: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
 const G172: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T86);
 const G173: Set = set(&[80],SELF,T115);
-const G174: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T225);
+const G174: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T229);
 const F175: Field = field((32, 16),(0, 0),1,0,false,false,Never);
 const S176: Slot = slot(Use,K::Float(FloatKind::F16),&[F175],W::One,[255, 255, 255]);
 const G177: Set = set(&[75, 76],SELF,T90);
@@ -464,66 +468,66 @@ const G180: Set = set(&[75, 76, 77],SELF,T92);
 const S181: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
 const G182: Set = set(&[60, 61, 84, 85],SELF,T87);
 const G183: Set = set(&[76, 77],SELF,T100);
-const G184: Set = set(&[75],SELF,T184);
-const G185: Set = set(&[77],SELF,T200);
-const G186: Set = set(&[79, 80],SELF,T188);
+const G184: Set = set(&[75],SELF,T186);
+const G185: Set = set(&[77],SELF,T203);
+const G186: Set = set(&[79, 80],SELF,T190);
 const S187: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
 const G188: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T77);
 const G189: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T78);
-const G190: Set = set(&[72, 79, 80, 81, 90],SELF,T150);
+const G190: Set = set(&[72, 79, 80, 81, 90],SELF,T151);
 const G191: Set = set(&[76, 77, 85, 86, 87],SELF,T79);
 const G192: Set = set(&[76],SELF,T89);
 const G193: Set = set(&[72],2,T122);
-const G194: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T253);
+const G194: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T257);
 const G195: Set = set(&[88],1,T122);
 const S196: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
 const S197: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
 const G198: Set = set(&[60, 61, 84, 85, 86],SELF,T95);
-const G199: Set = set(&[72, 75, 76],SELF,T248);
-const G200: Set = set(&[77],SELF,T163);
+const G199: Set = set(&[72, 75, 76],SELF,T252);
+const G200: Set = set(&[77],SELF,T164);
 const G201: Set = set(&[78, 79],SELF,T111);
 const G202: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T96);
 const S203: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F175],W::One,[255, 255, 255]);
-const G204: Set = set(&[72, 75, 76],SELF,T249);
-const G205: Set = set(&[72],SELF,T239);
+const G204: Set = set(&[72, 75, 76],SELF,T253);
+const G205: Set = set(&[72],SELF,T243);
 const S206: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
 const G207: Set = set(&[72],3,T122);
-const G208: Set = set(&[74],SELF,T163);
-const G209: Set = set(&[76],SELF,T244);
-const G210: Set = set(&[78, 79],SELF,T226);
+const G208: Set = set(&[74],SELF,T164);
+const G209: Set = set(&[76],SELF,T248);
+const G210: Set = set(&[78, 79],SELF,T230);
 const S211: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
 const S212: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
-const G213: Set = set(&[77],SELF,T198);
+const G213: Set = set(&[77],SELF,T201);
 const S214: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
-const G215: Set = set(&[72, 73],SELF,T197);
+const G215: Set = set(&[72, 73],SELF,T200);
 const S216: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
 const G217: Set = set(&[76, 80],SELF,T113);
 const G218: Set = set(&[82],SELF,T50);
 const G219: Set = set(&[83],1,T121);
 const G220: Set = set(&[84],2,T121);
 const S221: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
-const G222: Set = set(&[73],SELF,T229);
-const G223: Set = set(&[74],SELF,T205);
+const G222: Set = set(&[73],SELF,T233);
+const G223: Set = set(&[74],SELF,T208);
 const S224: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
 const F225: Field = field((66, 3),(0, 0),1,0,false,false,Never);
 const S226: Slot = slot(Def,K::Pred,&[F225],W::One,[255, 255, 255]);
-const G227: Set = set(&[81],SELF,T156);
-const G228: Set = set(&[82],SELF,T262);
+const G227: Set = set(&[81],SELF,T157);
+const G228: Set = set(&[82],SELF,T266);
 const G229: Set = set(&[84, 85, 86],SELF,T71);
 const S230: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
 const G231: Set = set(&[57],SELF,T60);
-const G232: Set = set(&[60, 78],SELF,T221);
+const G232: Set = set(&[60, 78],SELF,T225);
 const G233: Set = set(&[61, 62, 63],5,T14);
-const G234: Set = set(&[76, 77],SELF,T158);
+const G234: Set = set(&[76, 77],SELF,T159);
 const G235: Set = set(&[87, 88, 89],SELF,T146);
-const G236: Set = set(&[90],SELF,T161);
+const G236: Set = set(&[90],SELF,T162);
 const F237: Field = field((40, 8),(0, 0),1,0,false,false,Never);
 const S238: Slot = slot(Use,K::UReg,&[F237],W::Unknown,[255, 255, 255]);
 const G239: Set = set(&[61, 62, 63],6,T14);
 const G240: Set = set(&[60],1,T122);
 const G241: Set = set(&[76, 77, 78, 79],SELF,T108);
-const G242: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T213);
-const G243: Set = set(&[77],SELF,T157);
+const G242: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T216);
+const G243: Set = set(&[77],SELF,T158);
 const S244: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
 const G245: Set = set(&[60, 61],2,T120);
 const G246: Set = set(&[73, 78, 85],SELF,T101);
@@ -548,7 +552,7 @@ const G264: Set = set(&[82, 83],SELF,T51);
 const S265: Slot = slot(Use,K::Reg,&[F237],W::One,[255, 255, 255]);
 const F266: Field = field((48, 2),(0, 0),1,0,false,false,Never);
 const S267: Slot = slot(Use,K::Imm,&[F266],W::One,[255, 255, 255]);
-const G268: Set = set(&[50],5,T185);
+const G268: Set = set(&[50],5,T187);
 const G269: Set = set(&[75, 78],SELF,T2);
 const F270: Field = field((69, 3),(0, 0),1,0,false,false,Never);
 const S271: Slot = slot(Def,K::Pred,&[F270],W::One,[255, 255, 255]);
@@ -560,7 +564,7 @@ const G276: Set = set(&[71],SELF,T49);
 const G277: Set = set(&[71],SELF,T123);
 const G278: Set = set(&[74, 75],2,T120);
 const S279: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
-const G280: Set = set(&[60, 61, 74, 84, 85],SELF,T242);
+const G280: Set = set(&[60, 61, 74, 84, 85],SELF,T246);
 const G281: Set = set(&[75, 76, 77],SELF,T88);
 const G282: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T106);
 const F283: Field = field((32, 32),(0, 0),1,0,true,false,Never);
@@ -568,11 +572,11 @@ const S284: Slot = slot(Use,K::Imm,&[F283],W::One,[255, 255, 255]);
 const G285: Set = set(&[75, 76, 77],SELF,T93);
 const S286: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
 const G287: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T105);
-const G288: Set = set(&[74],SELF,T236);
-const G289: Set = set(&[78, 79],SELF,T188);
-const G290: Set = set(&[76, 77],SELF,T245);
-const G291: Set = set(&[72, 73, 76, 77, 78],SELF,T243);
-const G292: Set = set(&[74, 75],SELF,T199);
+const G288: Set = set(&[74],SELF,T240);
+const G289: Set = set(&[78, 79],SELF,T190);
+const G290: Set = set(&[76, 77],SELF,T249);
+const G291: Set = set(&[72, 73, 76, 77, 78],SELF,T247);
+const G292: Set = set(&[74, 75],SELF,T202);
 const F293: Field = field((81, 3),(0, 0),1,0,false,false,Written);
 const S294: Slot = slot(Def,K::Pred,&[F293],W::One,[255, 255, 255]);
 const F295: Field = field((84, 3),(0, 0),1,0,false,false,Written);
@@ -585,7 +589,7 @@ const F301: Field = field((77, 3),(0, 0),1,0,false,false,Never);
 const S302: Slot = slot(Use,K::Pred,&[F301],W::One,[255, 255, 80]);
 const S303: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
 const G304: Set = set(&[73, 76, 77],SELF,T18);
-const G305: Set = set(&[74],SELF,T241);
+const G305: Set = set(&[74],SELF,T245);
 const S306: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
 const S307: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
 const S308: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
@@ -594,20 +598,20 @@ const S310: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
 const S311: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
 const S312: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
 const G313: Set = set(&[75, 85, 86],SELF,T0);
-const G314: Set = set(&[78],SELF,T241);
-const G315: Set = set(&[82],SELF,T198);
+const G314: Set = set(&[78],SELF,T245);
+const G315: Set = set(&[82],SELF,T201);
 const G316: Set = set(&[75, 85, 86],SELF,T1);
 const F317: Field = field((64, 8),(0, 0),4,0,false,false,Never);
 const S318: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F317],W::Unknown,[255, 255, 255]);
 const G319: Set = set(&[76],SELF,T57);
-const G320: Set = set(&[78, 79],SELF,T170);
+const G320: Set = set(&[78, 79],SELF,T172);
 const F321: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
 const S322: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F321],W::Unknown,[255, 255, 255]);
 const F323: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
 const S324: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F323],W::Unknown,[255, 255, 255]);
-const G325: Set = set(&[74, 75],SELF,T228);
-const G326: Set = set(&[76, 77],SELF,T171);
-const G327: Set = set(&[78],SELF,T206);
+const G325: Set = set(&[74, 75],SELF,T232);
+const G326: Set = set(&[76, 77],SELF,T173);
+const G327: Set = set(&[78],SELF,T209);
 const G328: Set = set(&[76, 77],SELF,T45);
 const G329: Set = set(&[76, 77, 78],SELF,T109);
 const F330: Field = field((68, 3),(0, 0),1,0,false,false,Never);
@@ -615,21 +619,21 @@ const S331: Slot = slot(Use,K::Pred,&[F330],W::One,[255, 255, 71]);
 const F332: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
 const S333: Slot = slot(Use,K::Pred,&[F332],W::One,[255, 255, 67]);
 const G334: Set = set(&[68, 69],SELF,T145);
-const G335: Set = set(&[73, 74, 75],SELF,T247);
+const G335: Set = set(&[73, 74, 75],SELF,T251);
 const G336: Set = set(&[77, 78, 79, 80],SELF,T65);
 const S337: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
-const G338: Set = set(&[72, 90],SELF,T233);
+const G338: Set = set(&[72, 90],SELF,T237);
 const S339: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
 const F340: Field = field((38, 16),(0, 0),1,0,true,false,Never);
 const S341: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F340],W::One,[255, 255, 255]);
-const G342: Set = set(&[73, 74, 75],SELF,T246);
+const G342: Set = set(&[73, 74, 75],SELF,T250);
 const G343: Set = set(&[78, 79],SELF,T129);
 const S344: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F340],W::One,[255, 255, 255]);
 const S345: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
 const F346: Field = field((37, 17),(0, 0),1,0,true,false,Never);
 const S347: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F346],W::One,[255, 255, 255]);
-const G348: Set = set(&[80],SELF,T222);
-const G349: Set = set(&[72, 90],SELF,T234);
+const G348: Set = set(&[80],SELF,T226);
+const G349: Set = set(&[72, 90],SELF,T238);
 const S350: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
 const S351: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
 const F352: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
@@ -638,13 +642,13 @@ const F354: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
 const S355: Slot = slot(Use,K::Imm,&[F354],W::One,[255, 255, 255]);
 const S356: Slot = slot(Use,K::Pred,&[F161],W::One,[255, 255, 90]);
 const G357: Set = set(&[73, 74],SELF,T145);
-const G358: Set = set(&[75, 76],2,T230);
+const G358: Set = set(&[75, 76],2,T234);
 const G359: Set = set(&[81, 82],SELF,T81);
 const S360: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F352],W::Address,[255, 255, 255]);
 const S361: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F352],W::Address,[255, 255, 255]);
 const S362: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
 const G363: Set = set(&[73, 74],SELF,T17);
-const G364: Set = set(&[81, 82],1,T230);
+const G364: Set = set(&[81, 82],1,T234);
 const G365: Set = set(&[87, 88, 89],SELF,T30);
 const S366: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
 const G367: Set = set(&[73, 74, 75, 76, 87],SELF,T99);
@@ -656,10 +660,10 @@ const F372: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
 const S373: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F372],W::Address,[255, 255, 255]);
 const G374: Set = set(&[72, 73],SELF,T145);
 const G375: Set = set(&[74, 75],SELF,T19);
-const G376: Set = set(&[76, 83],1,T231);
+const G376: Set = set(&[76, 83],1,T235);
 const G377: Set = set(&[77, 78, 79, 80],SELF,T63);
 const G378: Set = set(&[81],SELF,T53);
-const G379: Set = set(&[82],SELF,T263);
+const G379: Set = set(&[82],SELF,T267);
 const S380: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F372],W::Address,[255, 255, 255]);
 const S381: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
 const S382: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
@@ -670,246 +674,252 @@ const G386: Set = set(&[78, 79, 80],SELF,T148);
 const S387: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
 const F388: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
 const S389: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F388],W::One,[255, 255, 255]);
-const G390: Set = set(&[80],SELF,T168);
-const G391: Set = set(&[81, 82, 87],SELF,T218);
-const G392: Set = set(&[83, 84, 85],SELF,T217);
+const G390: Set = set(&[80],SELF,T170);
+const G391: Set = set(&[81, 82, 87],SELF,T221);
+const G392: Set = set(&[83, 84, 85],SELF,T220);
 const S393: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
-const S394: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F321],W::Unknown,[255, 255, 255]);
-const G395: Set = set(&[72],SELF,T27);
-const F396: Field = field((75, 5),(0, 0),1,0,false,false,Never);
-const S397: Slot = slot(Use,K::Imm,&[F396],W::One,[255, 255, 255]);
-const G398: Set = set(&[73, 80],SELF,T125);
-const F399: Field = field((24, 58),(0, 0),1,0,true,false,Never);
-const S400: Slot = slot(Use,K::Target,&[F399],W::One,[255, 255, 255]);
-const F401: Field = field((72, 8),(0, 0),1,0,false,false,Never);
-const S402: Slot = slot(Use,K::Imm,&[F401],W::One,[255, 255, 255]);
-const G403: Set = set(&[80],SELF,T169);
-const S404: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G405: Set = set(&[73],SELF,T238);
-const G406: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T70);
-const F407: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
+const S394: Slot = slot(Def,K::Reg,&[F12],W::One,[255, 255, 255]);
+const G395: Set = set(&[64, 65],SELF,T196);
+const G396: Set = set(&[66, 67],SELF,T150);
+const G397: Set = set(&[68],SELF,T167);
+const G398: Set = set(&[81, 82, 87],SELF,T222);
+const S399: Slot = slot(DefUse,K::Reg,&[F12],W::One,[255, 255, 255]);
+const S400: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F321],W::Unknown,[255, 255, 255]);
+const G401: Set = set(&[72],SELF,T27);
+const F402: Field = field((75, 5),(0, 0),1,0,false,false,Never);
+const S403: Slot = slot(Use,K::Imm,&[F402],W::One,[255, 255, 255]);
+const G404: Set = set(&[73, 80],SELF,T125);
+const F405: Field = field((24, 58),(0, 0),1,0,true,false,Never);
+const S406: Slot = slot(Use,K::Target,&[F405],W::One,[255, 255, 255]);
+const F407: Field = field((72, 8),(0, 0),1,0,false,false,Never);
 const S408: Slot = slot(Use,K::Imm,&[F407],W::One,[255, 255, 255]);
-const G409: Set = set(&[75, 76, 77],SELF,T5);
-const G410: Set = set(&[78, 79],SELF,T153);
-const G411: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T67);
-const G412: Set = set(&[74, 75, 76, 77],SELF,T154);
-const G413: Set = set(&[60, 61, 72, 73],SELF,T94);
-const G414: Set = set(&[84],SELF,T215);
-const G415: Set = set(&[85],SELF,T256);
-const G416: Set = set(&[86],SELF,T181);
-const S417: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G418: Set = set(&[79],SELF,T82);
-const S419: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
-const S420: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G421: Set = set(&[76, 77],SELF,T46);
-const G422: Set = set(&[78, 79, 80],SELF,T69);
-const S423: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
-const F424: Field = field((64, 3),(72, 5),1,0,false,false,Never);
-const S425: Slot = slot(Use,K::Imm,&[F424],W::One,[255, 255, 255]);
-const S426: Slot = slot(Use,K::UPred,&[F330],W::One,[255, 255, 71]);
-const S427: Slot = slot(Use,K::Imm,&[F175],W::One,[255, 255, 255]);
-const G428: Set = set(&[72, 73, 74],SELF,T104);
-const G429: Set = set(&[73, 74],SELF,T117);
-const S430: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G431: Set = set(&[76, 77],1,T47);
-const F432: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
-const S433: Slot = slot(Use,K::Imm,&[F432],W::One,[255, 255, 255]);
-const G434: Set = set(&[86, 87],SELF,T110);
-const S435: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
-const G436: Set = set(&[72],0,T230);
-const G437: Set = set(&[73, 74],SELF,T190);
-const G438: Set = set(&[87, 88, 89],SELF,T34);
-const G439: Set = set(&[73, 74],SELF,T192);
-const S440: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
-const G441: Set = set(&[72, 90],SELF,T235);
-const G442: Set = set(&[73],SELF,T189);
-const G443: Set = set(&[78, 79, 80],SELF,T166);
-const G444: Set = set(&[86],SELF,T160);
-const G445: Set = set(&[31],0,T187);
-const G446: Set = set(&[31],1,T187);
-const S447: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const G448: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T210);
-const G449: Set = set(&[78, 79],SELF,T260);
-const G450: Set = set(&[73, 74],SELF,T196);
-const G451: Set = set(&[76],SELF,T143);
-const G452: Set = set(&[77],SELF,T261);
-const G453: Set = set(&[80],SELF,T124);
-const G454: Set = set(&[58, 59],SELF,T126);
-const F455: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S456: Slot = slot(Use,K::Imm,&[F455],W::One,[255, 255, 255]);
-const F457: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S458: Slot = slot(Use,K::Imm,&[F457],W::One,[255, 255, 255]);
-const G459: Set = set(&[73, 74],SELF,T19);
-const G460: Set = set(&[90],0,T230);
-const G461: Set = set(&[77, 78, 79, 80],SELF,T66);
-const F462: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
-const S463: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F462],W::Address,[255, 255, 255]);
-const S464: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
-const S465: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
-const F466: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
-const S467: Slot = slot(Use,K::Imm,&[F466],W::One,[255, 255, 255]);
-const S468: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
-const G469: Set = set(&[78, 79],0,T259);
-const S470: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
-const G471: Set = set(&[75],SELF,T4);
-const G472: Set = set(&[78, 79],SELF,T149);
-const S473: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F388],W::One,[255, 255, 255]);
-const S474: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
-const G475: Set = set(&[80],SELF,T84);
-const G476: Set = set(&[81, 82, 87],SELF,T219);
-const S477: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S478: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G479: Set = set(&[59, 60],SELF,T127);
-const G480: Set = set(&[61, 62, 63],SELF,T7);
-const G481: Set = set(&[72],SELF,T48);
-const G482: Set = set(&[73, 74, 75],SELF,T194);
-const G483: Set = set(&[73, 74, 75],SELF,T190);
-const S484: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
-const S485: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
-const G486: Set = set(&[73, 74, 75],SELF,T179);
-const S487: Slot = slot(Use,K::UReg,&[F237],W::One,[255, 255, 255]);
-const G488: Set = set(&[72, 73, 74, 75],SELF,T180);
-const S489: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G490: Set = set(&[87],3,T62);
-const S491: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
-const G492: Set = set(&[72],SELF,T227);
-const G493: Set = set(&[76, 77],SELF,T174);
-const S494: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G495: Set = set(&[74],SELF,T257);
-const S496: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
-const S497: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
-const S498: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
-const G499: Set = set(&[73, 74],SELF,T224);
-const G500: Set = set(&[75],SELF,T165);
-const G501: Set = set(&[76, 77],SELF,T42);
-const G502: Set = set(&[84, 85, 86],SELF,T24);
-const G503: Set = set(&[72],SELF,T141);
-const G504: Set = set(&[72],SELF,T137);
-const G505: Set = set(&[76, 77],SELF,T112);
-const S506: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
-const S507: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
-const S508: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
-const S509: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
-const G510: Set = set(&[56, 57],SELF,T40);
-const G511: Set = set(&[59, 87, 88, 89],SELF,T146);
-const G512: Set = set(&[60],SELF,T202);
-const G513: Set = set(&[61, 62, 63],5,T10);
-const G514: Set = set(&[78],SELF,T72);
-const G515: Set = set(&[79, 80],SELF,T97);
-const S516: Slot = slot(Use,K::UReg,&[F237],W::Two,[255, 255, 255]);
-const G517: Set = set(&[61, 62, 63],6,T10);
-const G518: Set = set(&[61, 62, 63],5,T9);
-const G519: Set = set(&[76],SELF,T58);
-const G520: Set = set(&[77, 78],SELF,T152);
-const G521: Set = set(&[87, 88],SELF,T147);
-const G522: Set = set(&[61, 62, 63],6,T9);
-const G523: Set = set(&[61, 62, 63],5,T15);
-const G524: Set = set(&[76, 77],SELF,T41);
-const G525: Set = set(&[87, 88],SELF,T178);
-const G526: Set = set(&[61, 62, 63],6,T15);
-const S527: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G528: Set = set(&[61, 62, 63],4,T10);
-const G529: Set = set(&[76, 77],SELF,T157);
-const S530: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
-const G531: Set = set(&[61, 62, 63],5,T11);
-const G532: Set = set(&[87, 88],SELF,T144);
-const G533: Set = set(&[61, 62, 63],6,T11);
-const S534: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
-const F535: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S536: Slot = slot(Use,K::Imm,&[F535],W::One,[255, 255, 255]);
-const G537: Set = set(&[62, 63],3,T220);
-const F538: Field = field((0, 0),(0, 0),1,0,false,false,Never);
-const S539: Slot = slot(Use,K::Imm,&[F538],W::One,[255, 255, 255]);
-const S540: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
-const S541: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
-const S542: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
-const G543: Set = set(&[73],SELF,T118);
-const G544: Set = set(&[74],SELF,T116);
-const G545: Set = set(&[75],SELF,T155);
-const G546: Set = set(&[77, 79],SELF,T207);
-const G547: Set = set(&[78, 80],SELF,T212);
-const G548: Set = set(&[81, 82],SELF,T145);
-const G549: Set = set(&[83],SELF,T204);
-const G550: Set = set(&[84],SELF,T75);
-const G551: Set = set(&[85],SELF,T68);
-const S552: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F237],W::Two,[255, 255, 255]);
-const G553: Set = set(&[81, 82, 83, 84],SELF,T195);
-const G554: Set = set(&[77, 78, 79],SELF,T208);
-const S555: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
-const S556: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
-const F557: Field = field((73, 5),(0, 0),1,0,false,false,Never);
-const S558: Slot = slot(Use,K::Imm,&[F557],W::One,[255, 255, 255]);
-const S559: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
-const G560: Set = set(&[72],SELF,T203);
-const S561: Slot = slot(Def,K::UPred,&[F293],W::One,[255, 255, 255]);
-const S562: Slot = slot(Def,K::UPred,&[F295],W::One,[255, 255, 255]);
-const S563: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
-const S564: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
-const S565: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
-const S566: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
-const S567: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
-const S568: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
-const S569: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
-const S570: Slot = slot(Use,K::UPred,&[F301],W::One,[255, 255, 80]);
-const S571: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
-const S572: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
-const S573: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
-const S574: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
-const S575: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
-const S576: Slot = slot(Def,K::UPred,&[F133],W::One,[255, 255, 255]);
-const S577: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
-const S578: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
-const S579: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const S580: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S581: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F582: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S583: Slot = slot(Use,K::Imm,&[F582],W::One,[255, 255, 255]);
-const F584: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S585: Slot = slot(Use,K::Imm,&[F584],W::One,[255, 255, 255]);
-const G586: Set = set(&[85],SELF,T13);
-const G587: Set = set(&[75],SELF,T35);
-const G588: Set = set(&[87],SELF,T37);
-const S589: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
-const S590: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
-const G591: Set = set(&[76, 85],SELF,T255);
-const G592: Set = set(&[77],SELF,T23);
-const S593: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F388],W::One,[255, 255, 255]);
-const S594: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
-const G595: Set = set(&[80, 81],SELF,T237);
-const G596: Set = set(&[83, 84, 88],SELF,T216);
-const S597: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
-const S598: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
-const S599: Slot = slot(Use,K::InstructionDescriptor,&[F237],W::Two,[255, 255, 255]);
-const F600: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
-const S601: Slot = slot(Use,K::UReg,&[F600],W::Lanes,[255, 255, 255]);
-const F602: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
-const S603: Slot = slot(Use,K::Imm,&[F602],W::One,[255, 255, 255]);
-const G604: Set = set(&[79, 80, 81, 82, 85],SELF,T61);
-const G605: Set = set(&[83],SELF,T258);
-const G606: Set = set(&[84],0,T25);
-const G607: Set = set(&[86],0,T26);
-const S608: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
-const G609: Set = set(&[74],SELF,T44);
-const F610: Field = field((48, 8),(0, 0),1,0,false,false,Never);
-const S611: Slot = slot(Use,K::TensorMemory { offset: false },&[F610],W::Two,[255, 255, 255]);
-const G612: Set = set(&[62],SELF,T201);
-const S613: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
-const G614: Set = set(&[82],SELF,T136);
-const S615: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
-const G616: Set = set(&[79, 80, 81],SELF,T8);
-const G617: Set = set(&[82, 83, 84],SELF,T133);
-const G618: Set = set(&[82, 83, 84],SELF,T119);
-const G619: Set = set(&[82, 83, 84],SELF,T132);
-const G620: Set = set(&[82],SELF,T130);
-const G621: Set = set(&[82, 83],SELF,T131);
-const G622: Set = set(&[73],SELF,T240);
-const G623: Set = set(&[75],SELF,T28);
-const S624: Slot = slot(Def,K::Reg,&[F369],W::One,[255, 255, 255]);
-const G625: Set = set(&[72, 73],SELF,T36);
-const S626: Slot = slot(Def,K::UReg,&[F369],W::One,[255, 255, 255]);
-const G627: Set = set(&[85],SELF,T83);
+const G409: Set = set(&[80],SELF,T171);
+const S410: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
+const G411: Set = set(&[73],SELF,T242);
+const G412: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T70);
+const F413: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
+const S414: Slot = slot(Use,K::Imm,&[F413],W::One,[255, 255, 255]);
+const G415: Set = set(&[75, 76, 77],SELF,T5);
+const G416: Set = set(&[78, 79],SELF,T154);
+const G417: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T67);
+const G418: Set = set(&[74, 75, 76, 77],SELF,T155);
+const G419: Set = set(&[60, 61, 72, 73],SELF,T94);
+const G420: Set = set(&[84],SELF,T218);
+const G421: Set = set(&[85],SELF,T260);
+const G422: Set = set(&[86],SELF,T183);
+const S423: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
+const G424: Set = set(&[79],SELF,T82);
+const S425: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
+const S426: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G427: Set = set(&[76, 77],SELF,T46);
+const G428: Set = set(&[78, 79, 80],SELF,T69);
+const S429: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
+const F430: Field = field((64, 3),(72, 5),1,0,false,false,Never);
+const S431: Slot = slot(Use,K::Imm,&[F430],W::One,[255, 255, 255]);
+const S432: Slot = slot(Use,K::UPred,&[F330],W::One,[255, 255, 71]);
+const S433: Slot = slot(Use,K::Imm,&[F175],W::One,[255, 255, 255]);
+const G434: Set = set(&[72, 73, 74],SELF,T104);
+const G435: Set = set(&[73, 74],SELF,T117);
+const S436: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G437: Set = set(&[76, 77],1,T47);
+const F438: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
+const S439: Slot = slot(Use,K::Imm,&[F438],W::One,[255, 255, 255]);
+const G440: Set = set(&[86, 87],SELF,T110);
+const S441: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
+const G442: Set = set(&[72],0,T234);
+const G443: Set = set(&[73, 74],SELF,T192);
+const G444: Set = set(&[87, 88, 89],SELF,T34);
+const G445: Set = set(&[73, 74],SELF,T194);
+const S446: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
+const G447: Set = set(&[72, 90],SELF,T239);
+const G448: Set = set(&[73],SELF,T191);
+const G449: Set = set(&[78, 79, 80],SELF,T168);
+const G450: Set = set(&[86],SELF,T161);
+const G451: Set = set(&[31],0,T189);
+const G452: Set = set(&[31],1,T189);
+const S453: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const G454: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T213);
+const G455: Set = set(&[78, 79],SELF,T264);
+const G456: Set = set(&[73, 74],SELF,T199);
+const G457: Set = set(&[76],SELF,T143);
+const G458: Set = set(&[77],SELF,T265);
+const G459: Set = set(&[80],SELF,T124);
+const G460: Set = set(&[58, 59],SELF,T126);
+const F461: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S462: Slot = slot(Use,K::Imm,&[F461],W::One,[255, 255, 255]);
+const F463: Field = field((53, 5),(0, 0),1,0,false,false,Never);
+const S464: Slot = slot(Use,K::Imm,&[F463],W::One,[255, 255, 255]);
+const G465: Set = set(&[73, 74],SELF,T19);
+const G466: Set = set(&[90],0,T234);
+const G467: Set = set(&[77, 78, 79, 80],SELF,T66);
+const F468: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
+const S469: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F468],W::Address,[255, 255, 255]);
+const S470: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
+const S471: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
+const F472: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const S473: Slot = slot(Use,K::Imm,&[F472],W::One,[255, 255, 255]);
+const S474: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
+const G475: Set = set(&[78, 79],0,T263);
+const S476: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
+const G477: Set = set(&[75],SELF,T4);
+const G478: Set = set(&[78, 79],SELF,T149);
+const S479: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F388],W::One,[255, 255, 255]);
+const S480: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
+const G481: Set = set(&[80],SELF,T84);
+const G482: Set = set(&[81, 82, 87],SELF,T223);
+const S483: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S484: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G485: Set = set(&[59, 60],SELF,T127);
+const G486: Set = set(&[61, 62, 63],SELF,T7);
+const G487: Set = set(&[72],SELF,T48);
+const G488: Set = set(&[73, 74, 75],SELF,T197);
+const G489: Set = set(&[73, 74, 75],SELF,T192);
+const S490: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
+const S491: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
+const G492: Set = set(&[73, 74, 75],SELF,T181);
+const S493: Slot = slot(Use,K::UReg,&[F237],W::One,[255, 255, 255]);
+const G494: Set = set(&[72, 73, 74, 75],SELF,T182);
+const S495: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G496: Set = set(&[87],3,T62);
+const S497: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
+const G498: Set = set(&[72],SELF,T231);
+const G499: Set = set(&[76, 77],SELF,T176);
+const S500: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G501: Set = set(&[74],SELF,T261);
+const S502: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
+const S503: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
+const S504: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
+const G505: Set = set(&[73, 74],SELF,T228);
+const G506: Set = set(&[75],SELF,T166);
+const G507: Set = set(&[76, 77],SELF,T42);
+const G508: Set = set(&[84, 85, 86],SELF,T24);
+const G509: Set = set(&[72],SELF,T141);
+const G510: Set = set(&[72],SELF,T137);
+const G511: Set = set(&[76, 77],SELF,T112);
+const S512: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
+const S513: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
+const S514: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
+const S515: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
+const G516: Set = set(&[56, 57],SELF,T40);
+const G517: Set = set(&[59, 87, 88, 89],SELF,T146);
+const G518: Set = set(&[60],SELF,T205);
+const G519: Set = set(&[61, 62, 63],5,T10);
+const G520: Set = set(&[78],SELF,T72);
+const G521: Set = set(&[79, 80],SELF,T97);
+const S522: Slot = slot(Use,K::UReg,&[F237],W::Two,[255, 255, 255]);
+const G523: Set = set(&[61, 62, 63],6,T10);
+const G524: Set = set(&[61, 62, 63],5,T9);
+const G525: Set = set(&[76],SELF,T58);
+const G526: Set = set(&[77, 78],SELF,T153);
+const G527: Set = set(&[87, 88],SELF,T147);
+const G528: Set = set(&[61, 62, 63],6,T9);
+const G529: Set = set(&[61, 62, 63],5,T15);
+const G530: Set = set(&[76, 77],SELF,T41);
+const G531: Set = set(&[87, 88],SELF,T180);
+const G532: Set = set(&[61, 62, 63],6,T15);
+const S533: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G534: Set = set(&[61, 62, 63],4,T10);
+const G535: Set = set(&[76, 77],SELF,T158);
+const S536: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
+const G537: Set = set(&[61, 62, 63],5,T11);
+const G538: Set = set(&[87, 88],SELF,T144);
+const G539: Set = set(&[61, 62, 63],6,T11);
+const S540: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
+const F541: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S542: Slot = slot(Use,K::Imm,&[F541],W::One,[255, 255, 255]);
+const G543: Set = set(&[62, 63],3,T224);
+const F544: Field = field((0, 0),(0, 0),1,0,false,false,Never);
+const S545: Slot = slot(Use,K::Imm,&[F544],W::One,[255, 255, 255]);
+const S546: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
+const S547: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
+const S548: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
+const G549: Set = set(&[73],SELF,T118);
+const G550: Set = set(&[74],SELF,T116);
+const G551: Set = set(&[75],SELF,T156);
+const G552: Set = set(&[77, 79],SELF,T210);
+const G553: Set = set(&[78, 80],SELF,T215);
+const G554: Set = set(&[81, 82],SELF,T145);
+const G555: Set = set(&[83],SELF,T207);
+const G556: Set = set(&[84],SELF,T75);
+const G557: Set = set(&[85],SELF,T68);
+const S558: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F237],W::Two,[255, 255, 255]);
+const G559: Set = set(&[81, 82, 83, 84],SELF,T198);
+const G560: Set = set(&[77, 78, 79],SELF,T211);
+const S561: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
+const S562: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
+const F563: Field = field((73, 5),(0, 0),1,0,false,false,Never);
+const S564: Slot = slot(Use,K::Imm,&[F563],W::One,[255, 255, 255]);
+const S565: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
+const G566: Set = set(&[72],SELF,T206);
+const S567: Slot = slot(Def,K::UPred,&[F293],W::One,[255, 255, 255]);
+const S568: Slot = slot(Def,K::UPred,&[F295],W::One,[255, 255, 255]);
+const S569: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
+const S570: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
+const S571: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
+const S572: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
+const S573: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
+const S574: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
+const S575: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
+const S576: Slot = slot(Use,K::UPred,&[F301],W::One,[255, 255, 80]);
+const S577: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
+const S578: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
+const S579: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
+const S580: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
+const S581: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
+const S582: Slot = slot(Def,K::UPred,&[F133],W::One,[255, 255, 255]);
+const S583: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
+const S584: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
+const S585: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
+const S586: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S587: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F588: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S589: Slot = slot(Use,K::Imm,&[F588],W::One,[255, 255, 255]);
+const F590: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S591: Slot = slot(Use,K::Imm,&[F590],W::One,[255, 255, 255]);
+const G592: Set = set(&[85],SELF,T13);
+const G593: Set = set(&[75],SELF,T35);
+const G594: Set = set(&[87],SELF,T37);
+const S595: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
+const S596: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
+const G597: Set = set(&[76, 85],SELF,T259);
+const G598: Set = set(&[77],SELF,T23);
+const S599: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F388],W::One,[255, 255, 255]);
+const S600: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
+const G601: Set = set(&[80, 81],SELF,T241);
+const G602: Set = set(&[83, 84, 88],SELF,T219);
+const S603: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
+const S604: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
+const S605: Slot = slot(Use,K::InstructionDescriptor,&[F237],W::Two,[255, 255, 255]);
+const F606: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
+const S607: Slot = slot(Use,K::UReg,&[F606],W::Lanes,[255, 255, 255]);
+const F608: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
+const S609: Slot = slot(Use,K::Imm,&[F608],W::One,[255, 255, 255]);
+const G610: Set = set(&[79, 80, 81, 82, 85],SELF,T61);
+const G611: Set = set(&[83],SELF,T262);
+const G612: Set = set(&[84],0,T25);
+const G613: Set = set(&[86],0,T26);
+const S614: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
+const G615: Set = set(&[74],SELF,T44);
+const F616: Field = field((48, 8),(0, 0),1,0,false,false,Never);
+const S617: Slot = slot(Use,K::TensorMemory { offset: false },&[F616],W::Two,[255, 255, 255]);
+const G618: Set = set(&[62],SELF,T204);
+const S619: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
+const G620: Set = set(&[82],SELF,T136);
+const S621: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
+const G622: Set = set(&[79, 80, 81],SELF,T8);
+const G623: Set = set(&[82, 83, 84],SELF,T133);
+const G624: Set = set(&[82, 83, 84],SELF,T119);
+const G625: Set = set(&[82, 83, 84],SELF,T132);
+const G626: Set = set(&[82],SELF,T130);
+const G627: Set = set(&[82, 83],SELF,T131);
+const G628: Set = set(&[73],SELF,T244);
+const G629: Set = set(&[75],SELF,T28);
+const S630: Slot = slot(Def,K::Reg,&[F369],W::One,[255, 255, 255]);
+const G631: Set = set(&[72, 73],SELF,T36);
+const S632: Slot = slot(Def,K::UReg,&[F369],W::One,[255, 255, 255]);
+const G633: Set = set(&[85],SELF,T83);
 
-static FORMS: [Form; 640] = [
+static FORMS: [Form; 642] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ACQSHMINIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x877, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1260,303 +1270,305 @@ static FORMS: [Form; 640] = [
     Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S383,S381], sets: &[G384,G385,G386], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S387,S389], sets: &[G390,G391,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
     Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S393,S389], sets: &[G390,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S394], sets: &[G395], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S297,S397], sets: &[G398], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S221,S397,S62], sets: &[G398], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S297,S187,S397], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S221,S187,S397,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S187,S77,S397], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S299,S187,S77,S397,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S77,S397], sets: &[G398], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S77,S397,S62], sets: &[G398], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S77,S187,S397], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S77,S187,S397,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S303,S397], sets: &[G398], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S224,S397,S62], sets: &[G398], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S303,S187,S397], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S224,S187,S397,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT)], slots: &[S394,S387,S389], sets: &[G395,G396,G397,G398,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT),m(Mod::_16dp32bit_t16_t31)], slots: &[S399,S393,S389], sets: &[G395,G396,G397,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S400], sets: &[G401], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S297,S403], sets: &[G404], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S221,S403,S62], sets: &[G404], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S297,S187,S403], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S221,S187,S403,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S187,S77,S403], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S299,S187,S77,S403,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S77,S403], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S77,S403,S62], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S77,S187,S403], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S77,S187,S403,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S303,S403], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S224,S403,S62], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S303,S187,S403], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S224,S187,S403,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S140], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S400], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S187,S402,S62], sets: &[G403], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S187,S402,S62], sets: &[G403], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S187,S402,S62], sets: &[G403], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S404], sets: &[G405], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S404], sets: &[G405], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G406], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S408], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S408], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S408], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G409,G410], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S212], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S179], sets: &[G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S176], sets: &[G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S203], sets: &[G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S214], sets: &[G413,G412], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G414,G415,G416], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S187,S408,S62], sets: &[G409], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S187,S408,S62], sets: &[G409], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S187,S408,S62], sets: &[G409], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S410], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S410], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G412], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S414], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S414], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S414], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G415,G416], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S212], sets: &[G417], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S179], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S176], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S203], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S214], sets: &[G419,G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x80000000000000000095d, unused: 0x1fff077ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CLEAR)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G414,G415,G416], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G414,G415,G416], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NOP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x918, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S417,S21], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S417,S284], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S417,S419], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S420,S84,S65], sets: &[G421], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S420,S84,S77], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S420,S84,S80], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G422], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S331,S402,S423], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S187,S402,S423], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S65,S187,S402,S423], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S331,S425,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S426,S425,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S331,S402,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S187,S402,S423], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S80,S187,S402,S423], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S427], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S21], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S284], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S425], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S65], sets: &[G427], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S77], sets: &[G427], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S80], sets: &[G427], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S331,S408,S429], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S187,S408,S429], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S65,S187,S408,S429], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S331,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S432,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S331,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S187,S408,S429], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S80,S187,S408,S429], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S433], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S221], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x909, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S224], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::PREEXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82d, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G428], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G428], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G428], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G428], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G428], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G429], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S337], sets: &[G349,G429], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S430,S84,S65], sets: &[G431], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S430,S84,S433], sets: &[G431], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S430,S84,S80], sets: &[G431], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S165,S84], sets: &[G434], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S165,S84], sets: &[G434], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S435,S29], sets: &[G436,G437,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G439,G32,G33,G438], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S440,S29], sets: &[G441,G439,G32,G33,G438], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G439,G32,G33,G438], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G434], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G434], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G434], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G434], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G434], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S337], sets: &[G349,G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S65], sets: &[G437], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S439], sets: &[G437], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S80], sets: &[G437], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S165,S84], sets: &[G440], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S165,S84], sets: &[G440], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S29], sets: &[G442,G443,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S440,S29], sets: &[G441,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S165,S84], sets: &[G442,G443], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G445], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G446], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G445], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S447,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S419], sets: &[G445], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S447,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S165,S84], sets: &[G448,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G450], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G450], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G451], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G451], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S453,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S425], sets: &[G451], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S453,S425], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G131], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S165,S66], sets: &[G448], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S165,S66], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x807, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S417], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G455], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S423], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G222,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G222,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G222,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G450,G85,G451,G452,G453], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G450,G85,G451,G452,G453], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G450,G85,G451,G452,G453], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G450,G85,G451,G452,G453], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G450,G85,G451,G452,G453], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S187], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S456], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S458,S187], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S458,S456], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G456,G85,G457,G458,G459], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G456,G85,G457,G458,G459], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G456,G85,G457,G458,G459], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G456,G85,G457,G458,G459], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G456,G85,G457,G458,G459], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S187], sets: &[G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S462], sets: &[G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S464,S187], sets: &[G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S464,S462], sets: &[G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S440,S29], sets: &[G441,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S435,S29], sets: &[G459,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G335,G461,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S440,S29], sets: &[G441,G335,G461,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G335,G461,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S463,S464,S465,S467], sets: &[G461,G359,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S29], sets: &[G465,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G335,G467,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G335,G467,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G335,G467,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S469,S470,S471,S473], sets: &[G467,G359,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S468,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G335,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G335,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S470], sets: &[G384,G471,G472], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S470], sets: &[G384,G471,G472], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S473,S474], sets: &[G475,G476,G392], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S477,S21,S478], sets: &[G479,G480,G481,G482,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S477,S21,S478], sets: &[G479,G480,G481,G437,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S477,S21,S238], sets: &[G479,G480,G481,G482,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S477,S21,S238], sets: &[G479,G480,G481,G483,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S484,S485,S187], sets: &[G479,G480,G486,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S484,S485,S187], sets: &[G479,G480,G481,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S484,S485,S487], sets: &[G479,G480,G488,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S484,S485,S487], sets: &[G479,G480,G481,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S477,S489,S478], sets: &[G480,G481], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S477,S66,S238], sets: &[G480,G481,G490], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S485,S491,S187], sets: &[G479,G480,G481,G482,G32,G33,G438], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S485,S491,S487], sets: &[G479,G480,G481,G482,G32,G33,G438], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S485,S491,S187], sets: &[G479,G480,G486,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S485,S491,S187], sets: &[G479,G480,G481,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S485,S491,S487], sets: &[G479,G480,G488,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S485,S491,S487], sets: &[G479,G480,G481,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G492,G493], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S494,S18], sets: &[G495], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S496,S497,S498], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S140,S18,S65], sets: &[G499,G500,G501,G502], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G503], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G504], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S496,S497], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G505], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S506,S507,S508,S509,S66,S408], sets: &[G510,G511,G512,G513,G234,G514,G515,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S506,S507,S508,S509,S516,S66,S408], sets: &[G510,G511,G512,G517,G234,G514,G515,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S506,S507,S508,S509,S66,S408], sets: &[G510,G512,G518,G519,G520,G515,G33,G521,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S506,S507,S508,S509,S516,S66,S408], sets: &[G510,G512,G522,G519,G520,G515,G33,G521,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S506,S507,S508,S509,S66,S408], sets: &[G512,G523,G524,G514,G515,G33,G525,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S506,S507,S508,S509,S516,S66,S408], sets: &[G512,G526,G524,G514,G515,G33,G525,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S527,S140,S417,S21,S66,S408], sets: &[G528,G529,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S230,S1,S417,S11,S238,S66,S408], sets: &[G513,G529,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S506,S507,S508,S530,S66,S408], sets: &[G510,G531,G515,G33,G532,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S506,S507,S508,S530,S516,S66,S408], sets: &[G510,G533,G515,G33,G532,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S506,S507,S534,S66,S536], sets: &[G537,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S506,S507,S534,S66,S516,S539,S536], sets: &[G537,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S540,S541,S542], sets: &[G543,G544,G545,G546,G547,G548,G549,G550,G551], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S540,S541,S542,S552], sets: &[G543,G544,G545,G546,G547,G548,G549,G550,G551], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S541,S542], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S541,S542,S552], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S540,S541,S542], sets: &[G543,G546,G547,G553,G551,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S540,S541,S542,S552], sets: &[G543,G554,G553,G551,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S474,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G335,G475], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G335,G475], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S476], sets: &[G384,G477,G478], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S476], sets: &[G384,G477,G478], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S479,S480], sets: &[G481,G482,G392], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S483,S21,S484], sets: &[G485,G486,G487,G488,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S483,S21,S484], sets: &[G485,G486,G487,G443,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S483,S21,S238], sets: &[G485,G486,G487,G488,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S483,S21,S238], sets: &[G485,G486,G487,G489,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S490,S491,S187], sets: &[G485,G486,G492,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S490,S491,S187], sets: &[G485,G486,G487,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S490,S491,S493], sets: &[G485,G486,G494,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S490,S491,S493], sets: &[G485,G486,G487,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S483,S495,S484], sets: &[G486,G487], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S483,S66,S238], sets: &[G486,G487,G496], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S491,S497,S187], sets: &[G485,G486,G487,G488,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S491,S497,S493], sets: &[G485,G486,G487,G488,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S491,S497,S187], sets: &[G485,G486,G492,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S491,S497,S187], sets: &[G485,G486,G487,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S491,S497,S493], sets: &[G485,G486,G494,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S491,S497,S493], sets: &[G485,G486,G487,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G498,G499], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S500,S18], sets: &[G501], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S502,S503,S504], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S140,S18,S65], sets: &[G505,G506,G507,G508], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G509], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G510], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S502,S503], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G511], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S512,S513,S514,S515,S66,S414], sets: &[G516,G517,G518,G519,G234,G520,G521,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S512,S513,S514,S515,S522,S66,S414], sets: &[G516,G517,G518,G523,G234,G520,G521,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S512,S513,S514,S515,S66,S414], sets: &[G516,G518,G524,G525,G526,G521,G33,G527,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S512,S513,S514,S515,S522,S66,S414], sets: &[G516,G518,G528,G525,G526,G521,G33,G527,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S512,S513,S514,S515,S66,S414], sets: &[G518,G529,G530,G520,G521,G33,G531,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S512,S513,S514,S515,S522,S66,S414], sets: &[G518,G532,G530,G520,G521,G33,G531,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S533,S140,S423,S21,S66,S414], sets: &[G534,G535,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S230,S1,S423,S11,S238,S66,S414], sets: &[G519,G535,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S512,S513,S514,S536,S66,S414], sets: &[G516,G537,G521,G33,G538,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S512,S513,S514,S536,S522,S66,S414], sets: &[G516,G539,G521,G33,G538,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S512,S513,S540,S66,S542], sets: &[G543,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S512,S513,S540,S66,S522,S545,S542], sets: &[G543,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S546,S547,S548], sets: &[G549,G550,G551,G552,G553,G554,G555,G556,G557], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S546,S547,S548,S558], sets: &[G549,G550,G551,G552,G553,G554,G555,G556,G557], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S547,S548], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S547,S548,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S546,S547,S548], sets: &[G549,G552,G553,G559,G557,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S546,S547,S548,S558], sets: &[G549,G560,G559,G557,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S165,S556,S555,S427,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S556,S555,S80,S558], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S165,S542,S179], sets: &[G186], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S559,S224], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S559,S77], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S541], sets: &[G560], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S496,S561,S562,S563,S564,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S496,S561,S562,S566,S567,S568,S569,S570], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S496,S561,S562,S563,S564,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S496,S561,S562,S566,S567,S568,S569,S570], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S496,S561,S562,S563,S284,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S496,S561,S562,S566,S284,S568,S569,S570], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S496,S561,S562,S563,S284,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S496,S561,S562,S566,S284,S568,S569,S570], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S555,S80,S571], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S555,S80,S572,S569], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S573,S559,S555,S80,S574], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S573,S559,S555,S80,S575,S569], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S555,S542,S284], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S555,S542,S284,S569], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S555,S284,S571], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S555,S284,S572,S569], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S573,S559,S555,S284,S574], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S573,S559,S555,S284,S575,S569], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S556,S576,S555,S80,S569], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S556,S576,S555,S80,S569,S426], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S556,S576,S555,S284,S569], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S556,S576,S555,S284,S569,S426], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S559,S577,S303,S397], sets: &[G398], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S559,S167,S224,S397,S569], sets: &[G398], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S559,S577,S303,S542,S397], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S559,S167,S224,S542,S397,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S559,S577,S542,S77,S397], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S165,S559,S167,S542,S77,S397,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S559,S577,S77,S397], sets: &[G398], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S559,S167,S77,S397,S569], sets: &[G398], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S559,S577,S77,S542,S397], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S559,S167,S77,S542,S397,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S578], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S578,S400], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S559,S165,S555,S80,S542,S402,S569], sets: &[G403], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S559,S165,S555,S77,S542,S402,S569], sets: &[G403], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S579,S80,S542], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S496,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S496,S498], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S580,S555,S77], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S580,S555,S80], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S556,S576,S569,S80,S426,S402,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S556,S576,S569,S80,S542,S402,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S556,S576,S555,S80,S542,S402,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S556,S576,S569,S570,S426,S425,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S561,S433,S564], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S561,S80,S564], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S165,S548,S179], sets: &[G186], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S565,S224], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S565,S77], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S547], sets: &[G566], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S502,S567,S568,S569,S570,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S502,S567,S568,S572,S573,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S502,S567,S568,S569,S570,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S502,S567,S568,S572,S573,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S502,S567,S568,S569,S284,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S502,S567,S568,S572,S284,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S502,S567,S568,S569,S284,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S502,S567,S568,S572,S284,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S561,S80,S577], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S561,S80,S578,S575], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S579,S565,S561,S80,S580], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S579,S565,S561,S80,S581,S575], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S561,S548,S284], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S561,S548,S284,S575], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S561,S284,S577], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S561,S284,S578,S575], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S579,S565,S561,S284,S580], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S579,S565,S561,S284,S581,S575], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S562,S582,S561,S80,S575], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S562,S582,S561,S80,S575,S432], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S562,S582,S561,S284,S575], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S562,S582,S561,S284,S575,S432], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S565,S583,S303,S403], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S565,S167,S224,S403,S575], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S565,S583,S303,S548,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S565,S167,S224,S548,S403,S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S565,S583,S548,S77,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S165,S565,S167,S548,S77,S403,S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S565,S583,S77,S403], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S565,S167,S77,S403,S575], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S565,S583,S77,S548,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S565,S167,S77,S548,S403,S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S584], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S584,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S565,S165,S561,S80,S548,S408,S575], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S565,S165,S561,S77,S548,S408,S575], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S585,S80,S548], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S502,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S502,S504], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S586,S561,S77], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S586,S561,S80], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S562,S582,S575,S80,S432,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S562,S582,S575,S80,S548,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S562,S582,S561,S80,S548,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S562,S582,S575,S576,S432,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S224], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S80,S542], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S77,S542], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S581,S555,S433], sets: &[G431], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S581,S555,S80], sets: &[G431], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S80,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S77,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S556,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S80,S548], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S77,S548], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S587,S561,S439], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S587,S561,S80], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S80,S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S77,S575], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S562,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffff00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S583], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S556,S583], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S562,S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S80], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S77], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S80,S542], sets: &[G450,G85,G451,G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S542,S77], sets: &[G450,G85,G451,G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S555,S77,S542], sets: &[G450,G85,G451,G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S556,S165,S80,S542], sets: &[G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S556,S165,S80], sets: &[G587,G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S80], sets: &[G586,G588], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S589,S80,S590], sets: &[G545,G591,G592], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S80], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S77], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S80,S548], sets: &[G456,G85,G457,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S548,S77], sets: &[G456,G85,G457,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S561,S77,S548], sets: &[G456,G85,G457,G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S562,S165,S80,S548], sets: &[G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S562,S165,S80], sets: &[G593,G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S80], sets: &[G592,G594], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S595,S80,S596], sets: &[G551,G597,G598], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9e9, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S593,S594], sets: &[G595,G596,G586], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S597,S594,S598,S599,S601,S569,S603], sets: &[G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S594,S598,S599,S601,S569,S603], sets: &[G609,G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S597,S594,S598,S599,S601,S569], sets: &[G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S594,S598,S599,S601,S569], sets: &[G609,G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S597,S594,S598,S599,S611,S569], sets: &[G612,G586,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S594,S598,S599,S611,S569], sets: &[G612,G586,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S597,S594,S598,S599,S601,S569], sets: &[G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S594,S598,S599,S601,S569], sets: &[G609,G604,G605,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S597,S594,S598,S599,S611,S569], sets: &[G586,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S594,S598,S599,S611,S569], sets: &[G586,G606,G607], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S593], sets: &[G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S599,S600], sets: &[G601,G602,G592], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S600,S604,S605,S607,S575,S609], sets: &[G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S614,S600,S604,S605,S607,S575,S609], sets: &[G615,G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S600,S604,S605,S607,S575], sets: &[G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S614,S600,S604,S605,S607,S575], sets: &[G615,G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S600,S604,S605,S617,S575], sets: &[G618,G592,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S614,S600,S604,S605,S617,S575], sets: &[G618,G592,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S600,S604,S605,S607,S575], sets: &[G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S614,S600,S604,S605,S607,S575], sets: &[G615,G610,G611,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S600,S604,S605,S617,S575], sets: &[G592,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S614,S600,S604,S605,S617,S575], sets: &[G592,G612,G613], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S599], sets: &[G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S613], sets: &[G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S619], sets: &[G620], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613,S542], sets: &[G545,G616,G617,G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613,S542,S552], sets: &[G545,G616,G617,G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613], sets: &[G616,G618,G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613,S552], sets: &[G616,G618,G586], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S615,S613,S542], sets: &[G616,G619], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S615,S613,S542,S552], sets: &[G616,G619], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S615,S613], sets: &[G616,G618], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S615,S613,S552], sets: &[G616,G618], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613], sets: &[G616,G620,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613,S552], sets: &[G616,G620,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613], sets: &[G616,G621], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S613,S552], sets: &[G616,G621], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S555], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619,S548], sets: &[G551,G622,G623,G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619,S548,S558], sets: &[G551,G622,G623,G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619], sets: &[G622,G624,G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619,S558], sets: &[G622,G624,G592], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S621,S619,S548], sets: &[G622,G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S621,S619,S548,S558], sets: &[G622,G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S621,S619], sets: &[G622,G624], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S621,S619,S558], sets: &[G622,G624], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619], sets: &[G622,G626,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619,S558], sets: &[G622,G626,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619], sets: &[G622,G627], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S619,S558], sets: &[G622,G627], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S561], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x84c, unused: 0x1fff7ffffff00000000ffff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S187], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S77], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S187], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S187], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S80], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S187], sets: &[G622,G623], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S77], sets: &[G622,G623], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S187], sets: &[G622,G623], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S187], sets: &[G622,G623], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S80], sets: &[G622,G623], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S624,S26,S62], sets: &[G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S626,S556,S62], sets: &[G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G627], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S187], sets: &[G628,G629], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S77], sets: &[G628,G629], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S187], sets: &[G628,G629], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S187], sets: &[G628,G629], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S80], sets: &[G628,G629], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S630,S26,S62], sets: &[G631], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S632,S562,S62], sets: &[G631], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G633], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S89,S84,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S89,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 465] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (528, 11, 13), (529, 13, 17), (530, 17, 18), (531, 18, 19), (532, 19, 20), (533, 20, 21), (534, 21, 22), (535, 22, 23), (537, 23, 24), (538, 24, 25), (539, 25, 26), (541, 26, 27), (542, 27, 28), (543, 28, 29), (544, 29, 30), (545, 30, 32), (547, 32, 34), (548, 34, 36), (549, 36, 38), (550, 38, 39), (551, 39, 41), (552, 41, 42), (553, 42, 43), (554, 43, 44), (555, 44, 45), (560, 45, 46), (561, 46, 48), (562, 48, 49), (563, 49, 50), (564, 50, 51), (567, 51, 53), (568, 53, 54), (569, 54, 55), (570, 55, 56), (572, 56, 58), (574, 58, 66), (575, 66, 67), (576, 67, 69), (579, 69, 70), (581, 70, 71), (630, 71, 72), (647, 72, 73), (652, 73, 75), (656, 75, 77), (657, 77, 81), (658, 81, 82), (662, 82, 83), (663, 83, 85), (665, 85, 86), (666, 86, 87), (667, 87, 88), (669, 88, 89), (670, 89, 90), (671, 90, 91), (676, 91, 93), (677, 93, 95), (701, 95, 96), (702, 96, 97), (703, 97, 98), (714, 98, 100), (768, 100, 101), (769, 101, 102), (770, 102, 103), (772, 103, 104), (773, 104, 105), (774, 105, 106), (775, 106, 109), (776, 109, 110), (777, 110, 111), (784, 111, 112), (785, 112, 113), (786, 113, 114), (787, 114, 115), (796, 115, 117), (797, 117, 119), (799, 119, 120), (801, 120, 122), (802, 122, 124), (804, 124, 125), (806, 125, 127), (831, 127, 128), (832, 128, 129), (835, 129, 130), (836, 130, 131), (840, 131, 133), (846, 133, 134), (850, 134, 135), (851, 135, 136), (853, 136, 138), (854, 138, 140), (855, 140, 141), (861, 141, 142), (874, 142, 143), (880, 143, 144), (897, 144, 145), (901, 145, 146), (902, 146, 147), (903, 147, 148), (904, 148, 149), (905, 149, 150), (906, 150, 151), (907, 151, 152), (908, 152, 153), (909, 153, 154), (913, 154, 156), (916, 156, 157), (918, 157, 158), (928, 158, 159), (929, 159, 161), (930, 161, 162), (931, 162, 163), (935, 163, 164), (936, 164, 165), (937, 165, 166), (938, 166, 167), (941, 167, 168), (948, 168, 170), (949, 170, 172), (950, 172, 174), (952, 174, 176), (954, 176, 178), (955, 178, 180), (956, 180, 182), (960, 182, 183), (961, 183, 184), (964, 184, 185), (966, 185, 186), (968, 186, 188), (969, 188, 189), (970, 189, 190), (971, 190, 191), (974, 191, 192), (995, 192, 193), (1001, 193, 194), (1041, 194, 196), (1044, 196, 197), (1045, 197, 198), (1046, 198, 199), (1049, 199, 200), (1057, 200, 201), (1059, 201, 202), (1060, 202, 204), (1065, 204, 205), (1066, 205, 206), (1067, 206, 207), (1072, 207, 209), (1073, 209, 211), (1075, 211, 212), (1076, 212, 213), (1086, 213, 214), (1091, 214, 215), (1100, 215, 216), (1169, 216, 218), (1177, 218, 219), (1188, 219, 221), (1210, 221, 222), (1309, 222, 224), (1313, 224, 225), (1314, 225, 226), (1318, 226, 228), (1344, 228, 229), (1351, 229, 230), (1354, 230, 231), (1410, 231, 232), (1417, 232, 233), (1421, 233, 234), (1447, 234, 235), (1451, 235, 236), (1457, 236, 237), (1458, 237, 238), (1460, 238, 240), (1464, 240, 242), (1507, 242, 243), (1514, 243, 247), (1964, 247, 248), (2049, 248, 249), (2050, 249, 250), (2051, 250, 251), (2052, 251, 252), (2053, 252, 253), (2054, 253, 254), (2055, 254, 255), (2056, 255, 256), (2057, 256, 258), (2058, 258, 259), (2059, 259, 260), (2060, 260, 262), (2061, 262, 263), (2064, 263, 265), (2065, 265, 269), (2066, 269, 270), (2067, 270, 271), (2068, 271, 272), (2069, 272, 273), (2070, 273, 274), (2071, 274, 275), (2073, 275, 276), (2074, 276, 277), (2075, 277, 278), (2076, 278, 280), (2080, 280, 281), (2082, 281, 282), (2083, 282, 283), (2084, 283, 285), (2085, 285, 287), (2087, 287, 289), (2088, 289, 290), (2091, 290, 291), (2093, 291, 292), (2094, 292, 293), (2095, 293, 295), (2097, 295, 298), (2098, 298, 299), (2104, 299, 300), (2105, 300, 301), (2107, 301, 303), (2110, 303, 305), (2112, 305, 307), (2115, 307, 308), (2116, 308, 310), (2117, 310, 312), (2124, 312, 313), (2166, 313, 314), (2167, 314, 315), (2178, 315, 316), (2179, 316, 317), (2180, 317, 318), (2182, 318, 319), (2183, 319, 320), (2188, 320, 322), (2192, 322, 324), (2193, 324, 328), (2194, 328, 329), (2198, 329, 330), (2199, 330, 332), (2201, 332, 333), (2202, 333, 334), (2203, 334, 335), (2204, 335, 336), (2212, 336, 338), (2213, 338, 340), (2236, 340, 341), (2237, 341, 342), (2238, 342, 343), (2239, 343, 344), (2304, 344, 345), (2305, 345, 346), (2306, 346, 347), (2308, 347, 350), (2309, 350, 353), (2310, 353, 355), (2312, 355, 358), (2313, 358, 359), (2320, 359, 361), (2321, 361, 365), (2322, 365, 369), (2328, 369, 370), (2329, 370, 371), (2330, 371, 374), (2331, 374, 375), (2333, 375, 377), (2336, 377, 378), (2339, 378, 379), (2340, 379, 380), (2341, 380, 381), (2342, 381, 383), (2343, 383, 384), (2369, 384, 385), (2370, 385, 386), (2371, 386, 388), (2372, 388, 390), (2373, 390, 391), (2374, 391, 392), (2375, 392, 394), (2376, 394, 396), (2377, 396, 397), (2378, 397, 399), (2380, 399, 400), (2381, 400, 401), (2382, 401, 402), (2384, 402, 404), (2386, 404, 405), (2388, 405, 406), (2390, 406, 408), (2391, 408, 409), (2392, 409, 410), (2393, 410, 411), (2395, 411, 412), (2396, 412, 413), (2397, 413, 415), (2430, 415, 418), (2431, 418, 419), (2432, 419, 422), (2433, 422, 424), (2435, 424, 427), (2436, 427, 429), (2437, 429, 431), (2438, 431, 433), (2439, 433, 435), (2440, 435, 436), (2441, 436, 437), (2442, 437, 439), (2444, 439, 440), (2446, 440, 443), (2447, 443, 447), (2448, 447, 449), (2450, 449, 450), (2456, 450, 451), (2458, 451, 452), (2460, 452, 453), (2462, 453, 454), (2466, 454, 456), (2467, 456, 458), (2468, 458, 460), (2469, 460, 462), (2470, 462, 465), (2471, 465, 466), (2472, 466, 468), (2474, 468, 469), (2475, 469, 470), (2479, 470, 471), (2480, 471, 472), (2481, 472, 474), (2482, 474, 475), (2483, 475, 476), (2487, 476, 477), (2489, 477, 479), (2499, 479, 480), (2503, 480, 481), (2504, 481, 483), (2505, 483, 485), (2510, 485, 486), (2531, 486, 487), (2534, 487, 488), (2535, 488, 489), (2537, 489, 490), (2538, 490, 494), (2541, 494, 495), (2542, 495, 497), (2845, 497, 499), (2879, 499, 500), (2946, 500, 501), (3074, 501, 502), (3075, 502, 503), (3076, 503, 504), (3079, 504, 505), (3080, 505, 506), (3081, 506, 508), (3082, 508, 509), (3083, 509, 510), (3084, 510, 512), (3088, 512, 514), (3089, 514, 518), (3090, 518, 519), (3091, 519, 520), (3092, 520, 521), (3093, 521, 522), (3094, 522, 523), (3095, 523, 524), (3097, 524, 525), (3098, 525, 526), (3099, 526, 527), (3101, 527, 528), (3102, 528, 529), (3103, 529, 530), (3104, 530, 531), (3107, 531, 533), (3108, 533, 535), (3109, 535, 537), (3110, 537, 538), (3111, 538, 540), (3112, 540, 541), (3115, 541, 542), (3121, 542, 544), (3122, 544, 545), (3128, 545, 546), (3129, 546, 547), (3134, 547, 549), (3136, 549, 551), (3139, 551, 552), (3141, 552, 553), (3190, 553, 554), (3202, 554, 555), (3203, 555, 556), (3204, 556, 557), (3260, 557, 558), (3328, 558, 559), (3329, 559, 560), (3330, 560, 561), (3332, 561, 562), (3333, 562, 563), (3334, 563, 564), (3335, 564, 565), (3336, 565, 566), (3337, 566, 567), (3344, 567, 568), (3345, 568, 569), (3346, 569, 570), (3354, 570, 571), (3364, 571, 572), (3410, 572, 573), (3412, 573, 574), (3414, 574, 576), (3415, 576, 577), (3421, 577, 578), (3425, 578, 579), (3428, 579, 580), (3431, 580, 581), (3437, 581, 582), (3443, 582, 583), (3471, 583, 586), (3472, 586, 587), (3473, 587, 588), (3517, 588, 589), (3518, 589, 590), (3527, 590, 591), (3562, 591, 592), (3604, 592, 593), (3605, 593, 594), (3606, 594, 595), (3609, 595, 596), (3617, 596, 598), (3619, 598, 600), (3620, 600, 602), (3621, 602, 604), (3623, 604, 606), (3625, 606, 607), (3626, 607, 608), (3627, 608, 609), (3632, 609, 610), (3633, 610, 612), (3635, 612, 613), (3636, 613, 614), (3651, 614, 615), (3925, 615, 617), (3926, 617, 619), (3936, 619, 620), (3939, 620, 621), (3942, 621, 622), (3945, 622, 623), (3948, 623, 624), (3951, 624, 625), (3956, 625, 626), (3977, 626, 627), (3978, 627, 628), (3980, 628, 629), (3987, 629, 630), (3989, 630, 631), (3991, 631, 632), (3993, 632, 633), (3995, 633, 634), (3997, 634, 635), (3999, 635, 636), (4014, 636, 638), (4019, 638, 639), (4074, 639, 640)];
+static OPCODES: [(u16, u16, u16); 466] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (528, 11, 13), (529, 13, 17), (530, 17, 18), (531, 18, 19), (532, 19, 20), (533, 20, 21), (534, 21, 22), (535, 22, 23), (537, 23, 24), (538, 24, 25), (539, 25, 26), (541, 26, 27), (542, 27, 28), (543, 28, 29), (544, 29, 30), (545, 30, 32), (547, 32, 34), (548, 34, 36), (549, 36, 38), (550, 38, 39), (551, 39, 41), (552, 41, 42), (553, 42, 43), (554, 43, 44), (555, 44, 45), (560, 45, 46), (561, 46, 48), (562, 48, 49), (563, 49, 50), (564, 50, 51), (567, 51, 53), (568, 53, 54), (569, 54, 55), (570, 55, 56), (572, 56, 58), (574, 58, 66), (575, 66, 67), (576, 67, 69), (579, 69, 70), (581, 70, 71), (630, 71, 72), (647, 72, 73), (652, 73, 75), (656, 75, 77), (657, 77, 81), (658, 81, 82), (662, 82, 83), (663, 83, 85), (665, 85, 86), (666, 86, 87), (667, 87, 88), (669, 88, 89), (670, 89, 90), (671, 90, 91), (676, 91, 93), (677, 93, 95), (701, 95, 96), (702, 96, 97), (703, 97, 98), (714, 98, 100), (768, 100, 101), (769, 101, 102), (770, 102, 103), (772, 103, 104), (773, 104, 105), (774, 105, 106), (775, 106, 109), (776, 109, 110), (777, 110, 111), (784, 111, 112), (785, 112, 113), (786, 113, 114), (787, 114, 115), (796, 115, 117), (797, 117, 119), (799, 119, 120), (801, 120, 122), (802, 122, 124), (804, 124, 125), (806, 125, 127), (831, 127, 128), (832, 128, 129), (835, 129, 130), (836, 130, 131), (840, 131, 133), (846, 133, 134), (850, 134, 135), (851, 135, 136), (853, 136, 138), (854, 138, 140), (855, 140, 141), (861, 141, 142), (874, 142, 143), (880, 143, 144), (897, 144, 145), (901, 145, 146), (902, 146, 147), (903, 147, 148), (904, 148, 149), (905, 149, 150), (906, 150, 151), (907, 151, 152), (908, 152, 153), (909, 153, 154), (913, 154, 156), (916, 156, 157), (918, 157, 158), (928, 158, 159), (929, 159, 161), (930, 161, 162), (931, 162, 163), (935, 163, 164), (936, 164, 165), (937, 165, 166), (938, 166, 167), (941, 167, 168), (948, 168, 170), (949, 170, 172), (950, 172, 174), (952, 174, 176), (954, 176, 178), (955, 178, 180), (956, 180, 182), (960, 182, 183), (961, 183, 184), (964, 184, 185), (966, 185, 186), (968, 186, 188), (969, 188, 189), (970, 189, 190), (971, 190, 191), (974, 191, 192), (995, 192, 193), (1001, 193, 194), (1041, 194, 196), (1044, 196, 197), (1045, 197, 198), (1046, 198, 199), (1049, 199, 200), (1057, 200, 201), (1059, 201, 202), (1060, 202, 204), (1065, 204, 205), (1066, 205, 206), (1067, 206, 207), (1072, 207, 209), (1073, 209, 211), (1075, 211, 212), (1076, 212, 213), (1086, 213, 214), (1091, 214, 215), (1100, 215, 216), (1169, 216, 218), (1177, 218, 219), (1188, 219, 221), (1210, 221, 222), (1309, 222, 224), (1313, 224, 225), (1314, 225, 226), (1318, 226, 228), (1344, 228, 229), (1351, 229, 230), (1354, 230, 231), (1410, 231, 232), (1417, 232, 233), (1421, 233, 234), (1447, 234, 235), (1451, 235, 236), (1457, 236, 237), (1458, 237, 238), (1460, 238, 240), (1464, 240, 242), (1507, 242, 243), (1514, 243, 247), (1518, 247, 249), (1964, 249, 250), (2049, 250, 251), (2050, 251, 252), (2051, 252, 253), (2052, 253, 254), (2053, 254, 255), (2054, 255, 256), (2055, 256, 257), (2056, 257, 258), (2057, 258, 260), (2058, 260, 261), (2059, 261, 262), (2060, 262, 264), (2061, 264, 265), (2064, 265, 267), (2065, 267, 271), (2066, 271, 272), (2067, 272, 273), (2068, 273, 274), (2069, 274, 275), (2070, 275, 276), (2071, 276, 277), (2073, 277, 278), (2074, 278, 279), (2075, 279, 280), (2076, 280, 282), (2080, 282, 283), (2082, 283, 284), (2083, 284, 285), (2084, 285, 287), (2085, 287, 289), (2087, 289, 291), (2088, 291, 292), (2091, 292, 293), (2093, 293, 294), (2094, 294, 295), (2095, 295, 297), (2097, 297, 300), (2098, 300, 301), (2104, 301, 302), (2105, 302, 303), (2107, 303, 305), (2110, 305, 307), (2112, 307, 309), (2115, 309, 310), (2116, 310, 312), (2117, 312, 314), (2124, 314, 315), (2166, 315, 316), (2167, 316, 317), (2178, 317, 318), (2179, 318, 319), (2180, 319, 320), (2182, 320, 321), (2183, 321, 322), (2188, 322, 324), (2192, 324, 326), (2193, 326, 330), (2194, 330, 331), (2198, 331, 332), (2199, 332, 334), (2201, 334, 335), (2202, 335, 336), (2203, 336, 337), (2204, 337, 338), (2212, 338, 340), (2213, 340, 342), (2236, 342, 343), (2237, 343, 344), (2238, 344, 345), (2239, 345, 346), (2304, 346, 347), (2305, 347, 348), (2306, 348, 349), (2308, 349, 352), (2309, 352, 355), (2310, 355, 357), (2312, 357, 360), (2313, 360, 361), (2320, 361, 363), (2321, 363, 367), (2322, 367, 371), (2328, 371, 372), (2329, 372, 373), (2330, 373, 376), (2331, 376, 377), (2333, 377, 379), (2336, 379, 380), (2339, 380, 381), (2340, 381, 382), (2341, 382, 383), (2342, 383, 385), (2343, 385, 386), (2369, 386, 387), (2370, 387, 388), (2371, 388, 390), (2372, 390, 392), (2373, 392, 393), (2374, 393, 394), (2375, 394, 396), (2376, 396, 398), (2377, 398, 399), (2378, 399, 401), (2380, 401, 402), (2381, 402, 403), (2382, 403, 404), (2384, 404, 406), (2386, 406, 407), (2388, 407, 408), (2390, 408, 410), (2391, 410, 411), (2392, 411, 412), (2393, 412, 413), (2395, 413, 414), (2396, 414, 415), (2397, 415, 417), (2430, 417, 420), (2431, 420, 421), (2432, 421, 424), (2433, 424, 426), (2435, 426, 429), (2436, 429, 431), (2437, 431, 433), (2438, 433, 435), (2439, 435, 437), (2440, 437, 438), (2441, 438, 439), (2442, 439, 441), (2444, 441, 442), (2446, 442, 445), (2447, 445, 449), (2448, 449, 451), (2450, 451, 452), (2456, 452, 453), (2458, 453, 454), (2460, 454, 455), (2462, 455, 456), (2466, 456, 458), (2467, 458, 460), (2468, 460, 462), (2469, 462, 464), (2470, 464, 467), (2471, 467, 468), (2472, 468, 470), (2474, 470, 471), (2475, 471, 472), (2479, 472, 473), (2480, 473, 474), (2481, 474, 476), (2482, 476, 477), (2483, 477, 478), (2487, 478, 479), (2489, 479, 481), (2499, 481, 482), (2503, 482, 483), (2504, 483, 485), (2505, 485, 487), (2510, 487, 488), (2531, 488, 489), (2534, 489, 490), (2535, 490, 491), (2537, 491, 492), (2538, 492, 496), (2541, 496, 497), (2542, 497, 499), (2845, 499, 501), (2879, 501, 502), (2946, 502, 503), (3074, 503, 504), (3075, 504, 505), (3076, 505, 506), (3079, 506, 507), (3080, 507, 508), (3081, 508, 510), (3082, 510, 511), (3083, 511, 512), (3084, 512, 514), (3088, 514, 516), (3089, 516, 520), (3090, 520, 521), (3091, 521, 522), (3092, 522, 523), (3093, 523, 524), (3094, 524, 525), (3095, 525, 526), (3097, 526, 527), (3098, 527, 528), (3099, 528, 529), (3101, 529, 530), (3102, 530, 531), (3103, 531, 532), (3104, 532, 533), (3107, 533, 535), (3108, 535, 537), (3109, 537, 539), (3110, 539, 540), (3111, 540, 542), (3112, 542, 543), (3115, 543, 544), (3121, 544, 546), (3122, 546, 547), (3128, 547, 548), (3129, 548, 549), (3134, 549, 551), (3136, 551, 553), (3139, 553, 554), (3141, 554, 555), (3190, 555, 556), (3202, 556, 557), (3203, 557, 558), (3204, 558, 559), (3260, 559, 560), (3328, 560, 561), (3329, 561, 562), (3330, 562, 563), (3332, 563, 564), (3333, 564, 565), (3334, 565, 566), (3335, 566, 567), (3336, 567, 568), (3337, 568, 569), (3344, 569, 570), (3345, 570, 571), (3346, 571, 572), (3354, 572, 573), (3364, 573, 574), (3410, 574, 575), (3412, 575, 576), (3414, 576, 578), (3415, 578, 579), (3421, 579, 580), (3425, 580, 581), (3428, 581, 582), (3431, 582, 583), (3437, 583, 584), (3443, 584, 585), (3471, 585, 588), (3472, 588, 589), (3473, 589, 590), (3517, 590, 591), (3518, 591, 592), (3527, 592, 593), (3562, 593, 594), (3604, 594, 595), (3605, 595, 596), (3606, 596, 597), (3609, 597, 598), (3617, 598, 600), (3619, 600, 602), (3620, 602, 604), (3621, 604, 606), (3623, 606, 608), (3625, 608, 609), (3626, 609, 610), (3627, 610, 611), (3632, 611, 612), (3633, 612, 614), (3635, 614, 615), (3636, 615, 616), (3651, 616, 617), (3925, 617, 619), (3926, 619, 621), (3936, 621, 622), (3939, 622, 623), (3942, 623, 624), (3945, 624, 625), (3948, 625, 626), (3951, 626, 627), (3956, 627, 628), (3977, 628, 629), (3978, 629, 630), (3980, 630, 631), (3987, 631, 632), (3989, 632, 633), (3991, 633, 634), (3993, 634, 635), (3995, 635, 636), (3997, 636, 637), (3999, 637, 638), (4014, 638, 640), (4019, 640, 641), (4074, 641, 642)];
 
-static BY_OPCODE: [u16; 640] = [373, 390, 414, 437, 197, 178, 179, 200, 203, 310, 311, 263, 264, 353, 354, 351, 352, 367, 260, 623, 628, 407, 299, 445, 442, 55, 394, 395, 396, 187, 158, 170, 165, 172, 271, 272, 273, 274, 269, 275, 276, 109, 96, 112, 103, 208, 213, 212, 231, 234, 237, 298, 297, 254, 257, 376, 224, 223, 139, 129, 138, 140, 141, 131, 130, 132, 108, 225, 226, 153, 250, 184, 575, 542, 543, 524, 525, 548, 549, 546, 547, 558, 571, 526, 527, 586, 584, 512, 565, 566, 567, 532, 533, 534, 535, 521, 514, 569, 417, 418, 175, 63, 161, 120, 142, 240, 193, 194, 192, 377, 403, 121, 143, 241, 195, 30, 31, 38, 39, 440, 3, 4, 7, 8, 387, 303, 302, 79, 80, 70, 71, 636, 635, 365, 429, 430, 41, 40, 43, 42, 44, 382, 500, 504, 328, 454, 458, 462, 465, 450, 10, 11, 25, 26, 90, 91, 470, 471, 480, 370, 371, 12, 18, 493, 19, 20, 412, 350, 609, 610, 619, 620, 617, 618, 613, 614, 506, 507, 511, 510, 508, 509, 207, 441, 426, 164, 577, 578, 581, 523, 560, 556, 589, 592, 355, 356, 624, 629, 408, 446, 159, 166, 277, 278, 97, 113, 104, 209, 210, 215, 214, 235, 238, 133, 154, 621, 550, 551, 587, 536, 537, 520, 36, 37, 5, 9, 305, 304, 81, 59, 316, 325, 451, 29, 486, 93, 487, 488, 611, 612, 615, 616, 590, 595, 597, 599, 601, 327, 402, 374, 391, 415, 94, 633, 438, 198, 180, 181, 201, 204, 312, 313, 95, 265, 266, 359, 360, 357, 358, 368, 261, 625, 630, 409, 300, 447, 443, 56, 397, 398, 188, 206, 167, 279, 280, 281, 282, 283, 284, 110, 105, 406, 0, 115, 116, 217, 216, 222, 232, 255, 258, 346, 347, 134, 135, 227, 228, 155, 467, 468, 251, 252, 622, 185, 1, 561, 563, 573, 634, 576, 544, 545, 528, 529, 554, 555, 552, 553, 559, 572, 530, 531, 588, 585, 513, 568, 538, 539, 540, 541, 518, 522, 515, 570, 176, 64, 162, 124, 123, 122, 144, 145, 146, 242, 243, 378, 379, 380, 404, 126, 125, 148, 149, 150, 147, 246, 247, 244, 245, 386, 435, 99, 100, 101, 117, 34, 35, 2, 308, 388, 393, 306, 307, 309, 69, 62, 72, 75, 73, 74, 68, 639, 61, 60, 637, 638, 66, 318, 317, 319, 119, 366, 427, 428, 431, 432, 46, 45, 47, 67, 320, 321, 58, 383, 384, 332, 333, 331, 461, 324, 323, 322, 330, 329, 342, 343, 341, 344, 345, 456, 455, 460, 459, 463, 464, 466, 452, 14, 13, 27, 422, 421, 420, 76, 82, 83, 77, 87, 88, 372, 474, 475, 482, 483, 16, 15, 22, 21, 336, 335, 338, 337, 425, 424, 423, 489, 24, 23, 413, 118, 334, 6, 490, 491, 492, 478, 608, 606, 607, 436, 516, 579, 580, 582, 583, 557, 591, 605, 594, 593, 596, 598, 600, 602, 469, 349, 348, 32, 33, 84, 326, 375, 392, 416, 439, 199, 182, 183, 202, 205, 314, 315, 267, 268, 363, 364, 361, 362, 369, 262, 626, 631, 410, 301, 448, 444, 57, 399, 400, 401, 189, 168, 173, 285, 286, 287, 288, 270, 289, 290, 111, 106, 219, 218, 233, 256, 259, 136, 137, 229, 230, 156, 253, 186, 562, 564, 574, 519, 177, 65, 163, 127, 151, 248, 196, 381, 405, 128, 152, 249, 102, 389, 433, 434, 48, 54, 49, 385, 494, 498, 496, 502, 190, 85, 86, 78, 89, 92, 457, 419, 517, 603, 627, 632, 411, 449, 160, 171, 169, 174, 291, 292, 293, 294, 295, 296, 98, 114, 107, 211, 221, 220, 236, 239, 157, 51, 50, 53, 52, 495, 499, 497, 501, 503, 505, 191, 453, 17, 28, 472, 473, 476, 477, 484, 485, 481, 340, 339, 479, 604];
+static BY_OPCODE: [u16; 642] = [375, 392, 416, 439, 197, 178, 179, 200, 203, 310, 311, 263, 264, 355, 356, 353, 354, 369, 260, 625, 630, 409, 299, 447, 444, 55, 396, 397, 398, 187, 158, 170, 165, 172, 271, 272, 273, 274, 269, 275, 276, 109, 96, 112, 103, 208, 213, 212, 231, 234, 237, 298, 297, 254, 257, 378, 224, 223, 139, 129, 138, 140, 141, 131, 130, 132, 108, 225, 226, 153, 250, 184, 577, 544, 545, 526, 527, 550, 551, 548, 549, 560, 573, 528, 529, 588, 586, 514, 567, 568, 569, 534, 535, 536, 537, 523, 516, 571, 419, 420, 175, 63, 161, 120, 142, 240, 193, 194, 192, 379, 405, 121, 143, 241, 195, 30, 31, 38, 39, 442, 3, 4, 7, 8, 389, 303, 302, 79, 80, 70, 71, 638, 637, 367, 431, 432, 41, 40, 43, 42, 44, 384, 502, 506, 328, 456, 460, 464, 467, 452, 10, 11, 25, 26, 90, 91, 472, 473, 482, 372, 373, 12, 18, 495, 19, 20, 414, 352, 611, 612, 621, 622, 619, 620, 615, 616, 508, 509, 513, 512, 510, 511, 207, 443, 428, 164, 579, 580, 583, 525, 562, 558, 591, 594, 357, 358, 626, 631, 410, 448, 159, 166, 277, 278, 97, 113, 104, 209, 210, 215, 214, 235, 238, 133, 154, 623, 552, 553, 589, 538, 539, 522, 36, 37, 5, 9, 305, 304, 81, 59, 316, 325, 453, 29, 488, 93, 489, 490, 613, 614, 617, 618, 592, 597, 599, 601, 603, 351, 350, 327, 404, 376, 393, 417, 94, 635, 440, 198, 180, 181, 201, 204, 312, 313, 95, 265, 266, 361, 362, 359, 360, 370, 261, 627, 632, 411, 300, 449, 445, 56, 399, 400, 188, 206, 167, 279, 280, 281, 282, 283, 284, 110, 105, 408, 0, 115, 116, 217, 216, 222, 232, 255, 258, 346, 347, 134, 135, 227, 228, 155, 469, 470, 251, 252, 624, 185, 1, 563, 565, 575, 636, 578, 546, 547, 530, 531, 556, 557, 554, 555, 561, 574, 532, 533, 590, 587, 515, 570, 540, 541, 542, 543, 520, 524, 517, 572, 176, 64, 162, 124, 123, 122, 144, 145, 146, 242, 243, 380, 381, 382, 406, 126, 125, 148, 149, 150, 147, 246, 247, 244, 245, 388, 437, 99, 100, 101, 117, 34, 35, 2, 308, 390, 395, 306, 307, 309, 69, 62, 72, 75, 73, 74, 68, 641, 61, 60, 639, 640, 66, 318, 317, 319, 119, 368, 429, 430, 433, 434, 46, 45, 47, 67, 320, 321, 58, 385, 386, 332, 333, 331, 463, 324, 323, 322, 330, 329, 342, 343, 341, 344, 345, 458, 457, 462, 461, 465, 466, 468, 454, 14, 13, 27, 424, 423, 422, 76, 82, 83, 77, 87, 88, 374, 476, 477, 484, 485, 16, 15, 22, 21, 336, 335, 338, 337, 427, 426, 425, 491, 24, 23, 415, 118, 334, 6, 492, 493, 494, 480, 610, 608, 609, 438, 518, 581, 582, 584, 585, 559, 593, 607, 596, 595, 598, 600, 602, 604, 471, 349, 348, 32, 33, 84, 326, 377, 394, 418, 441, 199, 182, 183, 202, 205, 314, 315, 267, 268, 365, 366, 363, 364, 371, 262, 628, 633, 412, 301, 450, 446, 57, 401, 402, 403, 189, 168, 173, 285, 286, 287, 288, 270, 289, 290, 111, 106, 219, 218, 233, 256, 259, 136, 137, 229, 230, 156, 253, 186, 564, 566, 576, 521, 177, 65, 163, 127, 151, 248, 196, 383, 407, 128, 152, 249, 102, 391, 435, 436, 48, 54, 49, 387, 496, 500, 498, 504, 190, 85, 86, 78, 89, 92, 459, 421, 519, 605, 629, 634, 413, 451, 160, 171, 169, 174, 291, 292, 293, 294, 295, 296, 98, 114, 107, 211, 221, 220, 236, 239, 157, 51, 50, 53, 52, 497, 501, 499, 503, 505, 507, 191, 455, 17, 28, 474, 475, 478, 479, 486, 487, 483, 340, 339, 481, 606];
 
-static OPS: [(u16, u16); 241] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (0, 0), (94, 95), (0, 0), (95, 96), (96, 99), (99, 103), (103, 108), (108, 109), (109, 112), (112, 115), (115, 117), (117, 118), (118, 119), (119, 120), (120, 129), (129, 142), (142, 153), (153, 158), (158, 161), (0, 0), (161, 164), (164, 165), (165, 170), (0, 0), (170, 172), (172, 175), (175, 178), (178, 184), (184, 187), (187, 190), (0, 0), (190, 192), (192, 197), (197, 200), (200, 203), (203, 206), (206, 207), (207, 208), (208, 212), (212, 223), (0, 0), (223, 225), (225, 231), (231, 234), (234, 237), (237, 240), (240, 250), (250, 254), (254, 257), (257, 260), (260, 263), (0, 0), (263, 269), (269, 271), (0, 0), (271, 297), (297, 299), (299, 302), (302, 308), (308, 309), (309, 310), (310, 316), (316, 319), (319, 320), (320, 321), (321, 322), (322, 325), (325, 327), (327, 328), (328, 334), (334, 335), (335, 339), (339, 341), (341, 344), (344, 346), (346, 348), (348, 350), (350, 351), (351, 365), (365, 367), (367, 370), (370, 372), (372, 373), (373, 376), (0, 0), (376, 377), (377, 382), (382, 386), (386, 387), (0, 0), (387, 390), (390, 393), (393, 394), (394, 402), (402, 403), (403, 406), (406, 407), (407, 412), (0, 0), (0, 0), (412, 414), (414, 417), (417, 419), (0, 0), (419, 420), (420, 426), (426, 427), (427, 429), (429, 435), (435, 436), (436, 437), (437, 440), (440, 441), (441, 442), (442, 445), (445, 450), (450, 454), (454, 457), (457, 458), (458, 462), (462, 465), (465, 467), (467, 469), (469, 470), (470, 474), (474, 478), (478, 480), (480, 482), (482, 486), (486, 494), (494, 496), (496, 498), (498, 500), (500, 502), (502, 504), (504, 506), (506, 508), (508, 510), (510, 512), (512, 514), (514, 516), (516, 517), (517, 518), (518, 520), (520, 521), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (521, 523), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (523, 524), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (524, 532), (532, 542), (0, 0), (542, 546), (0, 0), (546, 556), (556, 558), (558, 560), (560, 561), (561, 563), (563, 565), (565, 569), (569, 571), (571, 573), (573, 575), (575, 577), (577, 581), (581, 584), (584, 586), (586, 589), (589, 592), (592, 594), (594, 595), (595, 597), (597, 599), (599, 601), (601, 605), (605, 606), (606, 608), (608, 609), (609, 613), (613, 617), (617, 619), (619, 621), (0, 0), (0, 0), (621, 623), (623, 628), (628, 633), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (633, 634), (634, 635), (0, 0), (0, 0), (635, 639), (639, 640)];
+static OPS: [(u16, u16); 241] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (0, 0), (94, 95), (0, 0), (95, 96), (96, 99), (99, 103), (103, 108), (108, 109), (109, 112), (112, 115), (115, 117), (117, 118), (118, 119), (119, 120), (120, 129), (129, 142), (142, 153), (153, 158), (158, 161), (0, 0), (161, 164), (164, 165), (165, 170), (0, 0), (170, 172), (172, 175), (175, 178), (178, 184), (184, 187), (187, 190), (0, 0), (190, 192), (192, 197), (197, 200), (200, 203), (203, 206), (206, 207), (207, 208), (208, 212), (212, 223), (0, 0), (223, 225), (225, 231), (231, 234), (234, 237), (237, 240), (240, 250), (250, 254), (254, 257), (257, 260), (260, 263), (0, 0), (263, 269), (269, 271), (0, 0), (271, 297), (297, 299), (299, 302), (302, 308), (308, 309), (309, 310), (310, 316), (316, 319), (319, 320), (320, 321), (321, 322), (322, 325), (325, 327), (327, 328), (328, 334), (334, 335), (335, 339), (339, 341), (341, 344), (344, 346), (346, 348), (348, 352), (352, 353), (353, 367), (367, 369), (369, 372), (372, 374), (374, 375), (375, 378), (0, 0), (378, 379), (379, 384), (384, 388), (388, 389), (0, 0), (389, 392), (392, 395), (395, 396), (396, 404), (404, 405), (405, 408), (408, 409), (409, 414), (0, 0), (0, 0), (414, 416), (416, 419), (419, 421), (0, 0), (421, 422), (422, 428), (428, 429), (429, 431), (431, 437), (437, 438), (438, 439), (439, 442), (442, 443), (443, 444), (444, 447), (447, 452), (452, 456), (456, 459), (459, 460), (460, 464), (464, 467), (467, 469), (469, 471), (471, 472), (472, 476), (476, 480), (480, 482), (482, 484), (484, 488), (488, 496), (496, 498), (498, 500), (500, 502), (502, 504), (504, 506), (506, 508), (508, 510), (510, 512), (512, 514), (514, 516), (516, 518), (518, 519), (519, 520), (520, 522), (522, 523), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (523, 525), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (525, 526), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (526, 534), (534, 544), (0, 0), (544, 548), (0, 0), (548, 558), (558, 560), (560, 562), (562, 563), (563, 565), (565, 567), (567, 571), (571, 573), (573, 575), (575, 577), (577, 579), (579, 583), (583, 586), (586, 588), (588, 591), (591, 594), (594, 596), (596, 597), (597, 599), (599, 601), (601, 603), (603, 607), (607, 608), (608, 610), (610, 611), (611, 615), (615, 619), (619, 621), (621, 623), (0, 0), (0, 0), (623, 625), (625, 630), (630, 635), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (635, 636), (636, 637), (0, 0), (0, 0), (637, 641), (641, 642)];
 
 static ORDERS: [&[Mod]; 241] = [
     &[],
@@ -1663,7 +1675,7 @@ static ORDERS: [&[Mod]; 241] = [
     &[Mod::EF,Mod::EL,Mod::EU,Mod::LU,Mod::NA,Mod::_128,Mod::_64,Mod::S16,Mod::S8,Mod::U16,Mod::U8],
     &[],
     &[Mod::_16,Mod::U6x16P32TO8,Mod::U4x16P64TO8,Mod::_8,Mod::M816,Mod::M832,Mod::M88,Mod::MT88,Mod::MT1616,Mod::_2,Mod::_4],
-    &[Mod::_16dp128bit,Mod::_16dp256bit,Mod::_16dp64bit,Mod::_16dp32bit_t0_t15,Mod::_16dp32bit_t16_t31,Mod::x2,Mod::x4,Mod::x8,Mod::x16,Mod::x32,Mod::x64,Mod::x128,Mod::PACK16BIT],
+    &[Mod::STAT,Mod::_16dp128bit,Mod::_16dp256bit,Mod::_16dp64bit,Mod::_16dp32bit_t0_t15,Mod::_16dp32bit_t16_t31,Mod::x2,Mod::x4,Mod::x8,Mod::x16,Mod::x32,Mod::x64,Mod::x128,Mod::PACK16BIT,Mod::MIN,Mod::MINABS,Mod::MAX,Mod::MAXABS,Mod::S32,Mod::F32,Mod::NAN],
     &[],
     &[Mod::HI,Mod::X,Mod::SX32],
     &[],
