@@ -2,8 +2,12 @@
 
 use super::sm_100;
 use crate::Class;
-use crate::table::{Tables, Timing};
+use crate::group::{Consumer as C, Producer as P};
+use crate::table::{Cell, Row, Tables, Timing};
 use oriole_sass::Op;
+
+/// Read after write.
+const RAW: &[Row<P, C>] = &[Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, Cell::observed(4))])];
 
 const TIMING: Timing = Timing {
     like: Some(&DOUBLES),
@@ -23,4 +27,4 @@ pub const DOUBLES: Timing = Timing {
 
 /// The table of sm_103.
 pub const TABLES: Tables =
-    Tables { chips: &[103], like: Some(&sm_100::TABLES), timing: &TIMING, ..sm_100::TABLES };
+    Tables { chips: &[103], like: Some(&sm_100::TABLES), raw: RAW, timing: &TIMING, ..sm_100::TABLES };

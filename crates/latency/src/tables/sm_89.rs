@@ -73,7 +73,12 @@ const RAW: &[Row<P, C>] = &[
     Row::new(
         P::Dispatch64,
         14,
-        &[(C::Matrix, observed(7)), (C::Special, unseen()), (C::ToUniform, unseen()), (C::Address, unseen())],
+        &[
+            (C::Matrix, observed(7)),
+            (C::Special, observed(6)),
+            (C::ToUniform, unseen()),
+            (C::Address, unseen()),
+        ],
     ),
     Row::new(
         P::Matrix88,
