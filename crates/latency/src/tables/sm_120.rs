@@ -43,6 +43,8 @@ const AFTER_A_PRODUCT: &[(C, Cell)] = &[
 const RAW: &[Row<P, C>] = &[
     Row::new(P::Alu, 7, &[(C::Long, observed(5))]),
     Row::new(P::Fma, 7, &[(C::Long, observed(5))]),
+    Row::new(P::WideLow, 7, &[(C::Long, observed(5))]),
+    Row::new(P::WideHigh, 7, &[(C::Long, observed(5))]),
     Row::new(P::WideSingle, 7, &[(C::Long, observed(5))]),
     Row::new(P::Half, 6, &[(C::WideHigh, observed(3)), (C::Long, observed(5))]),
     // Integers of 64 bits: whoever does not take both words of them in turn waits for the second one.
@@ -57,6 +59,7 @@ const RAW: &[Row<P, C>] = &[
             (C::WideLow, observed(6)),
             (C::WideHigh, observed(6)),
             (C::Double, observed(7)),
+            (C::Special, observed(5)),
             (C::Address, observed(6)),
             (C::Data, observed(6)),
         ],
@@ -154,6 +157,7 @@ const WAW: &[Row<P, P>] = &[
             (P::Half, inferred(25)),
             (P::HalfToSingle, inferred(25)),
             (P::HalfAlu, inferred(25)),
+            (P::Long, inferred(29)),
             (P::Matrix88, inferred(29)),
             (P::MatrixOne, observed(29)),
             (P::MatrixTwo, inferred(29)),
@@ -172,6 +176,7 @@ const WAW: &[Row<P, P>] = &[
             (P::Half, inferred(25)),
             (P::HalfToSingle, inferred(25)),
             (P::HalfAlu, inferred(25)),
+            (P::Long, observed(29)),
             (P::Matrix88, inferred(29)),
             (P::MatrixOne, inferred(29)),
             (P::MatrixTwo, observed(29)),
