@@ -31,6 +31,13 @@ pub struct RegisterFiles {
     pub barrier: RegisterFile,
 }
 
+impl RegisterFile {
+    /// The number of the neutral register in a field: all bits set.
+    pub const fn neutral_number(&self) -> u8 {
+        ((1u16 << self.field_bits) - 1) as u8
+    }
+}
+
 impl RegisterFiles {
     /// All predicates that a program can name, bit n for `Pn`.
     pub const fn all_predicates(&self) -> u8 {

@@ -7,14 +7,13 @@
 use oriole_ori::effects::wants_uniform_operands;
 use oriole_ori::{
     BlockId, Builder, Cfg, Divergence, File, FormChange, Function, Guard, Instruction, MemoryInfo, Opcode,
-    Origin, Outcome, Pass, Pseudo, Source, SourceKind, Space, Value, edges,
+    Origin, Outcome, Pass, Pseudo, Source, SourceKind, Value, edges,
 };
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
 /// What a fence orders.
-const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
+const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
 
 /// The pass.
 pub static PASS: Pass =

@@ -4,14 +4,13 @@ use crate::context::{Lower, Lowered};
 use crate::memory::scope_mod;
 use crate::operand::is_register;
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind, Space};
+use oriole_ori::{File, Guard, MemoryInfo, Source, SourceKind};
 use oriole_ptx::word::{BarrierLevel, BarrierReduction, GridDependency, RegisterChange, Semantics};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// What a fence does to memory, as far as reordering goes.
-const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
+const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
 
 /// The bits of a count of threads that an instruction word has.
 const THREAD_COUNT: i64 = 0xfff;
@@ -168,8 +167,7 @@ impl Lower<'_> {
             id = packed.into();
             count = Some(packed.into());
         }
-        let memory =
-            MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
+        let memory = MemoryInfo::EVERYTHING;
         if !reduces {
             let kind: &[Mod] = if arrives { &[Mod::ARV] } else { &[Mod::SYNC, Mod::DEFER_BLOCKING] };
             self.b.op(Op::BAR).mods(kind).from(id).from_all(count).memory(memory).emit();

@@ -11,16 +11,13 @@ use crate::memory::Place;
 use crate::operand::imm;
 use crate::space::address_of;
 use oriole_hir::{Instruction, Operand};
-use oriole_ori::{
-    Destination, File, Guard, MemoryInfo, ObjectOperation, Source, SourceKind, Space as AliasSpace, Value,
-};
+use oriole_ori::{Destination, File, Guard, MemoryInfo, ObjectOperation, Source, SourceKind, Value};
 use oriole_ptx::word::{BarrierObject, Scope, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// An object orders what is around it.
-const ORDERED: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
+const ORDERED: MemoryInfo = MemoryInfo::EVERYTHING;
 
 /// The same, of what the container tells of.
 fn told(operation: ObjectOperation) -> MemoryInfo {

@@ -8,16 +8,13 @@ use crate::memory::{Place, whole_address};
 use crate::operand::imm;
 use crate::{LowerError, async_copy};
 use oriole_hir::{Address, AddressBase, Immediate, Instruction, Operand};
-use oriole_ori::{
-    Address as OriAddress, File, MemoryInfo, Source, SourceKind, Space as AliasSpace, Value, Values,
-};
+use oriole_ori::{Address as OriAddress, File, MemoryInfo, Source, SourceKind, Value, Values};
 use oriole_ptx::word::{Operation, TakenCluster, TensorDimensions};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// The engine reads one memory and writes another one, and orders neither by what a register holds.
-pub(crate) const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
+pub(crate) const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
 
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
 const SIZE_UNIT: u32 = 4;

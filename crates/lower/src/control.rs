@@ -2,7 +2,7 @@
 
 use crate::context::{Lower, Lowered};
 use oriole_hir::{Immediate, Instruction, Operand, Table};
-use oriole_ori::{BlockId, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Space, Value};
+use oriole_ori::{BlockId, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
 
@@ -10,8 +10,7 @@ use oriole_sass::{Mod, Op};
 const STACK_ALIGN: i64 = 8;
 
 /// Moves of the stack pointer keep their order among each other and among accesses to memory.
-const STACK: MemoryInfo =
-    MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
+const STACK: MemoryInfo = MemoryInfo::EVERYTHING;
 
 impl Lower<'_> {
     /// `alloca`.

@@ -7,16 +7,13 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
 use oriole_hir::{Immediate, Instruction, Operand};
-use oriole_ori::{
-    Destination, File, MemoryInfo, Opcode, Pseudo, Source, SourceKind, Space as AliasSpace, Value,
-};
+use oriole_ori::{Destination, File, MemoryInfo, Opcode, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Class, Mod, Op, Symbol};
 use smallvec::SmallVec;
 
 /// Whatever a fence or a wait orders.
-const EVERYTHING: MemoryInfo =
-    MemoryInfo { space: AliasSpace::Generic, reads: true, writes: true, ordered: true, object: None };
+const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
 
 /// Most groups that a wait can leave under way.
 const MOST_GROUPS: i64 = 7;

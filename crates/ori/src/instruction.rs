@@ -64,6 +64,18 @@ pub struct MemoryInfo {
     pub object: Option<ObjectOperation>,
 }
 
+impl MemoryInfo {
+    /// What may touch any memory but that of other spaces than generic addresses reach, and keeps its place.
+    pub const EVERYTHING: MemoryInfo =
+        MemoryInfo { space: Space::Generic, reads: true, writes: true, ordered: true, object: None };
+    /// A register that allocation stores in the frame.
+    pub const SPILL_STORE: MemoryInfo =
+        MemoryInfo { space: Space::Spill, reads: false, writes: true, ordered: false, object: None };
+    /// A register that allocation loads from the frame.
+    pub const SPILL_LOAD: MemoryInfo =
+        MemoryInfo { space: Space::Spill, reads: true, writes: false, ordered: false, object: None };
+}
+
 /// What the container tells of an access to a barrier object. The machine's words do not always: a state and a parity are
 /// waited for by the same one.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]

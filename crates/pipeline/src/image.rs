@@ -485,8 +485,7 @@ impl Linker<'_> {
         });
         let (base, uniform, displacement) =
             place.ok_or_else(|| internal("an access to a barrier object has no address".to_owned()))?;
-        // The neutral register by its number in the word.
-        let neutral = ((1u16 << self.target.chip.register_files().uniform.field_bits) - 1) as u8;
+        let neutral = self.target.chip.register_files().uniform.neutral_number();
         Ok(Mbarrier {
             offset,
             register: u32::from(base.unwrap_or(register::RZ)),

@@ -155,7 +155,8 @@ fn with_less_frame(
     let mut best: Option<Allocated> = None;
     for _ in 0..TRIES {
         let lacking = best.as_ref().unwrap_or(&first).assignment.spill_bytes / 4;
-        if lacking == 0 {
+        // Where more values are in the frame than there are registers, no order of the instructions helps.
+        if lacking == 0 || lacking > u32::from(registers) {
             break;
         }
         limit = limit.saturating_sub(lacking.min(MOST_FEWER) as u16);
@@ -163,9 +164,10 @@ fn with_less_frame(
         order(&mut tried, &OrderOptions { limit: Some(limit), ..context.settings.order }, context);
         let tried = allocate_ordered(tried, context)?;
         let known = frame_accesses(best.as_ref().unwrap_or(&first));
-        if frame_accesses(&tried) < known && grown(&first, &tried) <= MOST_GROWTH {
-            best = Some(tried);
+        if frame_accesses(&tried) >= known || grown(&first, &tried) > MOST_GROWTH {
+            break;
         }
+        best = Some(tried);
     }
     Ok(best.unwrap_or(first))
 }

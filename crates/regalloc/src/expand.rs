@@ -13,7 +13,7 @@ use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_empty_blocks
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, Space, SymbolKind, Value,
+    Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value,
 };
 use oriole_sass::{Mod, Op, has_long_integers};
 
@@ -240,13 +240,7 @@ impl Expander {
         let mut store = Instruction::new(Op::STL, origin);
         store.sources.push(local_address(self.stack_pointer, offset));
         store.sources.push(Source::value(value));
-        store.memory = Some(MemoryInfo {
-            space: Space::Spill,
-            reads: false,
-            writes: true,
-            ordered: false,
-            object: None,
-        });
+        store.memory = Some(MemoryInfo::SPILL_STORE);
         store
     }
 
@@ -254,13 +248,7 @@ impl Expander {
         let mut load = Instruction::new(Op::LDL, origin);
         load.destinations.push(Destination::new(File::R, [value]));
         load.sources.push(local_address(self.stack_pointer, offset));
-        load.memory = Some(MemoryInfo {
-            space: Space::Spill,
-            reads: true,
-            writes: false,
-            ordered: false,
-            object: None,
-        });
+        load.memory = Some(MemoryInfo::SPILL_LOAD);
         load
     }
 

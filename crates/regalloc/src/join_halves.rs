@@ -21,8 +21,7 @@ pub fn join(function: &mut Function, assignment: &Assignment) {
         let mut at = 0;
         while at < instructions.len() {
             if let Some((is_low, behind)) = registers.other_half(&instructions[at..]) {
-                let other = instructions.remove(at + behind);
-                instructions.insert(at + usize::from(is_low), other);
+                instructions[at + usize::from(is_low)..=at + behind].rotate_right(1);
                 at += 1;
             }
             at += 1;

@@ -6,9 +6,7 @@ mod pending;
 use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::work::Work;
-use oriole_ori::{
-    Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Source, SourceKind, Space, Value,
-};
+use oriole_ori::{Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 use pending::Pending;
 
@@ -118,13 +116,7 @@ impl Emitter<'_> {
         let mut store = self.instruction(Op::STL);
         store.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
         store.sources.push(Source::value(s));
-        store.memory = Some(MemoryInfo {
-            space: Space::Spill,
-            reads: false,
-            writes: true,
-            ordered: false,
-            object: None,
-        });
+        store.memory = Some(MemoryInfo::SPILL_STORE);
         self.push(store);
     }
 
@@ -148,13 +140,7 @@ impl Emitter<'_> {
         let mut load = self.instruction(Op::LDL);
         load.destinations.push(Destination::new(File::R, [d]));
         load.sources.push(local_address(self.work.stack_pointer, self.work.slot_offset(slot)));
-        load.memory = Some(MemoryInfo {
-            space: Space::Spill,
-            reads: true,
-            writes: false,
-            ordered: false,
-            object: None,
-        });
+        load.memory = Some(MemoryInfo::SPILL_LOAD);
         self.push(load);
     }
 

@@ -1,26 +1,14 @@
 //! The order in which the linker puts the functions of a profiled program: part by part of its training, within a part those
 //! that run most first. A page of the program that a compile brings in then holds little that this compile does not run.
 
-use crate::release;
 use std::collections::HashSet;
-use std::path::Path;
-use std::process::Command;
 
-/// The symbols of the functions that ran in the training, in the order of these parts, each once.
-///
-/// # Errors
-/// A profile that cannot be read.
-pub fn of_parts(merger: &Path, raw: &Path, parts: &[&str]) -> Result<Vec<String>, String> {
+/// The symbols of the functions that ran, in the order of these profiles (in text, one of each part), each once.
+pub fn of_profiles(profiles: &[String]) -> Vec<String> {
     let mut placed = HashSet::new();
     let mut order = Vec::new();
-    for part in parts {
-        let text = raw.with_file_name(format!("{part}.proftext"));
-        release::finished(
-            Command::new(merger).args(["merge", "-text", "-o"]).arg(&text).arg(raw.join(part)),
-        )?;
-        let profile =
-            std::fs::read_to_string(&text).map_err(|error| format!("{}: {error}", text.display()))?;
-        let mut ran = counted(&profile);
+    for profile in profiles {
+        let mut ran = counted(profile);
         ran.sort_by(|(one, one_count), (other, other_count)| {
             other_count.cmp(one_count).then_with(|| one.cmp(other))
         });
@@ -28,7 +16,7 @@ pub fn of_parts(merger: &Path, raw: &Path, parts: &[&str]) -> Result<Vec<String>
             ran.into_iter().map(|(name, _)| name.to_owned()).filter(|name| placed.insert(name.clone())),
         );
     }
-    Ok(order)
+    order
 }
 
 /// The functions of a profile in text that ran, with the largest of their counters. A function is a block of lines up to an

@@ -26,8 +26,15 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     }
     finished(&mut merge)?;
     let order = folder.join("order.txt");
-    let names = order::of_parts(&merger, &raw, &train::PARTS.map(|(part, _)| part))?;
-    std::fs::write(&order, names.join("\n")).map_err(|error| format!("{}: {error}", order.display()))?;
+    let mut profiles = Vec::new();
+    for (part, _) in train::PARTS {
+        let text = folder.join(format!("{part}.proftext"));
+        finished(Command::new(&merger).args(["merge", "-text", "-o"]).arg(&text).arg(raw.join(part)))?;
+        profiles
+            .push(std::fs::read_to_string(&text).map_err(|error| format!("{}: {error}", text.display()))?);
+    }
+    std::fs::write(&order, order::of_profiles(&profiles).join("\n"))
+        .map_err(|error| format!("{}: {error}", order.display()))?;
     let flags = [
         format!("-Cprofile-use={}", merged.display()),
         format!("-Clink-arg=-Wl,--symbol-ordering-file={}", order.display()),
@@ -64,7 +71,7 @@ fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
 
 /// # Errors
 /// A command that cannot be started, or fails.
-pub fn finished(command: &mut Command) -> Result<(), String> {
+fn finished(command: &mut Command) -> Result<(), String> {
     let name = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),
