@@ -32,6 +32,7 @@ pub fn operand_cache(class: Class, slot: usize) -> Option<Cached> {
     match class {
         Class::Double => Some(Cached { double: true, registers: 2 }),
         Class::Wide if slot == 2 => Some(Cached { double: false, registers: 2 }),
+        Class::Long => Some(Cached { double: false, registers: 2 }),
         Class::Alu | Class::Mask | Class::Fma | Class::Dual | Class::Wide => {
             Some(Cached { double: false, registers: 1 })
         }

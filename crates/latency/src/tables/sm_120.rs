@@ -109,6 +109,7 @@ const WAW: &[Row<P, P>] = &[
         7,
         &[
             (P::Alu, observed(1)),
+            (P::Long, observed(1)),
             (P::Dispatch64, observed(5)),
             (P::WideLow, observed(4)),
             (P::WideHigh, observed(1)),
@@ -116,7 +117,7 @@ const WAW: &[Row<P, P>] = &[
         ],
     ),
     Row::new(P::WideLow, 7, &[(P::Half, observed(4))]),
-    Row::new(P::Long, 7, &[(P::Alu, observed(2))]),
+    Row::new(P::Long, 7, &[(P::Alu, observed(2)), (P::Fma, observed(2))]),
     Row::new(P::LongPredicate, 14, &[]),
     Row::new(P::HalfAlu, 7, &[(P::Alu, observed(1))]),
     Row::new(
