@@ -53,8 +53,8 @@ pub struct Relocation {
     pub form: FormId,
     /// What the field holds.
     pub fixup: Fixup,
-    /// For a return address: the index of the instruction after the call that it belongs to. The word's own index
-    /// otherwise.
+    /// For a return address and the distance to it: the index of the instruction after the call that it belongs to. The word's
+    /// own index otherwise.
     pub anchor: u32,
 }
 
@@ -144,7 +144,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
     Ok(encoded)
 }
 
-/// Gives each return address the instruction after the next call: a walk from the end that remembers the last call.
+/// Gives each return address the instruction after the next call, and each distance to one the last `LEPC` before it too: a
+/// walk from the end that remembers the last call, and the distances that begin at no `LEPC` yet.
 fn anchor_return_addresses(
     encoded: &mut EncodedFunction,
     function: &MachineFunction,
@@ -152,22 +153,34 @@ fn anchor_return_addresses(
     let mut after_call = None;
     let mut at = encoded.words.len() as u32;
     let mut open = encoded.relocations.iter_mut().rev().peekable();
+    let mut distances: Vec<&mut Relocation> = Vec::new();
+    let fail = |relocation: &Relocation, reason: &str| EncodeFailure {
+        at: relocation.at,
+        instruction: format!("{:?}", relocation.instruction.op),
+        reason: reason.to_owned(),
+    };
     for machine in function.blocks.iter().rev().flat_map(|block| block.instructions.iter().rev()) {
         at -= 1;
-        if machine.instruction.op == Op::CALL {
-            after_call = Some(at + 1);
+        match machine.instruction.op {
+            Op::CALL => after_call = Some(at + 1),
+            Op::LEPC => {
+                distances.drain(..).for_each(|distance| distance.fixup = Fixup::ReturnDistance(Some(at)));
+            }
+            _ => {}
         }
-        if let Some(relocation) = open.next_if(|relocation| relocation.at == at)
-            && matches!(relocation.fixup, Fixup::ReturnAddress(_))
-        {
-            relocation.anchor = after_call.ok_or_else(|| EncodeFailure {
-                at,
-                instruction: format!("{:?}", relocation.instruction.op),
-                reason: "a return address without a call after it".to_owned(),
-            })?;
+        let Some(relocation) = open.next_if(|relocation| relocation.at == at) else { continue };
+        if matches!(relocation.fixup, Fixup::ReturnAddress(_) | Fixup::ReturnDistance(_)) {
+            relocation.anchor =
+                after_call.ok_or_else(|| fail(relocation, "a return address without a call after it"))?;
+        }
+        if relocation.fixup == Fixup::ReturnDistance(None) {
+            distances.push(relocation);
         }
     }
-    Ok(())
+    match distances.first() {
+        Some(distance) => Err(fail(distance, "a distance to a return address without `LEPC` before it")),
+        None => Ok(()),
+    }
 }
 
 /// The word of a relocation once its value is known. The value is: for a target the distance in bytes from the end of
@@ -181,7 +194,7 @@ pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<Instruct
         Fixup::KernelStart if relocation.instruction.op == Op::BRX => Field::Immediate,
         Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,
         Fixup::ReturnAddress(_) if relocation.instruction.op == Op::LEPC => Field::Target,
-        Fixup::Address { .. } | Fixup::ReturnAddress(_) => Field::Immediate,
+        Fixup::Address { .. } | Fixup::ReturnAddress(_) | Fixup::ReturnDistance(_) => Field::Immediate,
         Fixup::Const { .. } => Field::Constant,
         Fixup::SharedOffset { .. } => Field::Memory,
     };

@@ -127,11 +127,6 @@ impl Lower<'_> {
         let callee = match &i.operands[at] {
             Operand::Function(id) => {
                 let function = &self.body.functions[*id];
-                if function.external && !self.names_places() {
-                    let message =
-                        format!("a call of the external function `{}` on {}", function.name, self.chip);
-                    return Err(self.unsupported(message));
-                }
                 signature = function.signature.clone();
                 let kind = if function.external { SymbolKind::Extern } else { SymbolKind::Function };
                 Callee::Direct(self.symbol(kind, &function.name))

@@ -137,12 +137,6 @@ impl Lower<'_> {
         d
     }
 
-    /// True if `LEPC` gives the address of a place in the code, which calls of functions outside of the module need.
-    pub fn names_places(&self) -> bool {
-        let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
-        self.is_legal(Op::LEPC, &Mods::none(), &operands)
-    }
-
     /// Gives accesses what some chips want to be said of each: the scope, which is the system where an access is ordered
     /// with nothing, and the `.U` of loads from shared memory, without which other compilers write none.
     pub fn complete_accesses(&mut self) {

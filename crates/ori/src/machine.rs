@@ -102,4 +102,7 @@ pub enum Fixup {
     KernelStart,
     /// 32-bit immediate: part of the address of the instruction after the next call in this block (return address).
     ReturnAddress(AddressPart),
+    /// 32-bit immediate: bytes to the same place from the last `LEPC` before, whose word's index is known once the function
+    /// is encoded.
+    ReturnDistance(Option<u32>),
 }

@@ -301,6 +301,10 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
                 self.symbolic(Fixup::ReturnAddress(*part))?;
                 if self.op == Op::LEPC { OperandKind::Target(0) } else { OperandKind::Imm(0) }
             }
+            SourceKind::ReturnDistance => {
+                self.symbolic(Fixup::ReturnDistance(None))?;
+                OperandKind::Imm(0)
+            }
             SourceKind::Symbol(symbol) => OperandKind::Symbol(*symbol),
             SourceKind::Scoreboard(number) => OperandKind::Scoreboard(*number),
         })

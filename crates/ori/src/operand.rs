@@ -81,6 +81,8 @@ pub enum SourceKind {
     KernelStart,
     /// One word of the address of the instruction after the next call of the block; in `LEPC` the distance to it.
     ReturnAddress(AddressPart),
+    /// Bytes from the last `LEPC` before to the instruction after the next call, both in this block.
+    ReturnDistance,
     /// A special register or another named operand.
     Symbol(Symbol),
     /// A scoreboard that the instruction itself names, `SB0` to `SB5`.

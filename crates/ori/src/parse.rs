@@ -146,7 +146,7 @@ impl<'t> Cursor<'t> {
 }
 
 /// Sources that are a word.
-static NAMED_SOURCES: [(&str, SourceKind); 13] = [
+static NAMED_SOURCES: [(&str, SourceKind); 14] = [
     ("RZ", SourceKind::Zero(File::R)),
     ("URZ", SourceKind::Zero(File::UR)),
     ("zero(P)", SourceKind::Zero(File::P)),
@@ -160,6 +160,7 @@ static NAMED_SOURCES: [(&str, SourceKind); 13] = [
     ("kernel_start", SourceKind::KernelStart),
     ("return_address(low)", SourceKind::ReturnAddress(AddressPart::Low)),
     ("return_address(high)", SourceKind::ReturnAddress(AddressPart::High)),
+    ("return_distance", SourceKind::ReturnDistance),
 ];
 
 struct FunctionParser {

@@ -301,6 +301,7 @@ impl Display for SourceText<'_> {
             SourceKind::KernelStart => f.write_str("kernel_start")?,
             SourceKind::ReturnAddress(AddressPart::Low) => f.write_str("return_address(low)")?,
             SourceKind::ReturnAddress(AddressPart::High) => f.write_str("return_address(high)")?,
+            SourceKind::ReturnDistance => f.write_str("return_distance")?,
             SourceKind::Symbol(symbol) => write!(f, "%({})", symbol.name())?,
             SourceKind::Scoreboard(number) => write!(f, "SB{number}")?,
         }

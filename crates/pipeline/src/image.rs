@@ -511,6 +511,12 @@ impl Linker<'_> {
                 i64::from(member.base + words.address(relocation.anchor))
             }
             Fixup::ReturnAddress(AddressPart::High) => 0,
+            Fixup::ReturnDistance(Some(from)) => {
+                i64::from(words.address(relocation.anchor)) - i64::from(words.address(from))
+            }
+            Fixup::ReturnDistance(None) => {
+                return Err(ImageError::Internal("a distance from nowhere".to_owned()));
+            }
             Fixup::Call(symbol) => {
                 i64::from(self.code_base(&symbol_ref(member.function, symbol)?.name)?) - end_of_instruction
             }

@@ -15,7 +15,7 @@ use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
     Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value,
 };
-use oriole_sass::{Mod, Op, has_long_integers};
+use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has_long_integers, legal};
 
 /// Expands an allocation.
 pub fn expand(
@@ -418,10 +418,7 @@ impl Expander {
                     offset: 0,
                 }));
                 out.push(load);
-                let mut here = Instruction::new(Op::LEPC, origin);
-                here.destinations.push(Destination::new(File::R, [low, high]));
-                here.sources.push(Source::plain(SourceKind::ReturnAddress(AddressPart::Low)));
-                out.push(here);
+                self.name_return(low, high, origin, out);
                 call.mods.insert(Mod::ABS);
                 call.sources.push(Source::values(target));
             }
@@ -445,6 +442,30 @@ impl Expander {
         }
         out.push(call);
         Ok(())
+    }
+
+    /// The address of the place behind the next call goes into a pair. Where `LEPC` gives its own address alone, the distance
+    /// is added; no predicate survives a call.
+    fn name_return(&mut self, low: Value, high: Value, origin: Origin, out: &mut Vec<Instruction>) {
+        let mut here = Instruction::new(Op::LEPC, origin);
+        here.destinations.push(Destination::new(File::R, [low, high]));
+        if names_places(self.chip) {
+            here.sources.push(Source::plain(SourceKind::ReturnAddress(AddressPart::Low)));
+            out.push(here);
+            return;
+        }
+        out.push(here);
+        let carry = self.physical(File::P, 0);
+        let mut add = Instruction::new(Op::IADD3, origin);
+        add.destinations.extend([Destination::new(File::R, [low]), Destination::new(File::P, [carry])]);
+        add.sources.extend([Source::value(low), Source::plain(SourceKind::ReturnDistance), Source::rz()]);
+        out.push(add);
+        let mut add = Instruction::new(Op::IADD3, origin);
+        add.mods.insert(Mod::X);
+        add.destinations.push(Destination::new(File::R, [high]));
+        add.sources.extend([Source::value(high), Source::rz(), Source::rz(), Source::value(carry)]);
+        add.sources.push(Source { invert: true, ..Source::plain(SourceKind::True(File::P)) });
+        out.push(add);
     }
 
     /// The place behind the call goes into its register, then the call.
@@ -597,6 +618,12 @@ fn copy(to: Destination, source: Source, guard: Option<Guard>, origin: Origin) -
     copy.destinations.push(to);
     copy.sources.push(source);
     copy
+}
+
+/// Whether `LEPC` gives the address of any place in the code, and not its own alone.
+fn names_places(chip: Chip) -> bool {
+    let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
+    form::table(chip).is_some_and(|forms| legal(forms, Op::LEPC, &Mods::none(), &operands).is_some())
 }
 
 /// Where the address of a driver's function is put for its call: it carries no argument.

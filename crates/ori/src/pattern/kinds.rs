@@ -100,9 +100,10 @@ impl Kinds {
                 None => Kinds(0),
             },
             SourceKind::Zero(file) | SourceKind::True(file) => Kinds::of_file(*file, true),
-            SourceKind::Imm(_) | SourceKind::Address32 { .. } | SourceKind::ReturnAddress(_) => {
-                Kinds::IMMEDIATE
-            }
+            SourceKind::Imm(_)
+            | SourceKind::Address32 { .. }
+            | SourceKind::ReturnAddress(_)
+            | SourceKind::ReturnDistance => Kinds::IMMEDIATE,
             SourceKind::Literal(_) => Kinds::NUMBER,
             SourceKind::Const { .. } => Kinds::CONSTANT,
             SourceKind::ConstIndexed(_) => Kinds::INDEXED,

@@ -35,15 +35,18 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             context.write_predicate(1, if holds { u32::MAX } else { 0 })
         }
         Op::LEPC | Op::ULEPC => {
-            let target = if context.count() > 1 {
+            let shape = context.launch_context.shape;
+            let address = if context.count() > 1 {
                 match context.kind(1)? {
-                    OperandKind::Target(distance) | OperandKind::Imm(distance) => distance,
+                    OperandKind::Target(distance) | OperandKind::Imm(distance) => {
+                        shape.end(context.pc).wrapping_add(distance)
+                    }
                     _ => return Err(context.refuse()),
                 }
             } else {
-                0
-            };
-            let address = context.launch_context.shape.end(context.pc).wrapping_add(target) as u64;
+                // Its own: other compilers add the distance from itself to where a call returns.
+                i64::from(shape.address(context.pc))
+            } as u64;
             context.write_wide(0, &[address; 32])
         }
         _ => Err(context.refuse()),
