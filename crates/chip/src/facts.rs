@@ -4,7 +4,7 @@ use crate::chips::{Row, find};
 use crate::layout::ConstantBank;
 use crate::limits::Limits;
 use crate::matrix::MatrixUnit;
-use crate::name::Chip;
+use crate::name::{Chip, Variant};
 use crate::registers::RegisterFiles;
 use crate::words::WordShape;
 
@@ -29,7 +29,8 @@ impl Chip {
 
     /// The limits of this chip, or `None` where they are not known for certain.
     pub fn limits(self) -> Option<Limits> {
-        self.row().limits
+        let limits = self.row().limits?;
+        Some(if self.variant() == Variant::Accelerated { limits.accelerated() } else { limits })
     }
 
     /// True if the chip runs modules with `.address_size 32`.

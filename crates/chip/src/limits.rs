@@ -40,6 +40,11 @@ pub struct Limits {
 }
 
 impl Limits {
+    /// Of code for this very chip, which runs on no other: what a block may use it may declare.
+    pub const fn accelerated(self) -> Limits {
+        Limits { static_shared_per_block: self.shared_per_block, ..self }
+    }
+
     /// Turing: warps and blocks of an SM, shared KiB of an SM and of a block.
     pub(crate) const fn turing(warps: u32, blocks: u32, shared_sm: u32, shared_block: u32) -> Limits {
         Limits {

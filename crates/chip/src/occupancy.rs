@@ -59,6 +59,12 @@ impl Limits {
         Occupancy { blocks, warps: blocks * self.warps(usage), limiter }
     }
 
+    /// Whether an SM holds so many blocks of so many threads at a time, whatever else they need.
+    pub fn holds(&self, blocks: u32, threads: u32) -> bool {
+        let warps = threads.div_ceil(self.warp_threads).saturating_mul(blocks);
+        blocks <= self.blocks_per_sm && warps <= self.warps_per_sm
+    }
+
     /// Warps of a block.
     fn warps(&self, usage: Usage) -> u32 {
         usage.threads.max(1).div_ceil(self.warp_threads)

@@ -227,8 +227,13 @@ pub struct Directives {
 impl Directives {
     /// Whether they tell how many registers a thread starts with: elsewhere counts cannot be changed.
     pub fn tell_registers(&self) -> bool {
-        let threads = self.reqntid.or(self.maxntid);
-        self.maxnreg.is_some() || self.minnctapersm.is_some() && threads.is_some()
+        self.maxnreg.is_some() || self.minnctapersm.is_some() && self.block_threads().is_some()
+    }
+
+    /// The most threads that they grant a block, if they say so.
+    pub fn block_threads(&self) -> Option<u32> {
+        let bound = self.reqntid.or(self.maxntid)?;
+        Some(bound.iter().fold(1, |product: u32, &length| product.saturating_mul(length.max(1))))
     }
 }
 

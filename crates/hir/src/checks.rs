@@ -329,7 +329,7 @@ pub fn check_limits<'a>(
     }
     diagnostics.extend(open_externals(symbols, declared));
     diagnostics.extend(undefined_functions(symbols, declared, bodies));
-    diagnostics.extend(shared_memory(bodies));
+    diagnostics.extend(shared_memory(&symbols.header(), bodies));
     diagnostics
 }
 
@@ -365,16 +365,22 @@ fn undefined_functions(
     found
 }
 
-/// Kernels that use more static shared memory than there is.
-fn shared_memory(bodies: &[Outline<'_>]) -> Vec<(usize, Diagnostic)> {
+/// Bytes of static shared memory of a block of which nothing else is known.
+const STATIC_SHARED: u32 = 48 * 1024;
+
+/// Kernels that use more static shared memory than any target has.
+fn shared_memory(header: &Header, bodies: &[Outline<'_>]) -> Vec<(usize, Diagnostic)> {
+    let chips = header.targets.iter().filter_map(|target| target.as_chip());
+    let limits = chips.filter_map(oriole_chip::Chip::limits).map(|limits| limits.static_shared_per_block);
+    let limit = limits.max().unwrap_or(STATIC_SHARED);
     let by_name: FxHashMap<&str, usize> =
         bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
     let mut found = Vec::new();
     for body in bodies.iter().filter(|body| body.is_entry) {
         let total = shared_bytes(by_name[body.name], bodies, &by_name);
-        if total > 48 * 1024 {
+        if total > u64::from(limit) {
             let message =
-                format!("`{}` uses {total} bytes of static shared memory; 49152 are possible", body.name);
+                format!("`{}` uses {total} bytes of static shared memory; {limit} are possible", body.name);
             found.push((body.unit, Diagnostic::new(Code::TooMuchSharedMemory, body.name_span, message)));
         }
     }

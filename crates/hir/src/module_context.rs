@@ -23,6 +23,8 @@ pub enum HeaderQuestion {
     EveryTargetFrom(u16),
     /// Whether textures and samplers are bound apart.
     IndependentTextures,
+    /// Whether an SM of some target holds so many blocks of so many threads at a time.
+    Holds { blocks: u32, threads: u32 },
     /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
     ParametersBehind(u32),
 }
@@ -42,6 +44,12 @@ impl HeaderQuestion {
             HeaderQuestion::IndependentTextures => {
                 header.options.iter().any(|option| option == "texmode_independent")
             }
+            HeaderQuestion::Holds { blocks, threads } => {
+                let chips = header.targets.iter().filter_map(|target| target.as_chip());
+                let mut limits = chips.filter_map(oriole_chip::Chip::limits).peekable();
+                // Of a chip that is not known nothing can be said.
+                limits.peek().is_none() || limits.any(|limits| limits.holds(blocks, threads))
+            }
             HeaderQuestion::ParametersBehind(bytes) => {
                 let chips = header.targets.iter().filter_map(|target| target.as_chip());
                 let bank = chips.filter_map(oriole_chip::Chip::constant_bank).next();
@@ -58,6 +66,9 @@ impl std::fmt::Display for HeaderQuestion {
             HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
             HeaderQuestion::EveryTargetFrom(number) => write!(out, "every target from sm_{number}"),
             HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
+            HeaderQuestion::Holds { blocks, threads } => {
+                write!(out, "{blocks} blocks of {threads} threads in an SM")
+            }
             HeaderQuestion::ParametersBehind(bytes) => {
                 write!(out, "parameters {bytes} bytes behind a multiple of {PARAMETER_ALIGNMENT}")
             }
@@ -166,6 +177,11 @@ impl<'a> HeaderView<'a> {
     /// Whether every target has this number or a later one.
     pub fn every_target_from(&self, number: u16) -> bool {
         self.answer(HeaderQuestion::EveryTargetFrom(number))
+    }
+
+    /// Whether an SM of some target holds so many blocks of so many threads at a time.
+    pub fn holds(&self, blocks: u32, threads: u32) -> bool {
+        self.answer(HeaderQuestion::Holds { blocks, threads })
     }
 
     /// Whether textures and samplers are bound apart.

@@ -201,13 +201,21 @@ fn check_limits(
             "`.blocksareclusters` needs `.reqntid` and `.reqnctapercluster`",
         ));
     }
-    if directives.minnctapersm.is_some() && directives.maxntid.is_none() && directives.reqntid.is_none() {
-        diagnostics.push(Diagnostic::new(
-            Code::Ignored,
-            name.span(),
-            "`.minnctapersm` has no effect without `.maxntid` or `.reqntid`",
-        ));
-    }
+    let ignored = match directives.block_threads() {
+        None if directives.minnctapersm.is_some() => {
+            Some("`.minnctapersm` has no effect without `.maxntid` or `.reqntid`".to_owned())
+        }
+        Some(threads) if !header.holds(1, threads) => {
+            Some(format!("an SM of the target does not hold {threads} threads; they do not bound the registers"))
+        }
+        Some(threads) => directives.minnctapersm.filter(|&blocks| !header.holds(blocks, threads)).map(|blocks| {
+            format!(
+                "`.minnctapersm` has no effect: an SM of the target does not hold {blocks} blocks of {threads} threads"
+            )
+        }),
+        None => None,
+    };
+    diagnostics.extend(ignored.map(|message| Diagnostic::new(Code::Ignored, name.span(), message)));
 }
 
 /// What the parameters of a list are for.

@@ -554,6 +554,50 @@ fn register_counts_that_nothing_tells() {
     }
 }
 
+/// Bounds that no SM of the target holds are ignored, and said to be.
+#[test]
+fn bounds_beyond_what_an_sm_holds() {
+    let warned = |target: &str, bounds: &str| -> Vec<String> {
+        let module = resolve_module(&format!(
+            ".version 8.7\n.target {target}\n.address_size 64\n.entry k() {bounds}\n{{ ret; }}"
+        ));
+        module.diagnostics.iter().map(|found| found.message.to_string()).collect()
+    };
+    let blocks = "`.minnctapersm` has no effect: an SM of the target does not hold 2 blocks of 1024 threads";
+    let threads = "an SM of the target does not hold 2048 threads; they do not bound the registers";
+    let two_blocks = ".maxntid 1024 .minnctapersm 2";
+    assert_eq!(warned("sm_89", two_blocks), [blocks]);
+    assert_eq!(warned("sm_90", two_blocks), [""; 0]);
+    assert_eq!(warned("sm_89", ".reqntid 2, 1024"), [threads]);
+    assert_eq!(warned("sm_90", ".reqntid 2, 1024 .minnctapersm 1"), [""; 0]);
+    // Of a chip that is not known nothing is said.
+    assert_eq!(warned("sm_60", two_blocks), [""; 0]);
+}
+
+/// What a block may use of shared memory it may declare in code for one chip alone.
+#[test]
+fn static_shared_memory() {
+    let refused = |target: &str, kib: u32| -> Vec<String> {
+        let module = resolve_module(&format!(
+            ".version 8.8\n.target {target}\n.address_size 64\n\
+             .entry k() {{ .shared .b8 s[{}]; .reg .b32 a; ld.shared.u32 a, [s]; ret; }}",
+            kib * 1024
+        ));
+        module.diagnostics.iter().map(|found| found.message.to_string()).collect()
+    };
+    for (target, most) in
+        [("sm_80", 48), ("sm_90", 48), ("sm_90a", 227), ("sm_100f", 48), ("sm_100a", 227), ("sm_120a", 99)]
+    {
+        assert_eq!(refused(target, most), [""; 0], "{target}");
+        let message = format!(
+            "`k` uses {} bytes of static shared memory; {} are possible",
+            (most + 1) * 1024,
+            most * 1024
+        );
+        assert_eq!(refused(target, most + 1), [message]);
+    }
+}
+
 /// Where products of warp groups are serialized, by the instruction that is to blame.
 #[test]
 fn products_that_are_serialized() {

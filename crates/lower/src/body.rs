@@ -45,7 +45,7 @@ impl Lower<'_> {
         let limit = limits::register_limit(self.body, self.chip);
         let function = self.b.function_mut();
         function.register_limit = limit;
-        function.block_threads = limits::block_threads(self.body);
+        function.block_threads = self.body.directives.block_threads();
         function.parameter_bytes = bytes as u32;
     }
 

@@ -30,12 +30,6 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
 /// Fewest registers that a thread is left with, whatever the directives say.
 const FEWEST: u32 = 24;
 
-/// The most threads that the directives of a kernel grant a block, if they say so.
-pub fn block_threads(body: &Body) -> Option<u32> {
-    let bound = body.directives.reqntid.or(body.directives.maxntid)?;
-    Some(bound.iter().fold(1, |product: u32, &length| product.saturating_mul(length.max(1))))
-}
-
 /// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of a kernel
 /// change their number nobody starts with more than the most that a part asks for: who asks for more has fewer before.
 pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
@@ -43,23 +37,26 @@ pub fn register_limit(body: &Body, chip: Chip) -> Option<u16> {
     Some(most_asked(body).map_or(cap, |asked| cap.min(asked.max(FEWEST as u16))))
 }
 
-/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing.
+/// The most registers that `.maxnreg` and the bounds on threads leave a thread; `None` if they say nothing. Where both
+/// do, the fewer: a block of as many threads as the kernel grants can be launched.
 pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
     let directives = &body.directives;
-    let threads = block_threads(body);
+    let threads = directives.block_threads();
     let most = u32::from(chip.register_files().general.count);
     let stated = directives.maxnreg.map(|registers| registers.max(FEWEST));
-    let fit = threads.zip(chip.limits()).map(|(threads, limits)| {
+    let fit = threads.zip(chip.limits()).and_then(|(threads, limits)| {
+        // Bounds beyond what an SM holds are not to be had with few registers either, and bind nobody.
+        let asked = directives.minnctapersm.unwrap_or(1).max(1);
+        let blocks = [asked, 1].into_iter().find(|&blocks| limits.holds(blocks, threads))?;
         // All threads of the blocks that must fit at a time share the registers of one SM. A warp is the smallest
         // piece, and each quarter of the SM holds its share of the warps in its share of the registers.
-        let warps =
-            threads.div_ceil(limits.warp_threads).saturating_mul(directives.minnctapersm.unwrap_or(1).max(1));
+        let warps = threads.div_ceil(limits.warp_threads) * blocks;
         let resident = warps
             .div_ceil(limits.warp_granularity)
             .saturating_mul(limits.warp_granularity * limits.warp_threads);
         let granularity = limits.register_granularity_thread;
         let fit = limits.registers_per_sm / resident.max(1) / granularity * granularity;
-        fit.clamp(FEWEST, most)
+        Some(fit.clamp(FEWEST, most))
     });
     stated.into_iter().chain(fit).min().map(|limit| limit.min(most) as u16)
 }

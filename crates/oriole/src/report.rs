@@ -4,7 +4,7 @@ use crate::names;
 use crate::session::Session;
 use oriole_cubin::read::Kernel;
 use oriole_inputs::FunctionUnit;
-use oriole_pipeline::{ASSUMED_THREADS, block_threads};
+use oriole_pipeline::ASSUMED_THREADS;
 use oriole_queries::{graph, view};
 use oriole_syntax::UnitKind;
 use std::fmt::Write as _;
@@ -69,7 +69,7 @@ fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
     if shared > 0 {
         let _ = write!(line, ", {shared} bytes shared");
     }
-    let given = graph::body(db, unit).as_deref().and_then(block_threads);
+    let given = graph::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
     let threads = given.unwrap_or(ASSUMED_THREADS);
     let shared = u32::try_from(shared).unwrap_or(u32::MAX);
     let usage = oriole_chip::Usage { registers: kernel.registers, threads, shared };

@@ -21,7 +21,5 @@ pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
 pub use phases::{Group, PHASES, Phase, Work};
 pub use run::{Allocated, ORI_GROUPS, run, run_part};
-pub use stages::{
-    ASSUMED_THREADS, allocate, block_threads, encode, explain, finish, lower, profile, raw, routine, select,
-};
+pub use stages::{ASSUMED_THREADS, allocate, encode, explain, finish, lower, profile, raw, routine, select};
 pub use target::{Target, TargetError};

@@ -203,7 +203,7 @@ pub fn profile(
 ) -> Profile {
     let shared = body.variables.iter().filter(|variable| variable.space == Space::Shared);
     let bounds = oriole_schedule::LaunchBounds {
-        threads: block_threads(body).unwrap_or(ASSUMED_THREADS),
+        threads: body.directives.block_threads().unwrap_or(ASSUMED_THREADS),
         shared: u32::try_from(shared.map(|variable| variable.size).sum::<u64>()).unwrap_or(u32::MAX),
         allocated: assignment.map(|found| (u32::from(found.general_registers), found.spill_bytes)),
     };
@@ -212,12 +212,6 @@ pub fn profile(
 
 /// Threads of a block of which nothing is said.
 pub const ASSUMED_THREADS: u32 = 256;
-
-/// The most threads that the source grants a block: its `.reqntid` or `.maxntid`.
-pub fn block_threads(body: &Body) -> Option<u32> {
-    let bound = body.directives.reqntid.or(body.directives.maxntid)?;
-    Some(bound.into_iter().fold(1, u32::saturating_mul))
-}
 
 /// Chooses forms: phases 117 and 118.
 ///

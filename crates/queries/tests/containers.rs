@@ -55,18 +55,38 @@ fn globals_leave_no_gaps() {
 /// count in fours. Figures of the reference.
 #[test]
 fn bounds_on_threads_limit_registers() {
-    let limit = |threads: u32, blocks: u32| {
-        let cubin = compiled(&format!(
-            ".visible .entry k(.param .u64 p) .maxntid {threads}, 1, 1 .minnctapersm {blocks} {{ ret; }}\n"
-        ));
+    let limit = |chip: &str, threads: u32, blocks: u32| {
+        let text = format!(
+            ".version 8.7\n.target {chip}\n.address_size 64\n\
+             .visible .entry k(.param .u64 p) .maxntid {threads}, 1, 1 .minnctapersm {blocks} {{ ret; }}\n"
+        );
+        let cubin = oriole_cubin::read(&cold_for(chip.parse().unwrap(), &text).cubin.expect("a cubin"))
+            .expect("what is written can be read");
         cubin.kernels[0].info.iter().find(|it| it.code == MAXREG_COUNT).map(|it| it.payload.clone())
     };
     let rows = [(320, 1), (320, 2), (33, 16), (96, 5), (288, 2), (1024, 1), (1024, 2), (544, 1), (544, 2)];
     let expected = [168, 96, 64, 128, 96, 64, 32, 96, 56];
     assert_eq!(
-        rows.map(|(threads, blocks)| limit(threads, blocks)),
+        rows.map(|(threads, blocks)| limit("sm_90", threads, blocks)),
         expected.map(|registers| Some(Payload::Half(registers)))
     );
+    // What an SM does not hold binds nobody: first the blocks, then the threads too.
+    let rows = [
+        ("sm_75", 1024, 2, 0x40),
+        ("sm_75", 64, 17, 0xff),
+        ("sm_75", 1025, 1, 0xff),
+        ("sm_89", 1024, 2, 0x40),
+        ("sm_89", 97, 12, 0x28),
+        ("sm_89", 97, 13, 0xff),
+        ("sm_89", 33, 25, 0xff),
+        ("sm_90", 1024, 3, 0x40),
+        ("sm_90", 32, 33, 0xff),
+        ("sm_120", 512, 4, 0x80),
+    ];
+    for (chip, threads, blocks, registers) in rows {
+        let found = limit(chip, threads, blocks);
+        assert_eq!(found, Some(Payload::Half(registers)), "{chip} {threads} {blocks}");
+    }
 }
 
 /// An instruction reads an address by a constant operand whose offset has sixteen bits.

@@ -271,7 +271,10 @@ const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0
 
 /// Writes the module as the bytes of a cubin.
 pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
-    let rules = rules(module.sm).ok_or(WriteError::UnsupportedChip(module.sm))?;
+    let mut rules = rules(module.sm).ok_or(WriteError::UnsupportedChip(module.sm))?;
+    if module.accelerated {
+        rules.limits = rules.limits.accelerated();
+    }
     Writer::new(module, rules)?.finish()
 }
 
