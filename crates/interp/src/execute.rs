@@ -73,7 +73,7 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         }
         Action::Told { write, object, bytes } => {
             sequential(at, write)?;
-            let address = at.address(object);
+            let address = at.object_address(object)?;
             at.complete_transfer(address, u64::from(*bytes))?;
         }
         Action::MapRank { .. } | Action::RankOf { .. } | Action::IsShared { .. } => {

@@ -110,7 +110,7 @@ pub fn pending_count(state: u64) -> u64 {
 
 impl LaneContext<'_, '_> {
     /// The address of an object, which lies in shared memory.
-    fn object_address(&self, location: &Location) -> Result<u64, Fault> {
+    pub fn object_address(&self, location: &Location) -> Result<u64, Fault> {
         let address = self.address(location);
         match location.place {
             Place::Generic => match Place::of_generic(address) {

@@ -1,7 +1,7 @@
 //! `mbarrier` and what else tells barrier objects of something.
 
 use oriole_hir::Instruction;
-use oriole_ptx::{Space, Type, Word, word::BarrierObject};
+use oriole_ptx::{Type, Word, word::BarrierObject};
 
 use super::operand::SINK;
 use super::{Decode, FunctionDecoder, NONE};
@@ -69,7 +69,7 @@ impl FunctionDecoder<'_> {
         if !has(Word::MbarrierCompleteTxBytes) {
             return Ok(write);
         }
-        let object = self.location(instruction, 2, Some(Space::SharedCluster))?;
+        let object = self.location(instruction, 2, instruction.space)?;
         Ok(Action::Told { write: Box::new(write), object, bytes })
     }
 
