@@ -212,14 +212,13 @@ impl Lower<'_> {
                 }
                 self.op(Op::F2FP, &mods, d[0], [Source::rz(), a[0].into()]);
             }
+            // Subnormal halves are normal singles.
+            (Type::F32, Type::BF16) if ftz => {
+                self.op(Op::F2F, &[Mod::FTZ, Mod::F32, Mod::BF16_2], d[0], [a[0].into()]);
+            }
             (Type::F32, Type::F16 | Type::BF16) => self.single_of_half(d[0], a[0].into(), from),
             (Type::F64, Type::F32) => {
-                let mut a = a[0];
-                if ftz {
-                    let flushed = self.b.r();
-                    self.op(Op::FMUL, &[Mod::FTZ], flushed, [a.into(), Source::imm(1f32.to_bits())]);
-                    a = flushed;
-                }
+                let a = if ftz { self.flushed_single(a[0]) } else { a[0] };
                 self.b.op(Op::F2F).mods(&[Mod::F64, Mod::F32_2]).to_tuple(d.to_vec()).from(a).emit();
             }
             (Type::F32, Type::F64) => {
@@ -234,22 +233,28 @@ impl Lower<'_> {
             _ => {
                 let mut mods = vec![first(to), second(from)];
                 mods.extend(rounding);
-                // Subnormal singles are far below the least half, but are numbers in bf16.
+                // Subnormal singles are far below the least half, but are numbers in bf16; and where a rounding goes away
+                // from zero, they become the least half.
                 mods.extend((ftz && to == Type::BF16 && from == Type::F32).then_some(Mod::FTZ));
+                let away = matches!(rounding, Some(Mod::RM | Mod::RP));
+                let flushes = ftz && away && (to, from) == (Type::F16, Type::F32);
+                let a = if flushes { vec![self.flushed_single(a[0])] } else { a.to_vec() };
                 let finite = to == Type::F16 && i.modifiers.has(Word::Satfinite);
                 let target = if finite { vec![self.b.r()] } else { d.to_vec() };
-                self.b
-                    .op(Op::F2F)
-                    .mods(&mods)
-                    .to_tuple(target.clone())
-                    .from(Source::values(a.to_vec()))
-                    .emit();
+                self.b.op(Op::F2F).mods(&mods).to_tuple(target.clone()).from(Source::values(a)).emit();
                 if finite {
                     self.greatest_for_infinity(d[0], target[0]);
                 }
             }
         }
         Ok(())
+    }
+
+    /// A single without a subnormal number.
+    fn flushed_single(&mut self, a: Value) -> Value {
+        let flushed = self.b.r();
+        self.op(Op::FMUL, &[Mod::FTZ], flushed, [a.into(), Source::imm(1f32.to_bits())]);
+        flushed
     }
 
     /// `d <- half`, or the greatest finite number of its sign where it is an infinity: its bits are one less.

@@ -83,7 +83,11 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
                 let value = if integral { soft::round_to_integral(from, value, mode.round) } else { value };
                 return float::finish(to, mode, value);
             }
-            to_float(to, soft::to_f64(from, value), mode, finite)
+            let value = soft::to_f64(from, value);
+            if mode.flush && is_tiny(value, mode.round) {
+                return float::finish(to, mode, u64::from(0f32.copysign(value as f32).to_bits()));
+            }
+            to_float(to, value, mode, finite)
         }
         Conversion::PackHalves { to, mode, finite } => {
             let half = |value: u64| {
@@ -151,6 +155,16 @@ fn to_float(to: Format, value: f64, mode: Mode, finite: bool) -> u64 {
     // `satfinite` holds what is too large, infinities included, at the largest number.
     let result = if finite && to.is_infinite(result) { result - 1 } else { result };
     float::finish(to, mode, result)
+}
+
+/// Whether a number would be below the least normal single if singles had exponents without bounds, even where it is rounded
+/// to that one: this is what decides about flushing.
+fn is_tiny(value: f64, round: Round) -> bool {
+    // Scaled by a power of two it is rounded as a normal number.
+    const SCALE: f64 = (1u64 << 63) as f64;
+    let least = f64::from(f32::MIN_POSITIVE);
+    let rounded = || soft::convert(Format::F64, Format::F32, (value * SCALE).to_bits(), round);
+    value.abs() < least && f64::from(f32::from_bits(rounded() as u32).abs()) < least * SCALE
 }
 
 fn narrow_eighth(to: Eighth, value: f64, relu: bool) -> u64 {
