@@ -73,6 +73,8 @@ impl Lower<'_> {
         let is_float = self.ty(i, 1)? == Type::F32;
         let (handle, place) = self.place_of_fetch(i, geometry, is_float)?;
         let arguments = self.arguments(i, &place)?;
+        let place =
+            if samples_integers(&handle, &place, &arguments) { self.as_numbers(place) } else { place };
         let widened = is_float && geometry == Geometry::_1d && handle.sampler.is_none();
         let mut fetch = Fetch {
             op: Op::TEX,
@@ -172,6 +174,18 @@ impl Lower<'_> {
         };
         let layer = layer.map(|layer| self.clamp_layer(layer));
         Ok((Handle { texture, sampler }, Place { geometry, is_float, factor, layer, sample, coordinates }))
+    }
+
+    /// Whole coordinates as numbers, which a sampler reads.
+    fn as_numbers(&mut self, place: Place) -> Place {
+        let numbers = place.coordinates.into_iter().map(|coordinate| {
+            let number = self.b.r();
+            let coordinate = self.in_register(coordinate);
+            self.integer_to_single(number, true, coordinate);
+            Source::from(number)
+        });
+        let coordinates = numbers.collect();
+        Place { is_float: true, coordinates, ..place }
     }
 
     fn clamp_layer(&mut self, layer: Source) -> Source {
@@ -464,6 +478,13 @@ impl Lower<'_> {
         self.b.isetp(d, Mod::NE, true, tested, Source::rz());
         Ok(())
     }
+}
+
+/// Whether a sampler of its own reads whole coordinates, so that outside is what it says: not in a line, nor of samples, nor
+/// where the form names a level.
+fn samples_integers(handle: &Handle, place: &Place, arguments: &Arguments) -> bool {
+    let has_sampler = handle.sampler.is_some() && place.geometry != Geometry::_1d && place.sample.is_none();
+    has_sampler && !place.is_float && arguments.level.is_none() && arguments.gradients.is_none()
 }
 
 /// Whether the machine has a fetch that takes the derivatives: of lines and planes, without a comparison.

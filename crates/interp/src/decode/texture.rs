@@ -82,6 +82,9 @@ impl FunctionDecoder<'_> {
             _ => Results::Words,
         };
         let texture = self.opaque(texture)?;
+        // With a sampler of its own whole coordinates are sampled as others are, but in a line and of samples.
+        let is_sampled = sampler.is_some() && geometry != Geometry::_1d && !space.sampled;
+        let by_sampler = !integers || is_sampled && matches!(level, Level::Base);
         let ty = if integers { Type::S32 } else { Type::F32 };
         let coordinates = self.mixed(coordinates.components(), space, ty)?;
         Ok(Fetch {
@@ -89,6 +92,7 @@ impl FunctionDecoder<'_> {
             sampler,
             space,
             integers,
+            by_sampler,
             coordinates,
             level,
             offsets,

@@ -146,6 +146,8 @@ pub struct Fetch {
     pub space: Space,
     /// Coordinates are integers.
     pub integers: bool,
+    /// A sampler reads; otherwise the texel is named by its place.
+    pub by_sampler: bool,
     /// The operand with the coordinates.
     pub coordinates: Vec<Source>,
     /// The level.
@@ -278,11 +280,12 @@ impl Fetch {
             compared,
             cube: self.space.cube,
         };
-        let found = if self.integers {
+        let found = if !self.by_sampler {
             let coordinates: Vec<i64> = words.iter().map(|&word| i64::from(word as i32)).collect();
             sample::integer(texture, &coordinates, &place, sample)
         } else {
-            let coordinates: Vec<f32> = words.iter().map(|&word| f32::from_bits(word)).collect();
+            let number = |&word: &u32| if self.integers { word as i32 as f32 } else { f32::from_bits(word) };
+            let coordinates: Vec<f32> = words.iter().map(number).collect();
             let sampler = sampler.unwrap_or(texture.sampler);
             match self.gathered {
                 Some(channel) => sample::gather(texture, &sampler, &coordinates, &place, channel),
