@@ -94,7 +94,7 @@ WIDE = '''
 .visible .entry atomic_b128(.param .u64 data, .param .u64 memory, .param .u64 out)
 {
     .reg .b32 t, near;
-    .reg .b64 from, at, to, low, high, seen, upper;
+    .reg .b64 from, at, to, low, high, seen, upper, policy;
     .reg .b128 expected, wanted, old;
     .shared .align 16 .b8 own[512];
     ld.param.u64 from, [data];
@@ -103,7 +103,8 @@ WIDE = '''
     mov.u32 t, %tid.x;
     mad.wide.u32 from, t, 32, from;
     mad.wide.u32 at, t, 32, at;
-    mad.wide.u32 to, t, 80, to;
+    mad.wide.u32 to, t, 96, to;
+    createpolicy.fractional.L2::evict_first.b64 policy;
     mov.u32 near, own;
     mad.lo.u32 near, t, 16, near;
     ld.global.v2.b64 {low, high}, [from];
@@ -128,6 +129,9 @@ WIDE = '''
     atom.exch.b128 old, [low], expected;
     mov.b128 {seen, upper}, old;
     st.global.v2.b64 [to+64], {seen, upper};
+    atom.global.exch.L2::cache_hint.b128 old, [at+16], wanted, policy;
+    mov.b128 {seen, upper}, old;
+    st.global.v2.b64 [to+80], {seen, upper};
     ret;
 }
 '''
@@ -142,8 +146,8 @@ def wide_data(r):
         first = expected if lane % 3 == 0 else [expected[0], r.bits(64)] if lane % 3 == 1 else pair()
         data += expected + wanted
         before += first + second
-        after += (wanted if first == expected else first) + expected
-        out += first + second + second + expected + wanted
+        after += (wanted if first == expected else first) + wanted
+        out += first + second + second + expected + wanted + expected
     return data, before, after, out
 
 
@@ -153,6 +157,9 @@ LOADS += [(op, '', ty) for op in ('and', 'or', 'xor') for ty in ('b32', 'b64')] 
 LOADS += [(op, '', f'{v}{ty}') for op in ('min', 'max', 'add') for ty, vs in (('f16', ('v2.', 'v4.', 'v8.')), ('bf16', ('v2.', 'v4.', 'v8.')),
           ('f16x2', ('', 'v2.', 'v4.')), ('bf16x2', ('', 'v2.', 'v4.'))) for v in vs]
 LOADS += [('add', '.acc::f32', f'{v}{ty}') for ty, vs in (('f16', ('v2.', 'v8.')), ('bf16', ('v4.',)), ('f16x2', ('', 'v4.')), ('bf16x2', ('v2.',))) for v in vs]
+
+# Each way to order them, four in a row.
+LOADS += [(op, '', ty) for op, ty in (('min', 's64'), ('max', 's64'), ('add', 'f32'), ('add', 'f64')) for _ in range(4)]
 
 
 def copies_kernel():

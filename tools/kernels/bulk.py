@@ -425,6 +425,59 @@ done:
 '''
 
 
+# The same map in global memory, changed there by one warp and used by the other; one kind of release after another.
+PUBLISHED = '''
+.visible .entry tensor_map_published(.param .u64 data, .param .u64 room, .param .u64 out, .param .align 64 .b8 map[128])
+{
+    .reg .b32 t, x, q, v;
+    .reg .b64 from, at, to, m, g;
+    .reg .pred one, copies;
+    .shared .align 128 .b8 tile[128];
+    ld.param.u64 from, [data];
+    ld.param.u64 at, [room];
+    ld.param.u64 to, [out];
+    mov.b64 m, map;
+    cvta.param.u64 m, m;
+    mov.u32 t, %tid.x;
+    setp.lt.u32 copies, t, 32;
+    @!copies bra join;
+    mad.wide.u32 g, t, 4, m;
+    ld.b32 x, [g];
+    mad.wide.u32 g, t, 4, at;
+    st.global.u32 [g], x;
+    mad.wide.u32 g, t, 4, from;
+    ld.global.u32 x, [g];
+    mov.u32 q, tile;
+    mad.lo.u32 q, t, 4, q;
+    st.shared.u32 [q], x;
+    bar.warp.sync 0xffffffff;
+    setp.eq.u32 one, t, 0;
+    add.u64 to, to, 32;
+    @one tensormap.replace.tile.global_address.global.b1024.b64 [at], to;
+    mov.u32 v, 5;
+    @one tensormap.replace.tile.global_dim.b1024.b32 [at], 0, v;
+    fence.proxy.tensormap::generic.release.cta;
+    fence.proxy.tensormap::generic.release.cluster;
+    fence.proxy.tensormap::generic.release.gpu;
+    fence.proxy.tensormap::generic.release.sys;
+    fence.proxy.async.shared::cta;
+join:
+    bar.sync 0;
+    @copies bra done;
+    fence.proxy.tensormap::generic.acquire.cta [at], 128;
+    fence.proxy.tensormap::generic.acquire.cluster [at], 128;
+    fence.proxy.tensormap::generic.acquire.sys [at], 128;
+    setp.ne.u32 one, t, 32;
+    @one bra done;
+    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {1, 1}], [tile];
+    cp.async.bulk.commit_group;
+    cp.async.bulk.wait_group 0;
+done:
+    ret;
+}
+'''
+
+
 def changed(before):
     words = list(struct.unpack('<32I', before))
     for _, _, _, parts in FIELDS:
@@ -439,7 +492,7 @@ def changed(before):
 
 FILES = {
     'bulk': ('bulk copies and reductions of bytes, cache policies', 'sm_90', lambda: BYTES + STENCIL + reductions() + policy_text()),
-    'tensor_map': ('fields of tensor maps', 'sm_90a', lambda: map_text() + USE),
+    'tensor_map': ('fields of tensor maps', 'sm_90a', lambda: map_text() + USE + PUBLISHED),
 }
 
 
@@ -518,6 +571,7 @@ for y in range(8):
     for x in range(4):
         if 1 + x < 5 and 1 + y < 6:
             target[8 + (1 + y) * 8 + 1 + x] = words[4 * y + x]
-case('tensor_map_use', 'tensor_map', [1], [32], [
-    Given('u32', words), Given('u32', [0] * 32), Result('u32', target, [0] * 80),
-    TensorMap(2, type='u32', dims=[8, 6], strides=[32], box=[4, 8])])
+for name, threads in (('tensor_map_use', 32), ('tensor_map_published', 64)):
+    case(name, 'tensor_map', [1], [threads], [
+        Given('u32', words), Given('u32', [0] * 32), Result('u32', target, [0] * 80),
+        TensorMap(2, type='u32', dims=[8, 6], strides=[32], box=[4, 8])])

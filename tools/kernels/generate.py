@@ -26,7 +26,8 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import arrays, atomics, barriers, blackwell, bulk, clusters, deep, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, singles, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
+    accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
@@ -35,12 +36,15 @@ def main(arguments):
     bulk.write_ptx()
     atomics.write_ptx()
     deep.write_ptx()
+    exchange.write_ptx()
+    fetches.write_ptx()
     hints.write_ptx()
     matrix.write_ptx()
     fragments.write_ptx()
     odd_forms.write_ptx()
     pipelines.write_ptx()
     selection.write_ptx()
+    singles.write_ptx()
     slow_ways.write_ptx()
     stack.write_ptx()
     gradients.write_ptx()

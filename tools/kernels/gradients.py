@@ -16,16 +16,16 @@ r = Random(91)
 class Pyramid:
     """A texture with levels, each half as large as the one before; numbers that halves hold exactly."""
 
-    def __init__(self, size, levels, channels=1, layers=1):
+    def __init__(self, size, levels, channels=1, layers=1, kind='f32', number=lambda: r.between(-512, 512) / 8):
         self.sizes = [[max(n >> level, 1) for n in size] for level in range(levels)]
         count = channels * layers
-        self.levels = [Texture('f32', s, [r.between(-512, 512) / 8 for _ in range(math.prod(s) * count)], channels, layers,
-                               normalized=True) for s in self.sizes]
-        self.channels, self.layers = channels, layers
+        self.levels = [Texture(kind, s, [number() for _ in range(math.prod(s) * count)], channels, layers, normalized=True)
+                       for s in self.sizes]
+        self.kind, self.channels, self.layers = kind, channels, layers
 
     def argument(self):
         first = self.levels[0]
-        whole = Texture('f32', first.given, sum((level.values for level in self.levels), []), self.channels, self.layers, normalized=True)
+        whole = Texture(self.kind, first.given, sum((level.values for level in self.levels), []), self.channels, self.layers, normalized=True)
         return whole.argument(levels=len(self.levels))
 
     def near(self, squares):
@@ -161,6 +161,10 @@ def every(name, sampler=''):
         f.round(ty, 'cube', depth=ty == 'v4.f16')
         f.round(ty, 'cubes', layered=True, depth=ty == 'v2.f16x2')
     f.round('v4.f32', 'cube', depth=True)
+    for texture, geometry in [('line', '1d'), ('plane', '2d'), ('lines', 'a1d'), ('planes', 'a2d')]:
+        f.flat('v2.f16x2', texture, geometry, depth=True)
+        f.flat('v2.f16x2', texture, geometry, offset=[1, -1][:int(geometry[-2])])
+        f.flat('v2.f16x2', texture, geometry, offset=[-1, 1][:int(geometry[-2])], depth=True)
     return f
 
 

@@ -13,6 +13,7 @@ TEXT = '''// Written by tools/kernels/hints.py: hints to caches, events, and wha
 {
     .reg .b32 t, x, y;
     .reg .b64 from, to, g;
+    .reg .pred one;
     ld.param.u64 from, [data];
     ld.param.u64 to, [out];
     griddepcontrol.wait;
@@ -25,6 +26,12 @@ TEXT = '''// Written by tools/kernels/hints.py: hints to caches, events, and wha
     ldu.global.u32 y, [from+64];
     ldu.u32 x, [from];
     add.u32 y, y, x;
+    // What is in the line may be lost, and is written anew.
+    setp.eq.u32 one, t, 0;
+    @one st.global.u32 [to], x;
+    @one discard.global.L2 [to], 128;
+    @one discard.L2 [to], 128;
+    bar.warp.sync 0xffffffff;
     mad.wide.u32 g, t, 4, from;
     mad.wide.u32 to, t, 4, to;
     ld.global.u32 x, [g];

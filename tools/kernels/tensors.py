@@ -117,7 +117,7 @@ LOAD = '''
 .visible .entry %(name)s(.param .u64 data, .param .u64 out, .param .align 64 .b8 map[128])%(cluster)s
 {
     .reg .b32 t, s, x, b, rank;
-    .reg .b64 to, m, g;
+    .reg .b64 to, m, g, policy;
     .reg .b16 h;
     .reg .pred more, one, over;
     .shared .align 1024 .b8 tile[%(size)d];
@@ -161,9 +161,9 @@ r = Random(77)
 LOADS = []
 
 
-def load(name, tensor, start, offsets=None, halves=1):
+def load(name, tensor, start, offsets=None, halves=1, own=False, hint=False):
     """A kernel that loads a box. With several halves, each block of a cluster loads one part for all of them: what lies
-    `box` elements further in the last dimension."""
+    `box` elements further in the last dimension. `own` names the block's own memory, and `hint` a cache policy."""
     boxes = [start[:-1] + [start[-1] + part * (tensor.box or [1])[-1]] for part in range(halves)]
     cells = [list(tensor.cells(box, offsets)) for box in boxes]
     bytes_of_box = len(cells[0]) * tensor.size
@@ -180,18 +180,26 @@ def load(name, tensor, start, offsets=None, halves=1):
             outside = (HALF[tensor.kind].to_bytes(2, 'little') if tensor.fill == 'nan' else bytes(tensor.size))
             tile[at:at + tensor.size] = outside if place is None else memory[place:place + tensor.size]
     dims = len(tensor.dims)
-    way = f'.{dims}d.shared::cluster.global' + ('.im2col' if tensor.image else '') + '.mbarrier::complete_tx::bytes'
+    image, hinted = '.im2col' if tensor.image else '', '.L2::cache_hint' if hint else ''
+    way = f'.{dims}d.shared::{"cta" if own else "cluster"}.global{image}.mbarrier::complete_tx::bytes'
     window = ''
     if offsets:
         window = ', {' + ', '.join('h' if at == 0 and value == 2 else str(value) for at, value in enumerate(offsets)) + '}'
     corner = ', '.join(map(str, start))
-    text = f'cp.async.bulk.tensor{way} [tile], [m, {{{corner}}}], [b]{window};'
+    policy = ', policy' if hint else ''
+    text = f'cp.async.bulk.tensor{way}{hinted} [tile], [m, {{{corner}}}], [b]{window}{policy};'
+    if own:
+        prefetched = image or '.tile'
+        text = f'cp.async.bulk.prefetch.tensor.{dims}d.L2.global{prefetched}{hinted} [m, {{{corner}}}]{window}{policy};\n    {text}'
+    if hint:
+        text = f'createpolicy.fractional.L2::evict_last.b64 policy;\n    {text}'
     fields = dict(cluster='', sync='bar.sync 0;', end='')
     if halves > 1:
+        made = '    createpolicy.fractional.L2::evict_last.b64 policy;\n' if hint else ''
         corner = ', '.join(map(str, start[:-1])) + ', x'
         text = (f'mad.lo.u32 x, rank, {(tensor.box or [1])[-1]}, {start[-1]};\n    mov.u32 s, tile;\n'
                 f'    mad.lo.u32 s, rank, {bytes_of_box}, s;\n    mov.b16 h, {(1 << halves) - 1};\n'
-                f'    cp.async.bulk.tensor{way}.multicast::cluster [s], [m, {{{corner}}}], [b], h;')
+                f'{made}    cp.async.bulk.tensor{way}.multicast::cluster{hinted} [s], [m, {{{corner}}}], [b], h{policy};')
         meet = 'barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;'
         fields = dict(cluster=f' .reqnctapercluster {halves}, 1, 1', sync=meet, end=meet)
     LOADS.append(LOAD % dict(name=name, size=size, bytes=size, words=size // 4, text=text, **fields))
@@ -329,6 +337,21 @@ case('tensor_transpose', 'tensor_loads', [3, 2], [32], [
     Given('u32', sum(matrix, [])), Result('u32', [matrix[y][x] for x in range(wide) for y in range(high)]),
     Tensor('u32', [wide, high], [32, 32], swizzle=128).argument(0),
     Tensor('u32', [high, wide], [32, 32], swizzle=128).argument(1)])
+
+
+# The block's own memory by its name, policies, and what is brought into the cache before.
+load('load_own_line', Tensor('u16', [500], [128]), [-20], own=True)
+load('load_own_tile', Tensor('u32', [24, 10], [16, 8], swizzle=64), [10, 3], own=True, hint=True)
+load('load_own_body', Tensor('u64', [10, 9, 3], [4, 4, 2], swizzle=32), [4, 6, 1], own=True)
+load('load_own_four', Tensor('u32', [16, 6, 5, 3], [8, 5, 2, 2]), [4, 1, 3, -1], own=True, hint=True)
+load('load_own_five', Tensor('u8', [16, 3, 3, 3, 3], [16, 2, 2, 2, 2]), [0, 1, 2, 0, 1], own=True)
+load('load_own_image_3d', Tensor('f32', [16, 9, 3], image=dict(lower=[-1], upper=[-2], channels=8, pixels=12)), [4, 3, 0], [2], own=True)
+load('load_own_image_4d', Tensor('f16', [64, 7, 5, 3], swizzle=128,
+     image=dict(lower=[-1, -1], upper=[-1, -1], channels=64, pixels=40)), [0, 4, 1, 0], [2, 1], own=True, hint=True)
+load('load_own_image_5d', Tensor('u32', [8, 5, 4, 3, 2], steps=[1, 2, 1, 1, 1],
+     image=dict(lower=[-2, -1, 0], upper=[0, -1, 0], channels=8, pixels=30)), [0, -2, 0, 1, 0], [2, 1, 0], own=True)
+load('load_hinted', Tensor('u32', [32, 20], [32, 8], swizzle=128), [0, 1], halves=2, hint=True)
+load('load_hinted_image', Tensor('f32', [16, 9, 3], image=dict(lower=[-1], upper=[-2], channels=8, pixels=12)), [4, 3, 0], [2], hint=True)
 
 
 def write_ptx():

@@ -270,9 +270,31 @@ SPARSE = [product(16, 32, 'f32', 'f16', 'f16', (32, K), (64, K), sparse=0),
           product(16, 64, 'f32', 'e4m3', 'e4m3', (32, K), (128, K), sparse=0),
           product(8, 64, 's32', 's8', 'u8', None, (64, K), sparse=0),
           product(8, 64, 's32', 'u8', 's8', (32, K), (16, K), sparse=0, sat=True)]
+# The other factors and types, so that each form is here once.
+OTHERS = [product(8, 16, 'f32', 'f16', 'f16', None, (64, MN), negates=(False, True)),
+          product(16, 32, 'f16', 'e4m3', 'e5m2', (64, K), (32, K)),
+          product(8, 32, 'f32', 'e5m2', 'e4m3', None, (128, K), negates=(True, True)),
+          product(16, 32, 's32', 's8', 's8', (64, K), (64, K)),
+          product(24, 32, 's32', 's8', 's8', None, (32, K), sat=True),
+          product(8, 32, 's32', 'u8', 'u8', None, (64, K)),
+          product(16, 32, 's32', 's8', 'u8', None, (16, K)),
+          product(32, 32, 's32', 'u8', 's8', (16, K), (64, K), sat=True)]
+SPARSE_OTHERS = [product(24, 32, 'f16', 'f16', 'f16', (64, K), (32, MN), sparse=1),
+                 product(16, 32, 'f32', 'f16', 'f16', None, (128, MN), sparse=0),
+                 product(16, 32, 'f32', 'bf16', 'bf16', None, (64, K), sparse=1, negates=(True, False)),
+                 product(8, 64, 'f16', 'e5m2', 'e4m3', (32, K), (64, K), sparse=0),
+                 product(24, 64, 'f16', 'e4m3', 'e4m3', None, (64, K), sparse=0, negates=(False, True)),
+                 product(8, 64, 'f32', 'e5m2', 'e5m2', None, (16, K), sparse=0)]
+SPARSE_INTEGERS = [product(16, 64, 's32', 's8', 's8', (32, K), (64, K), sparse=0, sat=True),
+                   product(8, 64, 's32', 's8', 's8', None, (64, K), sparse=0),
+                   product(24, 64, 's32', 'u8', 'u8', (64, K), (64, K), sparse=0),
+                   product(8, 64, 's32', 'u8', 'u8', None, (128, K), sparse=0, sat=True),
+                   product(8, 64, 's32', 's8', 'u8', (16, K), (64, K), sparse=0),
+                   product(16, 64, 's32', 'u8', 's8', None, (16, K), sparse=0)]
 KERNELS = [(name, forms, *prepare(seed, forms)) for name, forms, seed in
            (('wgmma_floats', FLOATS, 31), ('wgmma_eighths', EIGHTHS, 32), ('wgmma_integers', INTEGERS, 33),
-            ('wgmma_sparse', SPARSE, 34))]
+            ('wgmma_sparse', SPARSE, 34), ('wgmma_others', OTHERS, 36), ('wgmma_sparse_others', SPARSE_OTHERS, 37),
+            ('wgmma_sparse_integers', SPARSE_INTEGERS, 38))]
 
 # A tile of each factor has 64 rows of 32 halves, in patterns of 64 bytes. While one is multiplied the next one is copied;
 # of three places the oldest is free when all warps have waited for the product before.
