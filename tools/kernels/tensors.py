@@ -63,8 +63,11 @@ class Tensor:
 
     def cells(self, start, offsets=None):
         """For each element its byte in shared memory (from a multiple of 1,024 on), and in the buffer or None."""
+        length = self.image['channels'] if self.image else self.box[0]
+        # Rows that are narrower than the swizzle lie as far apart as it is wide.
+        apart = self.swizzle or length * self.size
         for number, place in enumerate(self.places(start, offsets)):
-            byte = number * self.size
+            byte = number // length * apart + number % length * self.size
             line, row = byte // 16, byte // 128
             if self.swizzle:
                 line ^= row % (self.swizzle // 16)
@@ -112,6 +115,19 @@ done:
 }
 '''
 
+# What lies between rows that are narrower than the swizzle is nobody's: zeros, to be seen.
+BLANK = '''mov.u32 s, tile;
+    mad.lo.u32 s, t, 4, s;
+    mov.u32 x, t;
+zeros:
+    st.shared.u32 [s], 0;
+    add.u32 s, s, 128;
+    add.u32 x, x, 32;
+    setp.lt.u32 more, x, %d;
+    @more bra zeros;
+    fence.proxy.async.shared::cta;
+    '''
+
 # A box in shared memory, waited for by all threads, and written out as it lies there.
 LOAD = '''
 .visible .entry %(name)s(.param .u64 data, .param .u64 out, .param .align 64 .b8 map[128])%(cluster)s
@@ -135,7 +151,7 @@ LOAD = '''
     fence.mbarrier_init.release.cluster;
     mbarrier.arrive.expect_tx.shared.b64 _, [b], %(bytes)d;
 ready:
-    %(sync)s
+    %(blank)s%(sync)s
     @!one bra wait;
     %(text)s
 wait:
@@ -167,7 +183,9 @@ def load(name, tensor, start, offsets=None, halves=1, own=False, hint=False):
     boxes = [start[:-1] + [start[-1] + part * (tensor.box or [1])[-1]] for part in range(halves)]
     cells = [list(tensor.cells(box, offsets)) for box in boxes]
     bytes_of_box = len(cells[0]) * tensor.size
-    size = bytes_of_box * halves
+    room = max(at for at, _ in cells[0]) + tensor.size
+    has_gaps = room > bytes_of_box
+    size = -(-room // 128) * 128 if has_gaps else bytes_of_box * halves
     count = tensor.bytes // tensor.size
     small = tensor.kind[0] == 'f'
     pick = lambda: r.between(-64, 64) / 4 if small else record.wrap(tensor.kind, r.bits(8 * tensor.size))
@@ -202,7 +220,8 @@ def load(name, tensor, start, offsets=None, halves=1, own=False, hint=False):
                 f'{made}    cp.async.bulk.tensor{way}.multicast::cluster{hinted} [s], [m, {{{corner}}}], [b], h{policy};')
         meet = 'barrier.cluster.arrive.aligned;\n    barrier.cluster.wait.aligned;'
         fields = dict(cluster=f' .reqnctapercluster {halves}, 1, 1', sync=meet, end=meet)
-    LOADS.append(LOAD % dict(name=name, size=size, bytes=size, words=size // 4, text=text, **fields))
+    blank = BLANK % (size // 4) if has_gaps else ''
+    LOADS.append(LOAD % dict(name=name, size=size, bytes=bytes_of_box * halves, words=size // 4, text=text, blank=blank, **fields))
     case(name, 'tensor_loads', [halves], [32], [
         Given('u8', memory), Result('u8', bytes(tile) * halves), tensor.argument(0)])
 
@@ -352,6 +371,12 @@ load('load_own_image_5d', Tensor('u32', [8, 5, 4, 3, 2], steps=[1, 2, 1, 1, 1],
      image=dict(lower=[-2, -1, 0], upper=[0, -1, 0], channels=8, pixels=30)), [0, -2, 0, 1, 0], [2, 1, 0], own=True)
 load('load_hinted', Tensor('u32', [32, 20], [32, 8], swizzle=128), [0, 1], halves=2, hint=True)
 load('load_hinted_image', Tensor('f32', [16, 9, 3], image=dict(lower=[-1], upper=[-2], channels=8, pixels=12)), [4, 3, 0], [2], hint=True)
+load('load_narrow_128', Tensor('f16', [72, 20], [16, 12], swizzle=128), [-4, 9])
+load('load_narrow_64', Tensor('u32', [24, 10, 3], [4, 6, 2], swizzle=64), [22, -2, 1], own=True)
+load('load_narrow_image', Tensor('f16', [64, 7, 5, 3], swizzle=128,
+     image=dict(lower=[-1, -1], upper=[-1, -1], channels=32, pixels=20)), [16, 4, 1, 0], [2, 1])
+store('store_narrow', Tensor('u64', [10, 9, 3], [4, 4, 2], swizzle=128), [8, -1, 1])
+store('reduce_narrow', Tensor('s32', [40, 10], [4, 8], swizzle=32), [38, 4], ('max', max))
 
 
 def write_ptx():

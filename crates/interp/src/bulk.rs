@@ -176,7 +176,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
         return load_box(at, step, &map, &cells, start);
     }
     let bytes = map.element_bytes();
-    reads(at, Place::Shared, start, cells.len() * bytes, true);
+    reads(at, Place::Shared, start, room(&cells, bytes), true);
     for cell in cells {
         let place = map.swizzled(start + cell.offset);
         let mut value = word(at.unaligned(Place::Shared, place, bytes, false)?);
@@ -190,6 +190,11 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     Ok(())
 }
 
+/// Bytes of shared memory from the first element of a box to its last one.
+fn room(cells: &[Cell], bytes: usize) -> usize {
+    cells.last().map_or(0, |cell| cell.offset as usize + bytes)
+}
+
 fn load_box(
     at: &mut LaneContext,
     step: &BoxStep,
@@ -200,7 +205,7 @@ fn load_box(
     let bytes = map.element_bytes();
     let receivers = receivers(at, start, &step.signal);
     for &(target, object) in &receivers {
-        writes(at, Place::Shared, target, cells.len() * bytes, object)?;
+        writes(at, Place::Shared, target, room(cells, bytes), object)?;
     }
     for cell in cells {
         let value = match cell.global {

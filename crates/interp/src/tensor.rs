@@ -196,6 +196,18 @@ impl TensorMap {
             let named = coordinates.len();
             return Err(format!("{named} coordinates for a tensor of {} dimensions", self.rank));
         }
+        let mut cells = self.walk(coordinates, offsets, walk)?;
+        // Rows that are narrower than the pattern lie as far apart as it is wide.
+        let row = self.image.as_ref().map_or(self.extents[0], |image| image.channels) * self.element.bytes();
+        let apart = if self.swizzle == 0 { row } else { self.pattern() };
+        for cell in &mut cells {
+            cell.offset = cell.offset / row * apart + cell.offset % row;
+        }
+        Ok(cells)
+    }
+
+    /// The same, one behind the other.
+    fn walk(&self, coordinates: &[i64], offsets: &[u64], walk: Walk) -> Result<Vec<Cell>, String> {
         match (&self.image, walk) {
             (None, Walk::Tile) => self.check_rows(self.extents[0]).map(|()| self.tile(coordinates)),
             (None, Walk::Rows) if self.extents[1] == 1 => {
@@ -262,12 +274,17 @@ impl TensorMap {
         cells
     }
 
-    /// Rows must fill lines of 16 bytes, and with swizzling the lines of the pattern.
+    /// Bytes of a row of the pattern that swizzling works on.
+    fn pattern(&self) -> u64 {
+        16 << self.swizzle
+    }
+
+    /// Rows must fill lines of 16 bytes, and with swizzling not more than those of the pattern.
     fn check_rows(&self, elements: u64) -> Result<(), String> {
         let bytes = elements * self.element.bytes();
-        let wanted = 16u64 << self.swizzle;
-        if self.swizzle != 0 && bytes != wanted {
-            return Err(format!("rows of {bytes} bytes with a swizzle of {wanted} are not supported"));
+        let most = self.pattern();
+        if self.swizzle != 0 && bytes > most {
+            return Err(format!("rows of {bytes} bytes are wider than a swizzle of {most}"));
         }
         if !bytes.is_multiple_of(16) {
             return Err(format!("rows of {bytes} bytes are no multiple of 16"));

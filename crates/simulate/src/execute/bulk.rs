@@ -186,9 +186,14 @@ fn writes(context: &mut Context, address: u64, size: u32, object: u64) -> Result
     Ok(())
 }
 
-/// Bytes of a box in shared memory.
+/// Bytes of the elements of a box.
 fn box_bytes(map: &Map, rows: &[Row]) -> u32 {
     rows.iter().map(|row| row.count as u32 * map.element as u32).sum()
+}
+
+/// Bytes of shared memory from the first element of a box to its last one.
+fn room(map: &Map, rows: &[Row]) -> u32 {
+    rows.last().map_or(0, |row| row.offset as u32 + row.count as u32 * map.element as u32)
 }
 
 fn aligned(global: bool, address: u64) -> Result<(), Fault> {
@@ -272,7 +277,7 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     }
     let start = u64::from(uniform(context, 0, 0)?);
     box_aligned(start)?;
-    reads(context, start, box_bytes(&map, &rows), true);
+    reads(context, start, room(&map, &rows), true);
     for row in rows {
         let data = read_lines(context, &map, start + row.offset, row.count as u64 * map.element)?;
         let (first, last) = (row.inside.start as u64 * map.element, row.inside.end as u64 * map.element);
@@ -312,7 +317,7 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
     let receivers = receivers(context, mask)?;
     let total = box_bytes(map, rows);
     for &(target, object) in &receivers {
-        writes(context, target, total, object)?;
+        writes(context, target, room(map, rows), object)?;
     }
     for row in rows {
         let mut data = filling(map, row.count as usize);

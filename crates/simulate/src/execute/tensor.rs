@@ -165,13 +165,15 @@ impl Map {
         self.fitting(rows)
     }
 
-    /// Rows must fill lines, and those of a swizzle.
-    fn fitting(&self, rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
+    /// Rows must fill lines, and not more than those of a swizzle, which has room for each.
+    fn fitting(&self, mut rows: Vec<Row>) -> Result<Vec<Row>, Fault> {
         let length = rows.first().map_or(0, |row| row.count as u64 * self.element);
-        let fits =
-            if self.mode == 0 { length.is_multiple_of(LINE as u64) } else { length == 16 << self.mode };
-        if !fits {
+        let room = if self.mode == 0 { length } else { 16 << self.mode };
+        if length > room || !length.is_multiple_of(LINE as u64) {
             return Err(Fault::Tensor(format!("its boxes have rows of {length} bytes")));
+        }
+        for (row, number) in rows.iter_mut().zip(0..) {
+            row.offset = number * room;
         }
         Ok(rows)
     }
@@ -184,7 +186,7 @@ impl Map {
         if height.extent != 1 {
             return Err(Fault::Tensor("its boxes have more than a row".into()));
         }
-        let rows = (0..).zip(&start[1..]).map(|(at, &row)| self.row(&[start[0], row], width.extent, at));
+        let rows = start[1..].iter().map(|&row| self.row(&[start[0], row], width.extent));
         self.fitting(rows.collect())
     }
 
@@ -208,7 +210,7 @@ impl Map {
         for _ in 0..parts {
             let mut behind = place.clone();
             for _ in 0..pixels {
-                rows.push(self.row(&place, image.channels, rows.len() as i64));
+                rows.push(self.row(&place, image.channels));
                 behind.clone_from(&place);
                 place[1] += step;
                 if place[1] > bounds.last + offset {
@@ -218,14 +220,14 @@ impl Map {
             }
             for _ in 0..halo {
                 behind[1] += step;
-                rows.push(self.row(&behind, image.channels, rows.len() as i64));
+                rows.push(self.row(&behind, image.channels));
             }
         }
         self.fitting(rows)
     }
 
     /// The row at a place, which may be outside.
-    fn row(&self, place: &[i64], count: i64, number: i64) -> Row {
+    fn row(&self, place: &[i64], count: i64) -> Row {
         let within = |(at, dimension): (&i64, &Dimension)| (0..dimension.size).contains(at);
         let outer = place[1..].iter().zip(&self.dimensions[1..]).all(within);
         let (first, size) = (place[0], self.dimensions[0].size);
@@ -234,7 +236,7 @@ impl Map {
         for (at, dimension) in place.iter().zip(&self.dimensions) {
             address = address.wrapping_add((*at as u64).wrapping_mul(dimension.stride));
         }
-        Row { offset: (number * count) as u64 * self.element, address, inside, count }
+        Row { offset: 0, address, inside, count }
     }
 
     fn tile_rows(&self, start: &[i64]) -> Vec<Row> {
@@ -242,7 +244,7 @@ impl Map {
         let mut rows = Vec::new();
         let mut place = start.to_vec();
         loop {
-            rows.push(self.row(&place, count, rows.len() as i64));
+            rows.push(self.row(&place, count));
             // The next place: the first dimension that is not at its end goes on, those before begin again.
             let mut at = 1;
             loop {
@@ -261,12 +263,12 @@ impl Map {
         let last = start.len() - 1;
         let mut corner = start.to_vec();
         let mut rows = Vec::new();
-        for number in 0..image.pixels {
+        for _ in 0..image.pixels {
             let mut place = corner.clone();
             for (at, offset) in pixels.into_iter().enumerate().take(last - 1) {
                 place[at + 1] += offset;
             }
-            rows.push(self.row(&place, image.channels, number));
+            rows.push(self.row(&place, image.channels));
             let mut at = 1;
             while at < last {
                 corner[at] += self.dimensions[at].step;
