@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, odd_forms, pipelines, rows, selection, singles, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
@@ -41,8 +41,10 @@ def main(arguments):
     hints.write_ptx()
     matrix.write_ptx()
     fragments.write_ptx()
+    newer.write_ptx()
     odd_forms.write_ptx()
     pipelines.write_ptx()
+    roundings.write_ptx()
     selection.write_ptx()
     singles.write_ptx()
     slow_ways.write_ptx()

@@ -79,8 +79,9 @@ def result(ty, mode, exact, zero=0, ftz=False, sat=False):
 class Batch:
     """A kernel of which each thread runs all operations on its inputs: registers by name, with their type and values."""
 
-    def __init__(self, source, name, inputs):
+    def __init__(self, source, name, inputs, files=FILES, folder=record.ROOT):
         self.source, self.name, self.inputs, self.lines, self.results = source, name, inputs, [], []
+        self.files, self.folder = files, folder
 
     def add(self, text, ty, expected):
         """An operation that writes `d16`, `d32` or `d64`, whichever the type has."""
@@ -97,9 +98,9 @@ class Batch:
                       f'ld.global.b{bits} {name}, [address];']
         lines += ['and.b32 d32, t, 1;', 'setp.ne.u32 z, d32, 0;', 'ld.param.u64 base, [out];', 'mad.wide.u32 address, t, 8, base;', *self.lines, 'ret;']
         parameters = ', '.join([f'.param .u64 given_{name}' for name, _, _ in self.inputs] + ['.param .u64 out'])
-        FILES.setdefault(self.source, []).append(f'\n.visible .entry {self.name}({parameters})\n{{\n' + ''.join(f'    {line}\n' for line in lines) + '}\n')
+        self.files.setdefault(self.source, []).append(f'\n.visible .entry {self.name}({parameters})\n{{\n' + ''.join(f'    {line}\n' for line in lines) + '}\n')
         given = [Given(f'u{width(ty)}', values) for _, ty, values in self.inputs]
-        case(self.name, self.source, [1], [THREADS], [*given, Result('u64', self.results, [0] * len(self.results))])
+        case(self.name, self.source, [1], [THREADS], [*given, Result('u64', self.results, [0] * len(self.results))], folder=self.folder)
 
 
 def numbers(ty, count=THREADS):

@@ -165,7 +165,8 @@ def statements(body):
         head, _, rest = text.partition(" ") if not re.search(r"\s", text) else re.split(r"(\s)", text, maxsplit=1)
         if re.match(r"[a-z]", head):
             opcode, *words = head.replace("xorsign.abs", "xorsign_abs").split(".")
-            yield opcode, [word.replace("xorsign_abs", "xorsign.abs") for word in words], [shape(part) for part in forms.split(rest.strip())]
+            words = [word.replace("xorsign_abs", "xorsign.abs").replace("param::entry", "param") for word in words]
+            yield opcode, words, [shape(part) for part in forms.split(rest.strip())]
 
 
 def functions(text):

@@ -143,8 +143,8 @@ fn tensor_memory_on_their_code() {
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn blackwell_on_their_code() {
-    // The reference has instructions for stores beside the program that the table does not.
-    let wrong = on_their_code("blackwell", &["stores_beside"]);
+    // The reference has instructions for stores beside the program that the table does not, and leaves some stores out.
+    let wrong = on_their_code("blackwell", &["stores_beside", "accesses_of_lines"]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
