@@ -29,6 +29,8 @@ pub struct OrderOptions {
     pub mode: ScheduleMode,
     /// Where registers do not suffice, what computes with values only may pass barriers.
     pub across_barriers: bool,
+    /// In blocks that multiply matrices, loads and copies go between the products.
+    pub between_products: bool,
     /// Where registers do not suffice, values are made again where they are used.
     pub rematerialize: bool,
     /// Registers are saved where an SM then holds one block more.
@@ -53,6 +55,8 @@ pub struct FinishOptions {
     pub serial: bool,
     /// Instructions may be moved.
     pub reorder: bool,
+    /// In blocks that multiply matrices, loads and copies go between the products.
+    pub between_products: bool,
     /// Flags of the operand cache are set.
     pub reuse: bool,
     /// Longest stall, cycles.
@@ -102,6 +106,7 @@ impl Options {
                 _ => ScheduleMode::Latency,
             },
             across_barriers: !self.bool("no-cross-barriers"),
+            between_products: !self.bool("no-between-products"),
             rematerialize: !self.bool("no-remat"),
             occupancy: !self.bool("no-occupancy"),
             limit: self.register_limit(),
@@ -120,6 +125,7 @@ impl Options {
             level: self.level,
             serial: self.level == 0 || self.bool("serial-deps"),
             reorder: self.level > 0 && !self.bool("no-sched") && !self.bool("no-late-sched"),
+            between_products: !self.bool("no-between-products"),
             reuse: self.level > 0 && !self.bool("no-reuse"),
             stall_cap: self.number("stall-cap") as u8,
         }

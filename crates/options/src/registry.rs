@@ -163,6 +163,11 @@ pub const KNOBS: &[Knob] = &[
         &[Reader::Order],
         "Keep all instructions on their side of barriers, even where registers do not suffice.",
     ),
+    switch(
+        "no-between-products",
+        &[Reader::Order, Reader::Finish],
+        "Keep loads and copies of blocks that multiply matrices in rows of their own, beside the rows of products.",
+    ),
     switch("no-occupancy", &[Reader::Order], "Save no registers to let an SM hold one block more."),
     switch(
         "no-remat",

@@ -45,8 +45,24 @@ pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
 /// A function that cannot be allocated within its register budget.
 pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
     (context.check)();
-    let mut function = function;
-    let options = &context.settings.order;
+    let options = context.settings.order;
+    if !options.reorder || !options.between_products || !oriole_schedule::has_matrix_blocks(&function) {
+        return allocate_as(function, &options, context);
+    }
+    let between = allocate_as(function.clone(), &options, context)?;
+    if between.assignment.spill_bytes == 0 {
+        return Ok(between);
+    }
+    let beside = allocate_as(function, &OrderOptions { between_products: false, ..options }, context)?;
+    Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
+}
+
+/// Schedules and allocates in one way.
+fn allocate_as(
+    mut function: Function,
+    options: &OrderOptions,
+    context: &Context,
+) -> Result<Allocated, Failure> {
     if !options.reorder {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
@@ -57,7 +73,7 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     }
     let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
     if first.assignment.spill_bytes > 0 && options.rematerialize {
-        return with_less_frame(&function, first, context).map_err(not_allocated);
+        return with_less_frame(&function, first, options, context).map_err(not_allocated);
     }
     if !registers_decide {
         return Ok(first);
@@ -68,7 +84,7 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     while let Some(limit) =
         oriole_schedule::step_below(&function, &tables, registers(best.as_ref().unwrap_or(&first)))
     {
-        let Some(fewer) = allocate_within(&function, &first, limit, context) else { break };
+        let Some(fewer) = allocate_within(&function, &first, limit, options, context) else { break };
         best = Some(fewer);
     }
     Ok(best.unwrap_or(first))
@@ -117,11 +133,12 @@ fn allocate_within(
     function: &Function,
     first: &Allocated,
     limit: u16,
+    options: &OrderOptions,
     context: &Context,
 ) -> Option<Allocated> {
     let mut budget = limit;
     for _ in 0..TRIES {
-        let options = OrderOptions { limit: Some(budget), ..context.settings.order };
+        let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
         let before = (function, first.assignment.general_registers);
         if order(&mut tried, &options, context) == Fit::Short
@@ -147,11 +164,12 @@ fn allocate_within(
 fn with_less_frame(
     function: &Function,
     first: Allocated,
+    options: &OrderOptions,
     context: &Context,
 ) -> Result<Allocated, AllocateError> {
     let registers = context.target.schedule().registers;
     let stated = function.register_limit.unwrap_or(registers);
-    let mut limit = context.settings.order.limit.unwrap_or(registers).min(stated);
+    let mut limit = options.limit.unwrap_or(registers).min(stated);
     let mut best: Option<Allocated> = None;
     for _ in 0..TRIES {
         let lacking = best.as_ref().unwrap_or(&first).assignment.spill_bytes / 4;
@@ -161,7 +179,7 @@ fn with_less_frame(
         }
         limit = limit.saturating_sub(lacking.min(MOST_FEWER) as u16);
         let mut tried = function.clone();
-        order(&mut tried, &OrderOptions { limit: Some(limit), ..context.settings.order }, context);
+        order(&mut tried, &OrderOptions { limit: Some(limit), ..*options }, context);
         let tried = allocate_ordered(tried, context)?;
         let known = frame_accesses(best.as_ref().unwrap_or(&first));
         if frame_accesses(&tried) >= known || grown(&first, &tried) > MOST_GROWTH {

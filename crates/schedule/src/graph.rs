@@ -2,7 +2,7 @@
 
 use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
-use oriole_ori::effects::{is_aligned, is_convergent, is_pure, is_removable, register_grant};
+use oriole_ori::effects::{gathers_warp, is_aligned, is_convergent, is_pure, is_removable, register_grant};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use oriole_sass::Op;
 use smallvec::SmallVec;
@@ -125,10 +125,12 @@ fn is_open(instruction: &Instruction) -> bool {
         && !matches!(op, Op::WARPGROUP | Op::WARPGROUPSET)
         && instruction.call.is_none()
         && register_grant(instruction).is_none()
+        // Products ask for the whole warp.
+        && !gathers_warp(instruction)
 }
 
 /// True if all that it does is to compute with values.
-fn is_value_only(instruction: &Instruction) -> bool {
+pub fn is_value_only(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Pseudo(_)) || is_pure(instruction) || is_aligned(instruction)
 }
 
@@ -239,6 +241,12 @@ impl ProgramOrder {
             self.since_closed.push(node);
             return;
         }
+        if self.sides == Sides::Open && kind == Kind::Together && instruction.memory.is_none() {
+            edges.extend(self.closed.map(|from| (from, Node::Order)));
+            edges.extend(self.together.replace(node).map(|from| (from, Node::Order)));
+            self.since_closed.push(node);
+            return;
+        }
         let mut together = false;
         match kind {
             Kind::Free => {}
@@ -259,10 +267,12 @@ impl ProgramOrder {
             if !is_open(instruction) {
                 edges.extend(self.since_closed.drain(..).map(|from| (from, Node::Order)));
                 self.closed = Some(node);
+                self.together = None;
+            } else if self.sides == Sides::Kept {
+                self.together = None;
             }
             self.wall = Some(node);
             self.memory = Accesses::default();
-            self.together = None;
         } else {
             self.since_wall.push(node);
         }

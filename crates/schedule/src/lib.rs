@@ -5,6 +5,7 @@
 //! of each is filled in.
 //! No register is chosen and no bit is laid out here.
 
+mod between_products;
 mod bottom_up;
 mod copies;
 mod decoded;
@@ -24,9 +25,11 @@ mod serial;
 mod stalls;
 mod statistics;
 mod top_down;
+mod units;
 mod words;
 mod workarounds;
 
+pub use between_products::has_matrix_blocks;
 pub use decoded::decoded;
 pub use effects::Finishing;
 pub use occupancy::{pays, registers_decide, step_below};
@@ -115,7 +118,7 @@ pub fn before_allocation(function: &mut Function, tables: &Tables, options: &Ord
 /// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.
 pub fn after_allocation(finishing: &mut Finishing, tables: &Tables, options: &FinishOptions) {
     if options.reorder {
-        post_ra::order(finishing, tables.latency);
+        post_ra::order(finishing, tables.latency, options.between_products);
     }
 }
 

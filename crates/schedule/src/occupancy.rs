@@ -38,7 +38,7 @@ pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Optio
 }
 
 /// How many blocks an SM holds, as far as registers say, if the threads of a block are known.
-fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
+pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
     let usage = Usage { registers: registers.into(), shared: 0, threads: function.block_threads? };
     Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
 }

@@ -5,8 +5,10 @@
 //! too late for the order that was made before allocation. Nothing moves between blocks and no register changes. The
 //! order decides only how long the code waits, never whether it is right: stalls and scoreboards are computed after it.
 
+use crate::between_products;
 use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
+use crate::units::{Progress, Units};
 use oriole_latency::{Class, Model, ResultPart};
 use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_product_step_of};
 use oriole_ori::{BlockId, MachineBlock, MachineInstruction};
@@ -17,8 +19,9 @@ use typed_index_collections::{TiVec, ti_vec};
 /// Cycles after which a source that is read late may be overwritten; an estimate, a scoreboard tells.
 const LATE_READ: u32 = 12;
 
-/// Orders the instructions of every block.
-pub fn order(finishing: &mut Finishing, model: &Model) {
+/// Orders the instructions of every block. `between_products`: what stands between products in blocks that multiply matrices
+/// stays there.
+pub fn order(finishing: &mut Finishing, model: &Model, between_products: bool) {
     let Finishing { function, effects, order } = finishing;
     // Cycles until the results that are pending at the end of a block arrive, by register. Blocks that come later in the
     // order, over back edges, are not known and count as nothing pending.
@@ -33,7 +36,9 @@ pub fn order(finishing: &mut Finishing, model: &Model) {
             *known = (*known).max(cycles);
         }
         pending.clear();
-        order_block(&mut function.blocks[id], &mut effects[id], model, &mut arrival, &mut uses);
+        let block = &mut function.blocks[id];
+        let units = between_products.then(|| between_products::machine_units(model, block)).flatten();
+        order_block(block, &mut effects[id], model, units.as_ref(), &mut arrival, &mut uses);
         let late = (0u16..).zip(&arrival).filter(|&(_, &cycles)| cycles > 0);
         pending.extend(late.map(|(r, &cycles)| (r, cycles)));
         for &successor in &function.blocks[id].successors {
@@ -230,7 +235,9 @@ struct Clock<'a> {
     model: &'a Model,
     block: &'a MachineBlock,
     graph: &'a Graph,
+    units: Option<&'a Units>,
     ready_at: Vec<u32>,
+    progress: Option<Progress>,
     cycle: u32,
 }
 
@@ -240,6 +247,7 @@ impl<'a> Clock<'a> {
         block: &'a MachineBlock,
         effects: &[Effects],
         graph: &'a Graph,
+        units: Option<&'a Units>,
         arrival: &[u32],
     ) -> Clock<'a> {
         let mut written = Registers::default();
@@ -250,19 +258,27 @@ impl<'a> Clock<'a> {
             ready_at.push(outside.map(|r| arrival[usize::from(r)]).max().unwrap_or(0));
             e.writes.iter().for_each(|&(r, _)| written.insert(r));
         }
-        Clock { model, block, graph, ready_at, cycle: 0 }
+        Clock { model, block, graph, units, ready_at, progress: units.map(Units::start), cycle: 0 }
     }
 
     /// Issues an instruction; gives the time.
     fn issue(&mut self, node: u32) -> u32 {
         let at = node as usize;
-        let time = self.cycle.max(self.ready_at[at]);
+        let time = self.cycle.max(self.ready_at[at]).max(self.free_at(node));
+        if let (Some(units), Some(progress)) = (self.units, &mut self.progress) {
+            units.issue(node, time, progress);
+        }
         for &(to, distance) in self.graph.after(node) {
             let ready = &mut self.ready_at[to as usize];
             *ready = (*ready).max(time + distance);
         }
         self.cycle = time + self.stall(node);
         time
+    }
+
+    /// When the units of an instruction are free.
+    fn free_at(&self, node: u32) -> u32 {
+        self.units.zip(self.progress.as_ref()).map_or(0, |(units, progress)| units.free_at(node, progress))
     }
 
     fn stall(&self, node: u32) -> u32 {
@@ -293,11 +309,12 @@ fn order_block(
     block: &mut MachineBlock,
     effects: &mut Vec<Effects>,
     model: &Model,
+    units: Option<&Units>,
     arrival: &mut [u32],
     uses: &mut [Uses],
 ) {
     let graph = graph(block, effects, model, uses);
-    let start = Clock::new(model, block, effects, &graph, arrival);
+    let start = Clock::new(model, block, effects, &graph, units, arrival);
     let old: Vec<u32> = (0..effects.len() as u32).collect();
     let mut clock = start.clone();
     let old_times: Vec<u32> = old.iter().map(|&node| clock.issue(node)).collect();
@@ -305,7 +322,7 @@ fn order_block(
     let mut better = old_end > start.least_end();
     let (mut places, mut times, mut end) = (old, old_times, old_end);
     if better {
-        let (new, new_times, new_end) = list(start, &heights(block, effects, &graph, model));
+        let (new, new_times, new_end) = list(start, &heights(block, effects, &graph, units, model));
         better = new_end < old_end;
         if better {
             (places, times, end) = (new, new_times, new_end);
@@ -334,7 +351,14 @@ pub fn arrange<T>(list: &mut Vec<T>, order: &[u32]) {
 
 /// Cycles from the issue of each instruction to the end of the longest path that starts there. A result that leaves
 /// the block counts with the time that it takes to arrive.
-fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Model) -> Vec<u32> {
+fn heights(
+    block: &MachineBlock,
+    effects: &[Effects],
+    graph: &Graph,
+    units: Option<&Units>,
+    model: &Model,
+) -> Vec<u32> {
+    let mut later = 0;
     let mut height = vec![0u32; effects.len()];
     let mut overwritten = Registers::default();
     for node in (0..effects.len()).rev() {
@@ -348,6 +372,9 @@ fn heights(block: &MachineBlock, effects: &[Effects], graph: &Graph, model: &Mod
             .max();
         let below = graph.after(node as u32).iter().map(|&(to, cycles)| height[to as usize] + cycles).max();
         height[node] = below.unwrap_or(1).max(live_out_latency.unwrap_or(1));
+        if let Some(units) = units {
+            height[node] = units.raise(node, height[node], &mut later);
+        }
         e.writes.iter().for_each(|&(r, _)| overwritten.insert(r));
     }
     height
@@ -366,7 +393,8 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
     let mut times = Vec::with_capacity(count);
     while !ready.is_empty() {
         let key = |node: u32| {
-            let wait = clock.ready_at[node as usize].saturating_sub(clock.cycle);
+            let ready = clock.ready_at[node as usize].max(clock.free_at(node));
+            let wait = ready.saturating_sub(clock.cycle);
             (std::cmp::Reverse(wait), height[node as usize])
         };
         // Of equals the first.

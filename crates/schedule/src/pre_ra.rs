@@ -14,11 +14,12 @@
 //! in those that do not fit even so, what computes with values only may pass barriers of the block. An address that is
 //! computed before a barrier and used behind it is then computed where it is used.
 
+use crate::between_products::MatrixBlock;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
 use crate::region::{Counts, FILES, Region};
-use crate::{Tables, bottom_up, top_down};
+use crate::{Tables, between_products, bottom_up, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{
@@ -31,7 +32,7 @@ const PREDICATES: u32 = 6;
 const UNIFORM: u32 = 48;
 
 /// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
-const RESERVED: u32 = 5;
+pub const RESERVED: u32 = 5;
 
 /// So many registers are free when loads are gathered in batches.
 const BATCH_BUDGET: u32 = 64;
@@ -113,6 +114,16 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
         chosen = choose(&candidates, options, &left);
     }
     let short = is_short(&candidates, &chosen);
+    if options.between_products && !short && between_products::has_matrix_blocks(function) {
+        let needed = chosen.iter().map(Choice::registers).max().unwrap_or(0);
+        let most = between_products::registers(function, tables, needed);
+        for (candidate, choice) in candidates.iter().zip(&mut chosen) {
+            let most = most.min(budget.general[candidate.block]);
+            if let Some(order) = blocks.between_products(candidate, &choice.order, most) {
+                choice.order = order;
+            }
+        }
+    }
     for (candidate, choice) in candidates.iter().zip(chosen) {
         arrange(&mut function.block_mut(candidate.block).instructions, &choice.order);
     }
@@ -220,6 +231,20 @@ impl<'a> Blocks<'a> {
             candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick);
         }
         candidate
+    }
+}
+
+impl Blocks<'_> {
+    /// An order of a block that multiplies matrices with loads and copies between the products, in so many general registers.
+    fn between_products(&mut self, candidate: &Candidate, known: &[u32], most: u32) -> Option<Vec<u32>> {
+        let Blocks { function, model, liveness, ids, .. } = self;
+        let instructions = &function.block(candidate.block).instructions;
+        let graph = between_products::graph(model, instructions, ids)?;
+        let live_out = liveness.live_out(candidate.block);
+        let region = Region::new(model, function, instructions, live_out, graph, ids);
+        let registers = |order: &[u32]| Choice::new(&region, order.to_vec()).registers();
+        let block = MatrixBlock::new(model, instructions, &region);
+        block.order(known, most, |general| candidate.budget(general), registers)
     }
 }
 

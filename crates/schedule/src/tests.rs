@@ -678,7 +678,11 @@ proptest::proptest! {
             (0..instructions.len() as u32).map(|node| graph.after(node).to_vec()).collect();
         let region = crate::region::Region::new(model(), &function, instructions, &[], graph, &mut numbers);
         let budget = [budget, 6, 6];
-        for order in [crate::top_down::order(&region, budget), crate::bottom_up::order(&region, budget)] {
+        let known = crate::top_down::order(&region, budget);
+        let mut orders = vec![crate::bottom_up::order(&region, budget)];
+        orders.extend(crate::between_products::MatrixBlock::new(model(), instructions, &region).orders(&known, budget));
+        orders.push(known);
+        for order in orders {
             let mut place = vec![usize::MAX; order.len()];
             for (at, &node) in order.iter().enumerate() {
                 place[node as usize] = at;

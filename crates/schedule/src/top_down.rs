@@ -9,18 +9,19 @@ const WINDOW: usize = 48;
 /// Registers kept free for results that come several at once.
 const SLACK: Counts = [4, 1, 2];
 
-struct State<'a> {
+pub struct State<'a> {
     region: &'a Region,
     /// Readers of each value still to come.
     readers: Vec<u32>,
     live: Vec<bool>,
-    count: Counts,
+    /// Values live at once.
+    pub count: Counts,
     /// How many values more of each file would be live behind instructions.
     changes: Known<'a, [i32; 3]>,
 }
 
 impl State<'_> {
-    fn new(region: &Region) -> State<'_> {
+    pub fn new(region: &Region) -> State<'_> {
         // What is live at the start.
         let (mut count, mut live) = region.end();
         let mut readers = vec![0; region.file.len()];
@@ -36,7 +37,7 @@ impl State<'_> {
     }
 
     /// How many values more of each file are live after the instruction. It depends on the state of its values only.
-    fn change(&mut self, node: u32) -> [i32; 3] {
+    pub fn change(&mut self, node: u32) -> [i32; 3] {
         if let Some(known) = self.changes.get(node) {
             debug_assert_eq!(known, self.change_anew(node));
             return known;
@@ -55,7 +56,7 @@ impl State<'_> {
         change
     }
 
-    fn issue(&mut self, node: u32) {
+    pub fn issue(&mut self, node: u32) {
         let region = self.region;
         let own = &region.operands[node as usize];
         for &v in &own.uses {

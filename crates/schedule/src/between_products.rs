@@ -1,0 +1,369 @@
+//! Loads and copies between products: the order of a block that multiplies matrices, once more.
+//!
+//! The list schedulers issue an instruction a cycle, so that products come in rows, and what stands between them in the program
+//! in rows, too. The unit of matrices is busy for some cycles with each product: here other instructions are issued
+//! meanwhile. Products, arithmetic and shuffles pass barriers of the block, so that a barrier comes right behind the last load
+//! before it, and the copies to shared memory behind the barrier come early, too.
+//!
+//! Two orders are tried for some budgets of registers: by the longest path, and by the order that the list schedulers chose, with
+//! copies as early as their barrier lets them. The best counts if it is no slower than that order.
+
+use crate::graph::{Graph, Sides, is_value_only};
+use crate::occupancy::blocks;
+use crate::region::{Counts, Region};
+use crate::top_down::State;
+use crate::units::{Progress, Units};
+use crate::{Tables, pre_ra};
+use oriole_latency::{Model, Unit};
+use oriole_ori::effects::is_product_step_of;
+use oriole_ori::{Function, Instruction, MachineBlock, Opcode};
+use oriole_sass::{Mods, Op};
+
+/// So many ready instructions are compared.
+const WINDOW: usize = 64;
+
+/// Registers that an order may take beyond what the function needed without it: allocation finds places for its tuples more
+/// easily, since fewer of them come to life at once, and asks for as many fewer.
+const MORE: u32 = 4;
+
+/// So many registers fewer are tried: the scheduler looks no further than one instruction, and goes beyond its budget.
+const FEWER: [u32; 4] = [0, 4, 8, 16];
+
+/// So many cycles before the instruction with the longest path a value may be made.
+const CYCLES_AHEAD: u32 = 256;
+
+/// So many places before the first instruction that is left a value may be made.
+const PLACES_AHEAD: u32 = 24;
+
+/// Whether an instruction multiplies matrices, and nothing but its operands keeps it in its place.
+fn multiplies(op: Op, mods: &Mods) -> bool {
+    op.info().units.contains(&Unit::Tensor) && op.info().aligned && !is_product_step_of(op, mods)
+}
+
+/// Whether instructions multiply matrices that are loaded from shared memory, or copied there.
+fn is_matrix_block<'a>(instructions: impl Iterator<Item = (Op, &'a Mods)> + Clone) -> bool {
+    instructions.clone().any(|(op, mods)| multiplies(op, mods))
+        && instructions.clone().any(|(op, _)| matches!(op, Op::LDSM | Op::LDGSTS))
+}
+
+fn operation(instruction: &Instruction) -> Option<(Op, &Mods)> {
+    let Opcode::Sass(op) = instruction.opcode else { return None };
+    Some((op, &instruction.mods))
+}
+
+/// Whether a block is one that multiplies matrices.
+fn is_matrix(instructions: &[Instruction]) -> bool {
+    is_matrix_block(instructions.iter().filter_map(operation))
+}
+
+/// Whether a function has a block that multiplies matrices.
+pub fn has_matrix_blocks(function: &Function) -> bool {
+    function.blocks.iter().any(|block| is_matrix(&block.instructions))
+}
+
+/// The units of a block of machine instructions, if it is one that multiplies matrices.
+pub fn machine_units(model: &Model, block: &MachineBlock) -> Option<Units> {
+    let all = block.instructions.iter().map(|it| (it.instruction.op, &it.instruction.mods));
+    is_matrix_block(all.clone()).then(|| Units::new(model, all.map(Some)))
+}
+
+/// The registers for such orders in a function that needs so many without them: a few more, unless an SM would then hold a block
+/// fewer.
+pub fn registers(function: &Function, tables: &Tables, needed: u32) -> u32 {
+    let blocks = |registers: u32| blocks(function, tables, u16::try_from(registers).unwrap_or(u16::MAX));
+    let more = needed + MORE;
+    if blocks(more + pre_ra::RESERVED) == blocks(needed + pre_ra::RESERVED) { more } else { needed }
+}
+
+/// What an instruction is to the copies of its block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Nothing.
+    None,
+    /// It computes an operand of a copy, or copies, or closes a group, or is a barrier. It comes as soon as it can, if there is
+    /// such a place, behind that barrier.
+    Copies { behind: Option<u32> },
+}
+
+/// What comes first.
+struct Priorities {
+    /// The higher the sooner.
+    of: Vec<u32>,
+    parts: Vec<Part>,
+    /// A value may be made before instructions that are higher by so much.
+    ahead: u32,
+}
+
+/// A block that multiplies matrices, with what its instructions do.
+pub struct MatrixBlock<'a> {
+    region: &'a Region,
+    units: Units,
+    instructions: &'a [Instruction],
+}
+
+impl<'a> MatrixBlock<'a> {
+    /// A block. The region has the graph of [`graph`].
+    pub fn new(model: &Model, instructions: &'a [Instruction], region: &'a Region) -> MatrixBlock<'a> {
+        let units = Units::new(model, instructions.iter().map(operation));
+        MatrixBlock { region, units, instructions }
+    }
+
+    fn is(&self, node: u32, among: &[Op]) -> bool {
+        matches!(self.instructions[node as usize].opcode, Opcode::Sass(op) if among.contains(&op))
+    }
+
+    /// Whether an instruction is arithmetic with values only.
+    fn is_arithmetic(&self, node: u32) -> bool {
+        let instruction = &self.instructions[node as usize];
+        is_value_only(instruction) && self.units.product(node as usize) == 0
+    }
+
+    /// Priorities by the longest path to the end. A path from a product is at least as long as the products take that come later
+    /// in the program.
+    fn by_path(&self) -> Priorities {
+        let region = self.region;
+        let mut of = vec![0u32; region.len()];
+        let mut later = 0;
+        for node in (0..region.len()).rev() {
+            let after = region.graph.after(node as u32).iter();
+            let below = after.map(|&(to, cycles)| of[to as usize] + cycles).max();
+            let height = below.unwrap_or(1).max(region.live_out_latency[node]);
+            of[node] = self.units.raise(node, height, &mut later);
+        }
+        Priorities { of, parts: vec![Part::None; region.len()], ahead: CYCLES_AHEAD }
+    }
+
+    /// Priorities by the places in an order, but for copies and barriers.
+    fn by_order(&self, order: &[u32]) -> Priorities {
+        let mut of = vec![0; order.len()];
+        for (height, &node) in (1..).zip(order.iter().rev()) {
+            of[node as usize] = height;
+        }
+        let mut parts = vec![Part::None; order.len()];
+        for node in (0..order.len() as u32).rev() {
+            let before = || self.region.graph.before(node).iter().map(|&(from, _)| from);
+            let part = if self.is(node, &[Op::LDGSTS]) {
+                let barriers = before().filter(|&from| self.is(from, &[Op::BAR, Op::DEPBAR, Op::LDGDEPBAR]));
+                Part::Copies { behind: barriers.max() }
+            } else if self.is(node, &[Op::BAR, Op::LDGDEPBAR]) {
+                Part::Copies { behind: None }
+            } else {
+                parts[node as usize]
+            };
+            parts[node as usize] = part;
+            if part != Part::None && (self.is(node, &[Op::LDGSTS]) || self.is_arithmetic(node)) {
+                for from in before().filter(|&from| self.is_arithmetic(from)) {
+                    if parts[from as usize] == Part::None {
+                        parts[from as usize] = part;
+                    }
+                }
+            }
+        }
+        Priorities { of, parts, ahead: PLACES_AHEAD }
+    }
+
+    /// Cycles that an order takes, and the same until all copies are there.
+    fn time(&self, order: &[u32]) -> [u32; 2] {
+        let region = self.region;
+        let mut clock = Clock::new(self);
+        let mut end = 0;
+        for &node in order {
+            let time = clock.issue(node);
+            end = end.max(time + region.live_out_latency[node as usize]);
+        }
+        [end, end.max(clock.progress.copied)]
+    }
+
+    /// Orders for a budget, which they may exceed.
+    pub fn orders(&self, known: &[u32], budget: Counts) -> [Vec<u32>; 2] {
+        [self.by_path(), self.by_order(known)].map(|priorities| List::new(self, &priorities, budget).order())
+    }
+
+    /// The best order that takes no more registers than `most` by the count of `registers`, if there is one that is no slower
+    /// than a known one. `budget` gives what the files may hold if there are so many general registers.
+    pub fn order(
+        &self,
+        known: &[u32],
+        most: u32,
+        budget: impl Fn(u32) -> Counts,
+        registers: impl Fn(&[u32]) -> u32,
+    ) -> Option<Vec<u32>> {
+        let [slowest, mut least] = self.time(known);
+        let mut best = None;
+        for fewer in FEWER {
+            for order in self.orders(known, budget(most.saturating_sub(fewer))) {
+                let [time, copied] = self.time(&order);
+                if time <= slowest && copied <= least && registers(&order) <= most {
+                    least = copied;
+                    best = Some(order);
+                }
+            }
+        }
+        best
+    }
+}
+
+/// The graph of a block whose products may pass barriers, `None` if it multiplies no matrices.
+pub fn graph(
+    model: &Model,
+    instructions: &[Instruction],
+    ids: &mut crate::dense_ids::DenseIds,
+) -> Option<Graph> {
+    let latency = |from: &Instruction, to: &Instruction, node| pre_ra::latency(model, from, to, node);
+    is_matrix(instructions).then(|| Graph::new(instructions, Sides::Open, ids, latency))
+}
+
+/// The time, and what the units do.
+struct Clock<'a> {
+    block: &'a MatrixBlock<'a>,
+    ready_at: Vec<u32>,
+    progress: Progress,
+    cycle: u32,
+}
+
+impl<'a> Clock<'a> {
+    fn new(block: &'a MatrixBlock<'a>) -> Clock<'a> {
+        Clock { block, ready_at: vec![0; block.region.len()], progress: block.units.start(), cycle: 0 }
+    }
+
+    /// When an instruction can be issued.
+    fn time(&self, node: u32) -> u32 {
+        let free = self.block.units.free_at(node, &self.progress);
+        self.ready_at[node as usize].max(free).max(self.cycle)
+    }
+
+    /// Issues an instruction; gives the time.
+    fn issue(&mut self, node: u32) -> u32 {
+        let time = self.time(node);
+        self.block.units.issue(node, time, &mut self.progress);
+        for &(to, distance) in self.block.region.graph.after(node) {
+            let ready = &mut self.ready_at[to as usize];
+            *ready = (*ready).max(time + distance);
+        }
+        self.cycle = time + 1;
+        time
+    }
+}
+
+/// The list scheduler.
+struct List<'a> {
+    priorities: &'a Priorities,
+    budget: Counts,
+    clock: Clock<'a>,
+    state: State<'a>,
+    done: Vec<bool>,
+}
+
+impl<'a> List<'a> {
+    fn new(block: &'a MatrixBlock<'a>, priorities: &'a Priorities, budget: Counts) -> List<'a> {
+        let (state, done) = (State::new(block.region), vec![false; block.region.len()]);
+        List { priorities, budget, clock: Clock::new(block), state, done }
+    }
+
+    /// The rank of a ready instruction: it fits into the budget, or goes beyond it by few values; it is not early; it waits
+    /// least; it has priority. `front` is the highest priority of those that are left.
+    fn rank(&mut self, node: u32, front: u32) -> (i32, bool, i32, u32) {
+        let change = self.state.change(node);
+        let is_over =
+            |k: usize| change[k] > 0 && self.state.count[k].saturating_add_signed(change[k]) > self.budget[k];
+        let over: i32 = if (0..change.len()).any(is_over) { change.iter().sum() } else { 0 };
+        let at_once = match self.priorities.parts[node as usize] {
+            Part::None => false,
+            Part::Copies { behind } => behind.is_none_or(|barrier| self.done[barrier as usize]),
+        };
+        let priority = if at_once { u32::MAX } else { self.priorities.of[node as usize] };
+        let early = change[0] > 0 && priority.saturating_add(self.priorities.ahead) < front;
+        let wait = self.clock.time(node) - self.clock.cycle;
+        (-over, !early, -(wait as i32), priority)
+    }
+
+    fn order(mut self) -> Vec<u32> {
+        let region = self.clock.block.region;
+        let count = region.len();
+        let mut left: Vec<u32> = (0..count as u32).collect();
+        left.sort_by_key(|&node| self.priorities.of[node as usize]);
+        let mut waiting = region.graph.before_counts();
+        // The earliest in the program come first, so that the window follows it.
+        let mut ready: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
+        let mut places = Vec::with_capacity(count);
+        while !ready.is_empty() {
+            while left.pop_if(|node| self.done[*node as usize]).is_some() {}
+            let front = left.last().map_or(0, |&node| self.priorities.of[node as usize]);
+            // Of equals the first.
+            let slots = (0..ready.len().min(WINDOW)).rev();
+            let Some(slot) = slots.max_by_key(|&slot| self.rank(ready[slot], front)) else { break };
+            let node = ready.remove(slot);
+            self.clock.issue(node);
+            self.state.issue(node);
+            self.done[node as usize] = true;
+            places.push(node);
+            for &(to, _) in region.graph.after(node) {
+                waiting[to as usize] -= 1;
+                if waiting[to as usize] == 0 {
+                    ready.insert(ready.partition_point(|&n| n < to), to);
+                }
+            }
+        }
+        places
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Tables, before_allocation};
+    use oriole_chip::Chip;
+    use oriole_options::{Options, OrderOptions};
+    use oriole_ori::{BlockId, Opcode};
+    use oriole_sass::Op;
+
+    /// A round of a loop: the second half of a tile is loaded, both halves are multiplied, threads meet, and the next
+    /// tile is copied.
+    fn tile() -> String {
+        let products = |first: u32, factor: u32| -> String {
+            let product = |k: u32| {
+                let [c, d] = [first + 2 * k, first + 100 + 2 * k];
+                format!(
+                    "  {{r{d} r{}}} = HMMA.16816.F16 {{r{factor} r{} r{} r{}}}, {{r4 r5}}, {{r{c} r{}}} ; {first}\n",
+                    d + 1,
+                    factor + 1,
+                    factor + 2,
+                    factor + 3,
+                    c + 1
+                )
+            };
+            (0..12).map(product).collect()
+        };
+        let entry: String = (100..124).map(|r| format!("  r{r} = LDC c[0][{:#x}] ; 0\n", 4 * r)).collect();
+        let stores: String =
+            (300..324).map(|r| format!("  STG.E [r2+{:#x}], r{r} mem(global w) ; 9\n", 4 * r)).collect();
+        let body = products(100, 10) + &products(200, 20);
+        format!(
+            "kernel params=0 barriers=1\nb0: -> b1\n{entry}\
+             {{r10 r11 r12 r13}} = LDSM.16.4.M88 [r4] mem(shared r) ; 1
+b1: -> b2
+  {{r20 r21 r22 r23}} = LDSM.16.4.M88 [r4] mem(shared r) ; 1
+{body}  BAR.DEFER_BLOCKING.SYNC #0 mem(generic rw ordered) ; 5
+  LDGSTS.128.BYPASS.E [r3], desc{{u0 u1}}[{{r6 r7}}].64 mem(generic rw) ; 6
+  LDGDEPBAR mem(generic rw ordered) ; 7
+  BRA b2 ; 8
+b2:
+{stores}  EXIT ; 9
+"
+        )
+    }
+
+    #[test]
+    fn barrier_and_copies_stand_between_products() {
+        let after_barrier = |between_products: bool, limit: Option<u16>| {
+            let mut function = oriole_ori::parse::parse(&tile()).expect("Ori");
+            let tables = Tables::of("sm_80".parse::<Chip>().expect("a chip")).expect("tables");
+            let options = OrderOptions { between_products, limit, ..Options::default().order() };
+            before_allocation(&mut function, &tables, &options);
+            let operations = function.block(BlockId(1)).instructions.iter().map(|it| it.opcode);
+            let behind = operations.skip_while(|&opcode| opcode != Opcode::Sass(Op::LDGDEPBAR));
+            behind.filter(|&opcode| opcode == Opcode::Sass(Op::HMMA)).count()
+        };
+        assert_eq!(after_barrier(false, None), 0, "as in the program");
+        assert!(after_barrier(true, None) >= 12, "{}", after_barrier(true, None));
+    }
+}
