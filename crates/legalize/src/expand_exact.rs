@@ -8,6 +8,7 @@ use crate::emit::{Emit, Pair};
 use crate::expand_missing;
 use crate::expand_wide::expand;
 use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
+use crate::long_operands::LongOperands;
 use crate::routine::{Routine, Routines};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
@@ -31,11 +32,12 @@ pub static PASS: Pass = Pass {
 pub fn run(function: &mut Function, chip: Chip, call_routines: bool) -> bool {
     let mut changed = false;
     let mut routines = Routines::new(chip, call_routines);
+    let long = LongOperands::new(function);
     // Blocks that are made here hold no exact operation any more.
     for id in function.block_ids() {
         let wanted = |i: &Instruction| matches!(i.opcode, Opcode::Pseudo(pseudo) if is_exact(pseudo));
         if function.block(id).instructions.iter().any(wanted) {
-            block(function, &mut routines, id);
+            block(function, &mut routines, &long, id);
             changed = true;
         }
     }
@@ -49,7 +51,7 @@ fn is_exact(pseudo: Pseudo) -> bool {
     )
 }
 
-fn block(function: &mut Function, routines: &mut Routines, id: BlockId) {
+fn block(function: &mut Function, routines: &mut Routines, long: &LongOperands, id: BlockId) {
     let instructions = std::mem::take(&mut function.block_mut(id).instructions);
     let successors = std::mem::take(&mut function.block_mut(id).successors);
     let mut builder = Builder::new(function, id, Origin(0));
@@ -57,8 +59,9 @@ fn block(function: &mut Function, routines: &mut Routines, id: BlockId) {
     for instruction in instructions {
         match instruction.opcode {
             Opcode::Pseudo(pseudo) if is_exact(pseudo) => {
+                let is_long = long.divides_long(id, &instruction);
                 expand(&mut builder, &instruction, |emit, out| {
-                    exact(emit, routines, &mut divisions, &instruction, out);
+                    exact(emit, routines, &mut divisions, (&instruction, is_long), out);
                 });
             }
             _ => builder.push(instruction),
@@ -84,7 +87,7 @@ fn exact(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,
     divisions: &mut Vec<Division>,
-    instruction: &Instruction,
+    (instruction, is_long): (&Instruction, bool),
     out: &[Value],
 ) {
     let Opcode::Pseudo(pseudo) = instruction.opcode else { return };
@@ -95,7 +98,7 @@ fn exact(
             let rest = pseudo == Pseudo::Remainder;
             let source = |index: usize| instruction.sources[index].clone();
             if mods.has(Mod::U64) || mods.has(Mod::S64) {
-                let division = divide_64(emit, routines, divisions, instruction);
+                let division = divide_64(emit, routines, divisions, (instruction, is_long));
                 if rest { division.rest } else { division.quotient }
             } else {
                 let (a, b) = (emit.register(source(0)), emit.register(source(1)));
@@ -115,12 +118,13 @@ fn exact(
     }
 }
 
-/// Quotient and remainder: whoever needs one of them gets it from the division that the other one has made.
+/// Quotient and remainder: whoever needs one of them gets it from the division that the other one has made. If an operand is known
+/// to be more than a word, there is no short way.
 fn divide_64(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,
     divisions: &mut Vec<Division>,
-    instruction: &Instruction,
+    (instruction, is_long): (&Instruction, bool),
 ) -> Division {
     let signed = instruction.mods.has(Mod::S64);
     let known = divisions.iter().find(|it| it.signed == signed && it.operands == instruction.sources[..2]);
@@ -128,17 +132,21 @@ fn divide_64(
         return known.clone();
     }
     let (a, b) = (emit.pair_of(&instruction.sources[0]), emit.pair_of(&instruction.sources[1]));
-    let holds = emit.fits_words(a, b);
-    let (short, slow, join) = (emit.b.new_block(), emit.b.new_block(), emit.b.new_block());
-    emit.b.branch(Guard { value: holds, negated: true }, slow, short);
-    emit.b.set_block(short);
-    let quick = emit.divide_64_short(a, b);
-    emit.b.jump(join);
-    emit.b.set_block(slow);
     let routine = if signed { Routine::DivideS64 } else { Routine::DivideU64 };
-    let long = routines.results(emit, routine, &[&a, &b]);
-    emit.b.fall_through(join);
-    let words = merge(emit, join, (short, &quick), (slow, &long));
+    let words = if is_long {
+        routines.results(emit, routine, &[&a, &b])
+    } else {
+        let holds = emit.fits_words(a, b);
+        let (short, slow, join) = (emit.b.new_block(), emit.b.new_block(), emit.b.new_block());
+        emit.b.branch(Guard { value: holds, negated: true }, slow, short);
+        emit.b.set_block(short);
+        let quick = emit.divide_64_short(a, b);
+        emit.b.jump(join);
+        emit.b.set_block(slow);
+        let long = routines.results(emit, routine, &[&a, &b]);
+        emit.b.fall_through(join);
+        merge(emit, join, (short, &quick), (slow, &long))
+    };
     let operands = instruction.sources[..2].to_vec();
     let division = Division { signed, operands, quotient: words[..2].to_vec(), rest: words[2..].to_vec() };
     divisions.push(division.clone());

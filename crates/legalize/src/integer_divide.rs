@@ -11,7 +11,7 @@
 //! 2^w. For b = 0 the result is all ones, as is the remainder.
 //!
 //! 32 bits stand in place. So do 64 bits where neither operand has a bit in its high word, as most indices have none;
-//! otherwise a [routine](crate::routine) does the work.
+//! otherwise, and where that is [known](crate::long_operands), a [routine](crate::routine) does the work.
 
 use crate::emit::{Emit, Pair};
 use oriole_ori::{Source, Value};

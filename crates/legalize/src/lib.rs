@@ -16,6 +16,7 @@ pub mod expand_wide;
 mod float_divide;
 mod integer_divide;
 mod long;
+mod long_operands;
 mod root;
 pub mod routine;
 pub mod uniform_operands;

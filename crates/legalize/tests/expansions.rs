@@ -305,6 +305,62 @@ fn integer_division_64() {
     }
 }
 
+/// What a front end asks before a division of double words is not asked again: the other branch calls the routine at once.
+#[test]
+fn long_divisions_have_no_short_way() {
+    let dividing = |asked: &str, division: &str| {
+        let text = format!(
+            "
+kernel
+b0: -> b2 b1
+  {{r0 r1}} = LDC.64 c[0][0x0] ; 0
+  {{r2 r3}} = LDC.64 c[0][0x8] ; 0
+  {{r4 r5}} = Logic64 {{r0 r1}}, {{r2 r3}}, RZ, #252 ; 1
+  r6 = Copy RZ ; 2
+  r7 = MOV 0xffffffff ; 2
+  {{r10 r11}} = Logic64 {{r4 r5}}, {{r6 r7}}, RZ, #192 ; 2
+  p12 = SetPredicate64.{asked}, RZ ; 3
+  @p12 BRA b2 ; 4
+b1: -> b3
+  {{r20 r21}} = {division} ; 5
+  BRA b3 ; 6
+b2: -> b3
+  r22 = IADD3 r0, r2, RZ ; 7
+b3:
+  r8 = phi b1: r20, b2: r22
+  r9 = phi b1: r21, b2: RZ
+  STG [0x0], r8 mem(global w) ; 8
+  STG [0x4], r9 mem(global w) ; 8
+  EXIT ; 9
+"
+        );
+        let mut function = parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        assert!(expand_exact::run(&mut function, Chip::SM_90, true));
+        let short = function.to_string().matches("I2F").count();
+        expand_wide::run(&mut function, Chip::SM_90);
+        assert_eq!(verify(&function, Form::Ssa), Ok(()));
+        (function, short)
+    };
+    let (function, short) = dividing("EQ.S64 {r10 r5}", "Divide.U64 {r0 r1}, {r2 r3}");
+    assert_eq!(short, 0);
+    for (a, b) in EDGES_64.iter().flat_map(|&a| EDGES_64.map(|b| (a, b))) {
+        let want = match (a | b) >> 32 {
+            0 => u64::from((a as u32).wrapping_add(b as u32)),
+            _ => a.checked_div(b).unwrap_or(u64::MAX),
+        };
+        assert_eq!(result(&function, a, b, 0), want, "{a:#x} {b:#x}");
+    }
+    assert_eq!(dividing("EQ.S64 {r10 r5}", "Remainder.S64 {r2 r3}, {r0 r1}").1, 0);
+    // The other answer, another question and other operands say nothing.
+    for (asked, division) in [
+        ("NE.S64 {r10 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),
+        ("EQ.S64 {r4 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),
+        ("EQ.S64 {r10 r5}", "Divide.S64 {r0 r1}, {r4 r5}"),
+    ] {
+        assert_eq!(dividing(asked, division).1, 1, "{asked}: {division}");
+    }
+}
+
 const MODES: [(&str, Round); 4] = [
     ("RN", Round::NearestTiesToEven),
     ("RZ", Round::TowardZero),
