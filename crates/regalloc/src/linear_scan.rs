@@ -9,6 +9,7 @@
 use crate::AllocateError;
 mod affinity;
 mod block_states;
+mod calls;
 mod choice;
 mod homes;
 mod instruction;

@@ -34,11 +34,15 @@ impl Scan<'_> {
         best.map(|(_, v)| v)
     }
 
-    /// Picks the best of some free registers for a single value: its home, else one with room for its cluster, else one
-    /// that nobody comes back to while it is alive.
+    /// Picks the best of some free registers for a single value: its home, else where a call wants it, else one with room for its
+    /// cluster, else one that is nobody else's while it is alive.
     pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
         if let Some(home) = self.home(v).filter(|&home| free.contains(home)) {
             return Some(home);
+        }
+        let argument = self.inputs.calls.argument(v);
+        if let Some(r) = argument.filter(|&r| free.contains(r) && !self.is_claimed(r, v)) {
+            return Some(r);
         }
         let unclaimed = self.unclaimed(free, v);
         if self.in_tuple(v)

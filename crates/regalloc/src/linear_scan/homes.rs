@@ -110,13 +110,20 @@ impl Scan<'_> {
         }
     }
 
-    /// Whether the owner of a register comes home while a value that is put there now is alive.
+    /// Whether a register is overwritten by a call, or its owner comes home, while a value that is put there now is alive.
     pub(super) fn is_claimed(&self, register: u8, v: Value) -> bool {
-        self.homes.owned.contains(register) && self.owner_comes(register) < self.homes.last_read[v]
+        self.overwritten(v).contains(register)
+            || self.homes.owned.contains(register) && self.owner_comes(register) < self.homes.last_read[v]
     }
 
-    /// Those of some registers whose owners do not come home while a value is alive.
+    /// What calls overwrite while a value of the cluster is alive.
+    fn overwritten(&self, v: Value) -> RegisterSet {
+        self.inputs.calls.overwritten(self.inputs.affinities.position(v).cluster)
+    }
+
+    /// Those of some registers that no call overwrites, and whose owners do not come home, while a value is alive.
     pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
+        let registers = registers.without(self.overwritten(v));
         let mut unclaimed = registers;
         for register in registers.within(self.homes.owned).iter() {
             if self.is_claimed(register, v) {

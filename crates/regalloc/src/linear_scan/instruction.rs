@@ -1,6 +1,7 @@
 //! One instruction of the scan: its sources are brought to registers, its results are assigned some, and the moves that
 //! this takes are put before it.
 
+use super::calls::overwritten_by;
 use super::occupancy::{COPY, FREE};
 use super::{NONE, Scan, Site};
 use crate::AllocateError;
@@ -9,7 +10,7 @@ use crate::operands::{
     Group, Slot, accumulators, destinations, is_group_product, is_partial, sources, values_mut,
 };
 use crate::set::RegisterSet;
-use oriole_ori::{File, Instruction, Opcode, Pseudo, Value};
+use oriole_ori::{Instruction, Opcode, Pseudo, Value};
 use smallvec::SmallVec;
 
 /// A group of values and the lowest of their registers, which follow each other.
@@ -127,11 +128,7 @@ impl Scan<'_> {
         after_uses: &[(Value, u32)],
     ) {
         if let Some(call) = &instruction.call {
-            self.forbidden = match self.registers.file {
-                File::R => RegisterSet::from_words(call.clobbers),
-                File::P => RegisterSet::from_words([u64::from(call.clobbered_predicates), 0, 0, 0]),
-                _ => RegisterSet::default(),
-            };
+            self.forbidden = overwritten_by(call, self.registers.file);
         }
         for group in writes {
             if let Some(base) = group.fixed {

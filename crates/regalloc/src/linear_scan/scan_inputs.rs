@@ -2,6 +2,7 @@
 //! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
 use super::affinity::{self, Affinities};
+use super::calls::Calls;
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{destinations, is_parallel_copy, is_partial};
 use crate::work::Work;
@@ -29,6 +30,8 @@ pub struct ScanInputs {
     web: TiVec<Value, Value>,
     /// Which values want which registers together.
     pub affinities: Affinities,
+    /// What calls mean to values.
+    pub calls: Calls,
     /// For each block whether it calls a routine: it is on a slow path, which few threads take.
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
@@ -69,6 +72,7 @@ impl ScanInputs {
             single: ti_vec![false; values],
             web: function.values.keys().collect(),
             affinities: Affinities::default(),
+            calls: Calls::default(),
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: ti_vec![0; function.blocks.len()],
             held: 0,
@@ -85,6 +89,7 @@ impl ScanInputs {
             single: &inputs.single,
         };
         inputs.affinities = Affinities::new(&facts, clusters);
+        inputs.calls = Calls::new(work, file, &inputs);
         let held = inputs.held(&undefined);
         inputs.count_pressure(&held);
         inputs

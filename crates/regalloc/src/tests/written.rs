@@ -164,9 +164,8 @@ b0:
               symbol s0 function "f"
             b0:
               r1 = LDC c[0][0x28] ; 0
-              r0 = S2R %(SR_TID.X) ; 0
-              r2 = Copy r0 ; 1
-              r4 = Copy r0 ; 1
+              r2 = S2R %(SR_TID.X) ; 0
+              r4 = Copy r2 ; 1
               r20 = Copy return_address(low) ; 1
               r21 = Copy return_address(high) ; 1
               CALL.NOINC.REL callee(s0) ; 1
@@ -242,28 +241,59 @@ b2:
 ",
         None,
         expect![[r#"
-            registers=13 frame=0
+            registers=14 frame=0
             kernel params=8 barriers=0
               symbol s0 helper "oriole.routine"
             b0: -> b2 b1
-              r3 = S2R %(SR_TID.X) ; 0
-              r5 = S2R %(SR_TID.Y) ; 0
-              p320, PT = ISETP.AND.LT.U32 r3, r5, PT ; 0
-              p321, PT = ISETP.AND.LT.U32 r3, 0x5, PT ; 0
+              r13 = S2R %(SR_TID.X) ; 0
+              r6 = S2R %(SR_TID.Y) ; 0
+              p320, PT = ISETP.AND.LT.U32 r13, r6, PT ; 0
+              p322, PT = ISETP.AND.LT.U32 r13, 0x5, PT ; 0
               @p320 BRA b2 ; 1
             b1: -> b2
-              p322 = Copy p321 ; 2
-              r12 = Copy r3 ; 2
-              r6 = Copy r5 ; 2
-              r7 = Copy r3 ; 2
-              r4 = Copy r3 ; 2
+              r7 = Copy r13 ; 2
+              r4 = Copy r13 ; 2
               r2 = Copy return_address(low) ; 2
               CALL.NOINC.REL callee(s0) ; 2
-              p321 = Copy p322 ; 2
-              r3 = Copy r12 ; 2
+              r6 = Copy r5 ; 2
             b2:
-              @p321 STS [r3], r5 mem(shared w) ; 3
-              STS [r3+0x4], r5 mem(shared w) ; 3
+              @p322 STS [r13], r6 mem(shared w) ; 3
+              STS [r13+0x4], r6 mem(shared w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
+#[test]
+fn what_lives_across_a_routine_is_where_it_leaves_it() {
+    // The sum and the address are put behind what the routine overwrites, its argument where it takes it: nothing moves.
+    show(
+        "kernel params=8 barriers=0
+  symbol s0 helper \"oriole.routine\"
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDS [r0] mem(shared r) ; 1
+  r2 = LDS [r0+0x4] mem(shared r) ; 1
+  r3 = IADD3 r1, r2, RZ ; 1
+  r4 = CallHelper r2 call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3) ; 2
+  r5 = IADD3 r3, r4, RZ ; 3
+  STS [r0], r5 mem(shared w) ; 3
+  EXIT ; 4
+",
+        None,
+        expect![[r#"
+            registers=14 frame=0
+            kernel params=8 barriers=0
+              symbol s0 helper "oriole.routine"
+            b0:
+              r12 = S2R %(SR_TID.X) ; 0
+              r0 = LDS [r12] mem(shared r) ; 1
+              r4 = LDS [r12+0x4] mem(shared r) ; 1
+              r13 = IADD3 r0, r4, RZ ; 1
+              r2 = Copy return_address(low) ; 2
+              CALL.NOINC.REL callee(s0) ; 2
+              r13 = IADD3 r13, r4, RZ ; 3
+              STS [r12], r13 mem(shared w) ; 3
               EXIT ; 4
         "#]],
     );

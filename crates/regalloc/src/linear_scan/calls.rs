@@ -1,0 +1,86 @@
+//! What calls mean to the values of a file: which registers they overwrite while a value is alive, and where they want their
+//! arguments. A value that is put into the right register from the start need not be moved at the call, nor back behind it.
+
+use super::affinity::ClusterId;
+use super::scan_inputs::ScanInputs;
+use crate::operands::sources;
+use crate::set::RegisterSet;
+use crate::work::Work;
+use oriole_ori::{BlockId, CallShape, File, Value};
+use rustc_hash::FxHashMap;
+use typed_index_collections::{TiVec, ti_vec};
+
+/// The registers of a file that a call overwrites.
+pub(super) fn overwritten_by(call: &CallShape, file: File) -> RegisterSet {
+    match file {
+        File::R => RegisterSet::from_words(call.clobbers),
+        File::P => RegisterSet::from_words([u64::from(call.clobbered_predicates), 0, 0, 0]),
+        _ => RegisterSet::default(),
+    }
+}
+
+/// What the calls of a function mean to values.
+#[derive(Default)]
+pub struct Calls {
+    /// By cluster; empty if there is no call.
+    overwritten: TiVec<ClusterId, RegisterSet>,
+    /// For arguments the register in which a call wants them.
+    arguments: FxHashMap<Value, u8>,
+}
+
+impl Calls {
+    /// Looks at what is alive across calls.
+    pub fn new(work: &Work, file: File, inputs: &ScanInputs) -> Calls {
+        let mut calls = Calls::default();
+        for &block in inputs.cfg.order() {
+            if work.function.block(block).instructions.iter().any(|i| i.call.is_some()) {
+                if calls.overwritten.is_empty() {
+                    calls.overwritten = ti_vec![RegisterSet::default(); inputs.affinities.clusters.len()];
+                }
+                calls.add(work, file, inputs, block);
+            }
+        }
+        calls
+    }
+
+    fn add(&mut self, work: &Work, file: File, inputs: &ScanInputs, block: BlockId) {
+        let instructions = &work.function.block(block).instructions;
+        let mut alive: Vec<Value> = inputs.next_use.at_exit(block).iter().map(|&(v, _)| v).collect();
+        alive.sort_unstable();
+        for (instruction, touch) in instructions.iter().zip(inputs.touches.of(block)).rev() {
+            if !touch.partial {
+                for v in touch.definitions {
+                    let _ = alive.binary_search(v).map(|at| alive.remove(at));
+                }
+            }
+            if let Some(call) = &instruction.call {
+                for &v in &alive {
+                    let known = &mut self.overwritten[inputs.affinities.position(v).cluster];
+                    *known = known.with(overwritten_by(call, file));
+                }
+                for group in sources(&work.function, instruction, file, work.stack_pointer) {
+                    let first = group.fixed.into_iter();
+                    let places = first.flat_map(|first| group.values.iter().copied().zip(first..));
+                    self.arguments.extend(places);
+                }
+            }
+            for v in touch.kept() {
+                if let Err(at) = alive.binary_search(&v) {
+                    alive.insert(at, v);
+                }
+            }
+        }
+    }
+
+    /// What calls overwrite while a value of a cluster is alive.
+    #[inline]
+    pub fn overwritten(&self, cluster: ClusterId) -> RegisterSet {
+        self.overwritten.get(cluster).copied().unwrap_or_default()
+    }
+
+    /// Where a call wants a value.
+    #[inline]
+    pub fn argument(&self, v: Value) -> Option<u8> {
+        if self.arguments.is_empty() { None } else { self.arguments.get(&v).copied() }
+    }
+}
