@@ -2,13 +2,14 @@
 //!
 //! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
 //! numbers, the rank in the cluster, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
-//! from UR where it stands (or with its factors or summands exchanged): the form table is asked. A reader that could take
+//! from UR where it stands (or with operands exchanged): the form table is asked. A reader that could take
 //! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made. A word of a constant bank
 //! that is copied is needed in R where it takes a load to get it there: that load is the copy.
 //!
 //! What is moved is written only where the whole warp is, so no reader in a parted block can see a later value. Only
 //! kernels are looked at: a function may be entered by a part of the warp.
 
+use crate::slots::exchanged;
 use crate::uniform_addresses;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
@@ -154,8 +155,9 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             };
             let plain = instruction.destinations[0].width == 1 && !instruction.mods.has(Mod::X);
             let simple = !instruction.mods.has(Mod::WIDE) && !instruction.mods.has(Mod::HI) || op == Op::SHF;
+            let upper = is_upper_product(instruction);
             if !plain
-                || !simple
+                || !simple && !upper
                 || !instruction.sources.iter().any(reads)
                 || !instruction.sources.iter().all(|s| reads(s) || neutral(s))
             {
@@ -168,10 +170,29 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
                     _ => {}
                 }
             }
+            if upper {
+                widen(&mut uniform);
+            }
         }
         _ => return None,
     }
     Some(uniform)
+}
+
+/// The upper half of a product, to which nothing is added.
+fn is_upper_product(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::IMAD)
+        && instruction.mods.has(Mod::HI)
+        && instruction.sources.get(2).is_some_and(|addend| matches!(addend.kind, SourceKind::Zero(_)))
+}
+
+/// The uniform datapath has whole products only: the lower half is named as the upper one until [`rewrite`] gives it a value.
+fn widen(product: &mut Instruction) {
+    product.mods.remove(Mod::HI);
+    product.mods.insert(Mod::WIDE);
+    let result = &mut product.destinations[0];
+    result.width = 2;
+    result.values = [result.values[0]; 2].into();
 }
 
 /// Gives up words of constant banks that are copied to R, where only loads read constant banks.
@@ -294,18 +315,9 @@ fn fitting(
             _ => None,
         };
     }
-    let Opcode::Sass(op) = new.opcode else { return None };
-    let mut orders: Vec<&[(usize, usize)]> = vec![&[]];
-    match op {
-        Op::IADD3 if !new.mods.has(Mod::X) => orders.extend([&[(0, 1)][..], &[(1, 2)][..]]),
-        _ if op.info().commutes(&new.mods) == 2 => orders.push(&[(0, 1)]),
-        _ => {}
-    }
-    orders.into_iter().find_map(|order| {
-        let mut ordered = new.clone();
-        order.iter().for_each(|&(a, b)| ordered.sources.swap(a, b));
-        is_legal(chip, function, &ordered).then_some(ordered)
-    })
+    let legal = |ordered: &Instruction| is_legal(chip, function, ordered);
+    let others = [(0, 1), (1, 2), (0, 2)].into_iter().filter_map(|(a, b)| exchanged(&new, a, b));
+    std::iter::once(new.clone()).chain(others).find(legal)
 }
 
 fn is_uniform(function: &Function, candidates: &Candidates, source: &Source) -> bool {
@@ -357,6 +369,12 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
             if definition_candidate(instruction, candidates) {
                 if let Some(form) = uniform_form(chip, instruction, candidates) {
                     *instruction = moved(&form, candidates, true);
+                    if let [lower, upper] = instruction.destinations[0].values[..]
+                        && lower == upper
+                    {
+                        instruction.destinations[0].values[0] =
+                            function.new_value(File::UR, function.values[upper].source);
+                    }
                 }
                 continue;
             }

@@ -42,6 +42,48 @@ fn random_functions_keep_their_meaning() {
     assert!(copies_after < copies_before, "{copies_before} copies before, {copies_after} after");
 }
 
+/// What is computed from a parameter only, products and their upper halves included, and readers that take a uniform register
+/// elsewhere than where it stands.
+#[test]
+fn what_is_computed_from_parameters_becomes_uniform() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x210] ; 1
+  r2 = IMAD.HI.U32 r1, 0xd2511f53, RZ ; 2
+  r3 = IMAD r1, 0xd2511f53, RZ ; 2
+  r4 = IADD3 r1, 0x3c6ef372, RZ ; 3
+  r5 = LOP3.LUT r2, r0, RZ, #48, !PT ; 4
+  r6 = LOP3.LUT r5, r0, r3, #150, !PT ; 4
+  p7, PT = ISETP.AND.LT.U32 r4, r6, PT ; 5
+  @p7 STS [r0], r6 mem(shared w) ; 6
+  EXIT ; 7
+";
+    let mut function = parse(text).unwrap();
+    uniform_registers::run(&mut function, Chip::SM_90, None);
+    assert_verified(&function, Form::Plain, "uniform");
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r1
+          value r2
+          value r3
+          value r4
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          u8 = ULDC c[0][0x210] ; 1
+          {u12 u9} = UIMAD.U32.WIDE u8, 0xd2511f53, URZ ; 2
+          u10 = UIMAD u8, 0xd2511f53, URZ ; 2
+          u11 = UIADD3 u8, 0x3c6ef372, URZ ; 3
+          r5 = LOP3.LUT r0, u9, RZ, #12, !PT ; 4
+          r6 = LOP3.LUT r5, u10, r0, #150, !PT ; 4
+          p7, PT = ISETP.AND.GT.U32 r6, u11, PT ; 5
+          @p7 STS [r0], r6 mem(shared w) ; 6
+          EXIT ; 7
+    "#]]
+    .assert_eq(&function.to_string());
+}
+
 #[test]
 fn parameters_and_block_numbers_become_uniform() {
     let text = "
