@@ -114,6 +114,19 @@ pub fn is_aligned(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned) && !is_product_step(instruction)
 }
 
+/// True if lanes only learn values of each other, by shuffles, votes and copies to uniform registers. The lanes that run one
+/// instruction of a block run all of them: within the block it need not keep its place among its like.
+pub fn is_exchange(instruction: &Instruction) -> bool {
+    let exchanges = matches!(instruction.opcode, Opcode::Sass(op) if is_exchange_operation(op));
+    exchanges && instruction.memory.is_none() && !is_product_step(instruction)
+}
+
+/// The same of a machine operation without memory.
+pub fn is_exchange_operation(op: Op) -> bool {
+    let info = op.info();
+    info.convergent && matches!(info.effect, Effect::Collective | Effect::Query)
+}
+
 /// True if it waits for all live lanes of the warp.
 pub fn gathers_warp(instruction: &Instruction) -> bool {
     let all = |source: &Source| {

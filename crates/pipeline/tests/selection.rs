@@ -20,7 +20,7 @@ const ROWS: &[(&str, &str, &str)] = &[
     ("move constant: MOV", "atomics", "atomic_append"),
     ("move immediate: IMAD.MOV", "bits", "bits_mix"),
     ("move immediate: MOV", "atomics", "atomic_append"),
-    ("move predicate: PLOP3", "floating", "float_newton_f64"),
+    ("move predicate: PLOP3", "bulk", "bulk_stencil"),
     ("move register: IMAD.MOV", "atomics", "atomic_lock"),
     ("move register: MOV", "atomics", "atomic_append"),
     ("move to uniform register: R2UR", "selection", "uniform_across_call"),

@@ -10,6 +10,9 @@ const WINDOW: usize = 48;
 /// Registers kept free for results that come several at once.
 const SLACK: Counts = [2, 1, 2];
 
+/// The rank of what begins more values than it ends.
+const MORE: i32 = -1;
+
 /// Cycles from the start to each instruction on the longest path.
 fn depths(region: &Region) -> Vec<u32> {
     let mut depth = vec![0u32; region.len()];
@@ -103,15 +106,16 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut cycle = 0u32;
     while !ready.is_empty() {
         let short: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
-        let mut key = |node: u32| -> (i32, u32) {
+        let mut key = |node: u32| -> (i32, u32, u32) {
             if short.contains(&true) {
                 let Effect { change, born } = state.effect(node);
                 let more: i32 = (0..FILES.len()).filter(|&k| short[k]).map(|k| change[k]).sum();
-                // What was begun last is continued first; what ends nothing, as stores do, waits.
-                (-more, born)
+                // What was begun last is continued first, however many values that begins: a computation that is left half
+                // done keeps them all. What ends nothing, as stores do, waits; the last of the program comes first.
+                ((-more).max(MORE), born, node)
             } else {
                 let wait = ready_at[node as usize].saturating_sub(cycle);
-                (-(wait as i32), depth[node as usize])
+                (-(wait as i32), depth[node as usize], 0)
             }
         };
         let first = ready.len().saturating_sub(WINDOW);

@@ -2,7 +2,9 @@
 
 use crate::dense_ids::DenseIds;
 use oriole_latency::Class;
-use oriole_ori::effects::{gathers_warp, is_aligned, is_convergent, is_pure, is_removable, register_grant};
+use oriole_ori::effects::{
+    gathers_warp, is_aligned, is_convergent, is_exchange, is_pure, is_removable, register_grant,
+};
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
 use oriole_sass::Op;
 use smallvec::SmallVec;
@@ -99,6 +101,8 @@ pub enum Kind {
     Free,
     /// Reads or writes memory.
     Memory(MemoryInfo),
+    /// Lanes learn values of each other: passes its like and memory.
+    Exchange,
     /// Several lanes together: in order with its like.
     Together,
     /// Threads meet: in order with everything but values.
@@ -155,6 +159,9 @@ fn kind(instruction: &Instruction) -> Kind {
     }
     if is_aligned(instruction) {
         return Kind::Free;
+    }
+    if is_exchange(instruction) {
+        return Kind::Exchange;
     }
     if is_convergent(instruction) {
         return Kind::Together;
@@ -236,20 +243,15 @@ impl ProgramOrder {
     /// Adds an instruction; `edges` get those before it that it must follow.
     fn add(&mut self, instruction: &Instruction, node: u32, edges: &mut Vec<(u32, Node)>) {
         let kind = kind(instruction);
-        if self.sides == Sides::Open && kind == Kind::Free && is_value_only(instruction) {
+        let passes = kind == Kind::Exchange || kind == Kind::Free && is_value_only(instruction);
+        if self.sides == Sides::Open && passes {
             edges.extend(self.closed.map(|from| (from, Node::Order)));
-            self.since_closed.push(node);
-            return;
-        }
-        if self.sides == Sides::Open && kind == Kind::Together && instruction.memory.is_none() {
-            edges.extend(self.closed.map(|from| (from, Node::Order)));
-            edges.extend(self.together.replace(node).map(|from| (from, Node::Order)));
             self.since_closed.push(node);
             return;
         }
         let mut together = false;
         match kind {
-            Kind::Free => {}
+            Kind::Free | Kind::Exchange => {}
             Kind::Memory(info) => {
                 edges.extend(self.memory.add(info, node).into_iter().map(|from| (from, Node::Order)));
                 together = is_convergent(instruction) && !is_aligned(instruction);

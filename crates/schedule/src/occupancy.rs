@@ -1,7 +1,7 @@
 //! Registers against blocks: where a few registers fewer let an SM hold one block more, and whether that is worth it.
 //!
-//! Only functions that multiply matrices are asked: their accumulators fill the registers, so that few blocks fit, and what
-//! stands beside the accumulators decides how many.
+//! Only functions that multiply matrices are ordered again for that: their accumulators fill the registers, so that few blocks fit, and
+//! what stands beside the accumulators decides how many. For others the first order weighs blocks against time.
 
 use crate::Tables;
 use crate::dense_ids::DenseIds;

@@ -10,7 +10,9 @@ use crate::effects::{Effects, Finishing, REGISTERS, Registers};
 use crate::graph::{Accesses, Edges, Graph, Kind};
 use crate::units::{Progress, Units};
 use oriole_latency::{Class, Model, ResultPart};
-use oriole_ori::effects::{is_convergent_operation, is_fixed_register, is_product_step_of};
+use oriole_ori::effects::{
+    is_convergent_operation, is_exchange_operation, is_fixed_register, is_product_step_of,
+};
 use oriole_ori::{BlockId, MachineBlock, MachineInstruction};
 use oriole_sass::{Effect, Instruction, Op, OperandKind};
 use smallvec::SmallVec;
@@ -74,6 +76,9 @@ fn kind(machine: &MachineInstruction) -> Kind {
     }
     if op.info().aligned && !is_product_step_of(*op, mods) {
         return Kind::Free;
+    }
+    if is_exchange_operation(*op) && !is_product_step_of(*op, mods) {
+        return Kind::Exchange;
     }
     if is_convergent_operation(*op) {
         return Kind::Together;
@@ -189,9 +194,10 @@ struct ProgramOrder {
 impl ProgramOrder {
     /// Adds an instruction; `edges` get those before it that it must follow.
     fn add(&mut self, kind: Kind, node: u32, edges: &mut Vec<(u32, u32)>) {
-        let touches_memory = !matches!(kind, Kind::Free);
+        // What computes with values of one lane passes meetings.
+        let meets = !matches!(kind, Kind::Free);
         match kind {
-            Kind::Free => {}
+            Kind::Free | Kind::Exchange => {}
             Kind::Memory(info) => edges.extend(self.memory.add(info, node).into_iter().map(|from| (from, 1))),
             Kind::Together => {
                 edges.extend(self.together.map(|from| (from, 1)));
@@ -211,7 +217,7 @@ impl ProgramOrder {
             }
         }
         edges.extend(self.wall.map(|from| (from, 1)));
-        if touches_memory {
+        if meets {
             edges.extend(self.meeting.map(|from| (from, 1)));
         }
         match kind {
@@ -222,7 +228,7 @@ impl ProgramOrder {
             }
             _ => self.since_wall.push(node),
         }
-        if touches_memory && kind != Kind::Wall {
+        if meets && kind != Kind::Wall {
             self.since_meeting.push(node);
         }
     }

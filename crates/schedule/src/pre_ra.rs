@@ -19,12 +19,13 @@ use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
 use crate::region::{Counts, FILES, Region};
-use crate::{Tables, between_products, bottom_up, top_down};
+use crate::{Tables, between_products, bottom_up, occupancy, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{
     BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode,
 };
+use oriole_sass::Op;
 
 /// Predicates live at once that need no register of another file.
 const PREDICATES: u32 = 6;
@@ -43,6 +44,10 @@ const STEP: u32 = 4;
 /// What a register costs: so many thousandths of the time. It is chosen so that real kernels come out with about as many
 /// registers as a mature compiler gives them.
 const PRICE: u64 = 37;
+/// Registers that allocation mostly takes beside those of values: the stack pointer, and one to make an even number.
+const BESIDE: u32 = 2;
+/// The time of a block of threads is shared by all that an SM holds; it is counted in such parts.
+const SHARES: u64 = 1 << 16;
 
 /// A block with the orders known for it.
 struct Candidate {
@@ -58,6 +63,8 @@ struct Candidate {
     low: Choice,
     /// The quickest order known.
     quick: Choice,
+    /// Orders that were made for some budgets, whether they kept to them or not: each may be the quickest within another budget.
+    made: Vec<Choice>,
 }
 
 /// An order with its figures.
@@ -86,6 +93,11 @@ impl Choice {
         self.peak[0] + self.spilled()
     }
 
+    /// Whether it needs less of a file than another one.
+    fn needs_less(&self, other: &Choice) -> bool {
+        self.peak.iter().zip(other.peak).any(|(&own, other)| own < other)
+    }
+
     fn fits(&self, budget: Counts) -> bool {
         (0..FILES.len()).all(|k| self.peak[k] <= budget[k])
     }
@@ -96,7 +108,14 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
     let mut blocks = Blocks::new(function, tables.latency);
     let budget = budget(function, &blocks.cfg, tables, options);
     let mut candidates = blocks.candidates();
-    let mut chosen = choose(&candidates, options, &|_| u32::MAX);
+    lower_highest(&mut candidates, &mut blocks, tables, options);
+    // What multiplies matrices is ordered again for more blocks once its registers are known.
+    let weighs_blocks = options.occupancy && !occupancy::registers_decide(function);
+    let resident = |registers| match occupancy::blocks(function, tables, registers) {
+        Some(blocks @ 1..) if weighs_blocks => blocks,
+        _ => 1,
+    };
+    let mut chosen = choose(&mut candidates, options, &resident, &|_| u32::MAX);
     let exceeds = |block: BlockId, choice: &Choice| choice.registers() > budget.general[block];
     let is_short = |candidates: &[Candidate], chosen: &[Choice]| {
         candidates.iter().zip(chosen).any(|(candidate, choice)| exceeds(candidate.block, choice))
@@ -111,7 +130,7 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
         }
         let left =
             |candidate: &Candidate| budget.general[candidate.block].saturating_sub(candidate.low.spilled());
-        chosen = choose(&candidates, options, &left);
+        chosen = choose(&mut candidates, options, &resident, &left);
     }
     let short = is_short(&candidates, &chosen);
     if options.between_products && !short && between_products::has_matrix_blocks(function) {
@@ -130,6 +149,30 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
     short.then_some(budget)
 }
 
+/// Seeks an order in fewer registers for the block that asks for most of them, until it asks for no more than with which an SM is
+/// full, or stays as it is: that block decides how many the function takes.
+fn lower_highest(candidates: &mut [Candidate], blocks: &mut Blocks, tables: &Tables, options: &OrderOptions) {
+    let limits = tables.limits;
+    let full =
+        (limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads)).saturating_sub(RESERVED);
+    while let Some(highest) = candidates.iter_mut().max_by_key(|candidate| candidate.low.registers()) {
+        let known = highest.low.registers();
+        if known > full {
+            highest.seek_lower();
+            if options.across_barriers && blocks.has_barrier(highest.block) {
+                let mut open = blocks.candidate(highest.block, Sides::Open);
+                open.seek_lower();
+                if open.low.registers() < highest.low.registers() {
+                    *highest = open;
+                }
+            }
+        }
+        if highest.low.registers() == known {
+            return;
+        }
+    }
+}
+
 /// The registers that there are for values.
 fn budget(function: &Function, cfg: &Cfg, tables: &Tables, options: &OrderOptions) -> Budget {
     let stated = function.register_limit.unwrap_or(tables.registers);
@@ -140,10 +183,12 @@ fn budget(function: &Function, cfg: &Cfg, tables: &Tables, options: &OrderOption
     Budget { general: function.block_ids().map(general).collect(), predicates: PREDICATES }
 }
 
-/// An order for each block, within its limit of general registers if that can be.
+/// An order for each block, within its limit of general registers if that can be. `resident` says how many blocks of threads an SM
+/// holds with so many registers.
 fn choose(
-    candidates: &[Candidate],
+    candidates: &mut [Candidate],
     options: &OrderOptions,
+    resident: &dyn Fn(u16) -> u32,
     limit: &dyn Fn(&Candidate) -> u32,
 ) -> Vec<Choice> {
     let limits = candidates.iter().map(limit);
@@ -156,29 +201,35 @@ fn choose(
         ScheduleMode::Latency => (budget, PRICE),
         ScheduleMode::Batches => (least.max(BATCH_BUDGET.min(budget)), 0),
     };
-    weigh(candidates, limit, [least, most], price)
+    let cost = |time: u64, more: u32| {
+        let registers = u16::try_from(least + more + BESIDE).unwrap_or(u16::MAX);
+        let blocks = if price == 0 { 1 } else { resident(registers) };
+        u128::from(time) * u128::from((1000 + price * u64::from(more)) * SHARES) / u128::from(blocks)
+    };
+    weigh(candidates, limit, [least, most], &cost)
 }
 
-/// Tries budgets from the least up to the most registers; gives the orders of the blocks for the best of them.
+/// Tries budgets from the least up to the most registers; gives the orders of the blocks for the one that costs least, by their time
+/// and the registers beyond the least.
 fn weigh(
-    candidates: &[Candidate],
+    candidates: &mut [Candidate],
     limit: &dyn Fn(&Candidate) -> u32,
     [least, most]: [u32; 2],
-    price: u64,
+    cost: &dyn Fn(u64, u32) -> u128,
 ) -> Vec<Choice> {
+    let weights: Vec<u64> = candidates.iter().map(|candidate| candidate.weight).collect();
     let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
-        candidates.iter().zip(times).map(|(candidate, time)| candidate.weight * u64::from(time)).sum()
+        weights.iter().zip(times).map(|(weight, time)| weight * u64::from(time)).sum()
     };
     let quickest = total(&mut candidates.iter().map(|candidate| candidate.quick.time));
-    let score = |time: u64, more: u32| u128::from(time) * u128::from(1000 + price * u64::from(more));
     let mut best: Option<(u128, Vec<Choice>)> = None;
     let mut more = 0;
     loop {
         let budget = least + more;
         let of = |candidate: &Candidate| candidate.budget(budget.min(limit(candidate)));
         let chosen: Vec<Choice> =
-            candidates.iter().map(|candidate| candidate.within(of(candidate))).collect();
-        let now = score(total(&mut chosen.iter().map(|choice| choice.time)), more);
+            candidates.iter_mut().map(|candidate| candidate.within(of(candidate))).collect();
+        let now = cost(total(&mut chosen.iter().map(|choice| choice.time)), more);
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
             best = Some((now, chosen));
         }
@@ -187,7 +238,7 @@ fn weigh(
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;
         match best {
-            Some((known, orders)) if done || score(quickest, more) >= known => return orders,
+            Some((known, orders)) if done || cost(quickest, more) >= known => return orders,
             _ => {}
         }
     }
@@ -223,9 +274,10 @@ impl<'a> Blocks<'a> {
         let region = Region::new(model, function, instructions, liveness.live_out(block), graph, ids);
         let source = Choice::new(&region, (0..region.len() as u32).collect());
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
-        let low = if low.registers() < source.registers() { low } else { source.clone() };
+        let low = fewer(low, source.clone());
         let (weight, bound) = (weight(loops, block), region.least_time());
-        let mut candidate = Candidate { block, weight, bound, low, quick: source.clone(), source, region };
+        let mut candidate =
+            Candidate { block, weight, bound, low, quick: source.clone(), source, region, made: Vec::new() };
         if candidate.quick.time > bound {
             let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
             candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick);
@@ -246,11 +298,22 @@ impl Blocks<'_> {
         let block = MatrixBlock::new(model, instructions, &region);
         block.order(known, most, |general| candidate.budget(general), registers)
     }
+
+    /// Whether threads of the block meet between instructions of a block of the function.
+    fn has_barrier(&self, block: BlockId) -> bool {
+        let is_barrier = |i: &Instruction| i.opcode == Opcode::Sass(Op::BAR);
+        self.function.block(block).instructions.iter().any(is_barrier)
+    }
 }
 
 /// How often a block runs for each run of the function, estimated.
 pub fn weight(loops: &Loops, block: BlockId) -> u64 {
     8u64.pow(loops.depth(block).min(6))
+}
+
+/// The one in fewer registers of two; of equals the second.
+fn fewer(a: Choice, b: Choice) -> Choice {
+    if a.registers() < b.registers() { a } else { b }
 }
 
 /// The quicker of two; of equals the second.
@@ -259,30 +322,40 @@ fn quicker(a: Choice, b: Choice) -> Choice {
 }
 
 impl Candidate {
+    /// Seeks another order in few registers.
+    fn seek_lower(&mut self) {
+        let order = top_down::order(&self.region, [0, PREDICATES, UNIFORM]);
+        self.low = fewer(Choice::new(&self.region, order), self.low.clone());
+    }
+
     /// What its orders may take, with so many general registers; of the other files what it cannot do without.
     fn budget(&self, general: u32) -> Counts {
         [general, self.low.peak[1].max(PREDICATES), self.low.peak[2].max(UNIFORM)]
     }
 
     /// The quickest order known within a budget; the one in few registers where none fits.
-    fn within(&self, budget: Counts) -> Choice {
+    fn within(&mut self, budget: Counts) -> Choice {
         if self.quick.fits(budget) {
             return self.quick.clone();
         }
-        let better = |choice: &Choice, best: &Choice| {
-            choice.fits(budget) && (choice.time < best.time || !best.fits(budget))
-        };
-        let mut best = if better(&self.source, &self.low) { &self.source } else { &self.low }.clone();
         for schedule in [bottom_up::order, top_down::order] {
+            let best = self.best_within(budget);
             if best.time == self.bound && best.fits(budget) {
                 break;
             }
             let choice = Choice::new(&self.region, schedule(&self.region, budget));
-            if better(&choice, &best) {
-                best = choice;
+            let is_better = |known: &Choice| choice.time < known.time || choice.needs_less(known);
+            if self.made.iter().all(is_better) {
+                self.made.push(choice);
             }
         }
-        best
+        self.best_within(budget).clone()
+    }
+
+    /// The quickest order within a budget of those that are known; the one in few registers where none fits.
+    fn best_within(&self, budget: Counts) -> &Choice {
+        let known = [&self.low, &self.source].into_iter().chain(&self.made);
+        known.filter(|choice| choice.fits(budget)).min_by_key(|choice| choice.time).unwrap_or(&self.low)
     }
 }
 

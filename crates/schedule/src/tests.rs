@@ -323,8 +323,8 @@ fn registers_and_memory_keep_their_order() {
     );
 }
 
-/// Products and loads of matrices are executed by whole warps: a load need not wait for the products before it. A shuffle keeps
-/// its place among its like.
+/// Products and loads of matrices are executed by whole warps: a load need not wait for the products before it. Nor need a shuffle
+/// wait for its like.
 #[test]
 fn loads_of_matrices_pass_products() {
     late(
@@ -342,6 +342,28 @@ fn loads_of_matrices_pass_products() {
             HMMA.16816.F32 R4, R8, R14, R4
             SHFL.IDX PT, R24, R21, R23, 0x1f
             HMMA.16816.F32 R4, R16, R14, R4
+            EXIT
+        "#]],
+    );
+}
+
+/// Which lanes run a shuffle together does not depend on its place in the block: one whose value is there passes one that waits,
+/// but not the place where threads of the block meet.
+#[test]
+fn shuffles_pass_shuffles() {
+    late(
+        "LDG.E R0, desc[UR4][R2.64] mem read
+         SHFL.BFLY PT, R4, R0, 0x1, 0x1f
+         SHFL.BFLY PT, R5, R6, 0x1, 0x1f
+         BAR.SYNC.DEFER_BLOCKING 0x0
+         SHFL.BFLY PT, R7, R8, 0x1, 0x1f
+         EXIT",
+        expect![[r#"
+            LDG.E R0, desc[UR4][R2.64]
+            SHFL.BFLY PT, R5, R6, 0x1, 0x1f
+            SHFL.BFLY PT, R4, R0, 0x1, 0x1f
+            BAR.SYNC.DEFER_BLOCKING 0x0
+            SHFL.BFLY PT, R7, R8, 0x1, 0x1f
             EXIT
         "#]],
     );
@@ -393,7 +415,7 @@ fn instruction(choice: (u8, u8, u8, u8, u8)) -> (String, Option<(bool, bool)>) {
 }
 
 /// True if two instructions must stay in their order: one writes a register that the other touches, both touch memory
-/// and one writes, or lanes meet in both.
+/// and one writes, or threads meet in one and the other touches memory or other lanes.
 fn depend(a: &MachineInstruction, b: &MachineInstruction) -> bool {
     let touched = |m: &MachineInstruction| {
         let mut list = Vec::new();
@@ -407,10 +429,12 @@ fn depend(a: &MachineInstruction, b: &MachineInstruction) -> bool {
     let (x, y) = (touched(a), touched(b));
     let registers = x.iter().any(|p| y.iter().any(|q| p.0 == q.0 && p.1 == q.1 && (p.2 || q.2)));
     let memory = matches!((a.memory, b.memory), (Some(p), Some(q)) if p.writes || q.writes);
-    let lanes = |m: &MachineInstruction| matches!(m.instruction.op, Op::SHFL | Op::R2UR | Op::BAR);
     let meets = |m: &MachineInstruction| m.instruction.op == Op::BAR;
-    let meeting = (meets(a) && b.memory.is_some()) || (meets(b) && a.memory.is_some());
-    registers || memory || meeting || (lanes(a) && lanes(b)) || b.instruction.op == Op::EXIT
+    let stays = |m: &MachineInstruction| {
+        m.memory.is_some() || matches!(m.instruction.op, Op::SHFL | Op::R2UR | Op::BAR)
+    };
+    let meeting = (meets(a) && stays(b)) || (meets(b) && stays(a));
+    registers || memory || meeting || b.instruction.op == Op::EXIT
 }
 
 proptest::proptest! {
@@ -612,6 +636,29 @@ b0:
               EXIT ; 13
         "#]],
     );
+}
+
+/// Where the threads of a block are named, the blocks that an SM holds are weighed against the time of one: chains overlap in as
+/// few registers as let one block more in.
+#[test]
+fn blocks_are_weighed_against_time() {
+    let chains = 64;
+    let registers = |threads: &str| {
+        let mut input = format!("kernel params=0 barriers=0{threads}\nb0:\n");
+        input += "  r0 = S2R %(SR_TID.X) ; 1\n";
+        for k in 1..=chains {
+            input += &format!("  r{k} = FADD r0, {k:#x} ; 2\n");
+            for _ in 0..3 {
+                input += &format!("  r{k} = MUFU.RCP r{k} ; 2\n");
+            }
+            input += &format!("  STS [{:#x}], r{k} mem(shared w) ; 3\n", 4 * k);
+        }
+        input += "  EXIT ; 4\n";
+        let mut function = oriole_ori::parse::parse(&input).expect("Ori");
+        before_allocation(&mut function, &tables(), &Options::default().order());
+        oriole_ori::Statistics::new(&function).general_registers
+    };
+    assert_eq!((registers(""), registers(" threads=256")), (64, 7));
 }
 
 #[test]
