@@ -38,7 +38,9 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         }
         Action::IsPlace { place, destination, source } => {
             let (found, _) = Place::of_generic(at.read(*source));
-            at.write(*destination, u64::from(found == *place));
+            // The parameters of a kernel are in global memory.
+            let is_there = found == *place || *place == Place::Global && found == Place::Parameter;
+            at.write(*destination, u64::from(is_there));
         }
         Action::Load { location, bytes, signed, destinations } => {
             access::load(at, location, Kind { bits: bytes * 8, signed: *signed }, destinations)?;
