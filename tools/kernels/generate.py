@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
@@ -48,6 +48,7 @@ def main(arguments):
     selection.write_ptx()
     singles.write_ptx()
     slow_ways.write_ptx()
+    small_forms.write_ptx()
     stack.write_ptx()
     gradients.write_ptx()
     tensors.write_ptx()

@@ -86,7 +86,7 @@ STORE = '''
 .visible .entry %(name)s(.param .u64 data, .param .u64 out, .param .align 64 .b8 map[128])
 {
     .reg .b32 t, s, x;
-    .reg .b64 from, m, g;
+    .reg .b64 from, m, g, policy;
     .reg .pred more, one;
     .shared .align 1024 .b8 tile[%(size)d];
     ld.param.u64 from, [data];
@@ -243,8 +243,8 @@ load('load_multicast', Tensor('u32', [32, 20], [32, 8], swizzle=128), [0, 1], ha
 STORES = []
 
 
-def store(name, tensor, start, combine=None):
-    """A kernel that stores a box, or reduces it into the tensor."""
+def store(name, tensor, start, combine=None, hint=False):
+    """A kernel that stores a box, or reduces it into the tensor; `hint` names a cache policy."""
     cells = list(tensor.cells(start))
     size = -(-max(at for at, _ in cells) // 128) * 128 + 128
     small = tensor.kind[0] == 'f'
@@ -262,7 +262,9 @@ def store(name, tensor, start, combine=None):
     words = f'.{dims}d.global.shared::cta' + (f'.{combine[0]}' if combine else '')
     words += '.im2col_no_offs' if tensor.image else '.tile' if dims == 2 else ''
     head = 'cp.reduce.async.bulk.tensor' if combine else 'cp.async.bulk.tensor'
-    text = f'{head}{words}.bulk_group [m, {{{", ".join(map(str, start))}}}], [tile];'
+    hinted, policy = ('.L2::cache_hint', ', policy') if hint else ('', '')
+    text = f'{head}{words}.bulk_group{hinted} [m, {{{", ".join(map(str, start))}}}], [tile]{policy};'
+    text = 'createpolicy.fractional.L2::evict_first.b64 policy;\n    ' * hint + text
     text = f'cp.async.bulk.prefetch.tensor.{dims}d.L2.global.tile [m, {{{", ".join(map(str, start))}}}];\n    ' * (not tensor.image) + text
     STORES.append(STORE % dict(name=name, size=size, words=size // 4, text=text))
     case(name, 'tensor_stores', [1], [32], [
@@ -377,6 +379,19 @@ load('load_narrow_image', Tensor('f16', [64, 7, 5, 3], swizzle=128,
      image=dict(lower=[-1, -1], upper=[-1, -1], channels=32, pixels=20)), [16, 4, 1, 0], [2, 1])
 store('store_narrow', Tensor('u64', [10, 9, 3], [4, 4, 2], swizzle=128), [8, -1, 1])
 store('reduce_narrow', Tensor('s32', [40, 10], [4, 8], swizzle=32), [38, 4], ('max', max))
+
+# Every number of dimensions, and every operation.
+store('reduce_line_and', Tensor('u32', [100], [64]), [50], ('and', lambda a, b: a & b), hint=True)
+store('reduce_body_or', Tensor('u64', [8, 5, 4], [4, 4, 2], swizzle=32), [6, -1, 1], ('or', lambda a, b: a | b))
+store('reduce_four_dec', Tensor('u32', [8, 5, 4, 3], [4, 4, 2, 2]), [6, -1, 1, 0], ('dec', lambda a, b: b if a == 0 or a > b else a - 1), hint=True)
+store('reduce_five_max', Tensor('u64', [8, 3, 3, 3, 3], [4, 2, 2, 2, 2]), [2, 0, 1, 2, 0], ('max', max))
+store('reduce_image_add', Tensor('f32', [8, 7, 5, 3], image=dict(lower=[-1, -1], upper=[-1, -1], channels=8, pixels=20)), [0, 4, 1, 0],
+      ('add', lambda a, b: a + b), hint=True)
+store('reduce_image_xor', Tensor('u32', [8, 5, 4, 3, 2], image=dict(lower=[-2, -1, 0], upper=[0, -1, 0], channels=8, pixels=30)), [0, -2, 0, 1, 0],
+      ('xor', lambda a, b: a ^ b))
+store('store_image_line', Tensor('u32', [8, 9, 3], image=dict(lower=[-1], upper=[-2], channels=8, pixels=12)), [0, 3, 0], hint=True)
+store('store_image_body', Tensor('u32', [8, 5, 4, 3, 2], image=dict(lower=[-2, -1, 0], upper=[0, -1, 0], channels=8, pixels=30)), [0, -2, 0, 1, 0])
+store('store_hinted', Tensor('u32', [40, 10], [16, 8], swizzle=64), [-4, 5], hint=True)
 
 
 def write_ptx():
