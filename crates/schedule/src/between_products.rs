@@ -8,15 +8,15 @@
 //! Two orders are tried for some budgets of registers: by the longest path, and by the order that the list schedulers chose, with
 //! copies as early as their barrier lets them. The best counts if it is no slower than that order.
 
-use crate::graph::{Graph, Sides, is_value_only};
+use crate::graph::{Graph, Node, Sides, is_value_only};
 use crate::occupancy::blocks;
 use crate::region::{Counts, Region};
 use crate::top_down::State;
-use crate::units::{Progress, Units};
+use crate::units::{GLOBAL, Progress, Units};
 use crate::{Tables, pre_ra};
 use oriole_latency::{Model, Unit};
 use oriole_ori::effects::is_product_step_of;
-use oriole_ori::{Function, Instruction, MachineBlock, Opcode};
+use oriole_ori::{Function, Instruction, MachineBlock, MachineInstruction, Opcode};
 use oriole_sass::{Mods, Op};
 
 /// So many ready instructions are compared.
@@ -61,10 +61,15 @@ pub fn has_matrix_blocks(function: &Function) -> bool {
     function.blocks.iter().any(|block| is_matrix(&block.instructions))
 }
 
+/// Whether a block of machine instructions is one that multiplies matrices.
+pub fn is_matrix_code(instructions: &[MachineInstruction]) -> bool {
+    is_matrix_block(instructions.iter().map(|it| (it.instruction.op, &it.instruction.mods)))
+}
+
 /// The units of a block of machine instructions, if it is one that multiplies matrices.
 pub fn machine_units(model: &Model, block: &MachineBlock) -> Option<Units> {
-    let all = block.instructions.iter().map(|it| (it.instruction.op, &it.instruction.mods));
-    is_matrix_block(all.clone()).then(|| Units::new(model, all.map(Some)))
+    let all = block.instructions.iter().map(|it| Some((it.instruction.op, &it.instruction.mods)));
+    is_matrix_code(&block.instructions).then(|| Units::new(model, all))
 }
 
 /// The registers for such orders in a function that needs so many without them: a few more, unless an SM would then hold a block
@@ -209,7 +214,11 @@ pub fn graph(
     instructions: &[Instruction],
     ids: &mut crate::dense_ids::DenseIds,
 ) -> Option<Graph> {
-    let latency = |from: &Instruction, to: &Instruction, node| pre_ra::latency(model, from, to, node);
+    let latency = |from: &Instruction, to: &Instruction, node| match pre_ra::latency(model, from, to, node) {
+        // Global memory is given as much time as the copies from there.
+        _ if node == Node::Read && from.opcode == Opcode::Sass(Op::LDG) => GLOBAL,
+        cycles => cycles,
+    };
     is_matrix(instructions).then(|| Graph::new(instructions, Sides::Open, ids, latency))
 }
 

@@ -5,6 +5,7 @@
 //! two instructions may share one, and a wait means that all of them are through. Whatever the numbers, the waits are
 //! right; good numbers only make them short.
 
+use crate::between_products::is_matrix_code;
 use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
@@ -303,33 +304,52 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
     waiters
 }
 
+/// Results that take so many cycles by estimate come from global memory.
+const SLOW: u16 = 200;
+
+/// So many scoreboards are left free for fragments in shared memory where there are loads from global memory.
+const LEFT_FOR_FRAGMENTS: usize = 2;
+
 /// Which scoreboard was set where and what for.
 #[derive(Default)]
 struct Numbering {
     usable: u8,
     set_at: [u32; SCOREBOARDS as usize],
     for_reads: [bool; SCOREBOARDS as usize],
+    /// Its results come from global memory.
+    slow: [bool; SCOREBOARDS as usize],
+    /// What comes from global memory keeps to few scoreboards: who waits for a fragment in shared memory would else wait for it.
+    keeps_apart: bool,
 }
 
 impl Numbering {
     /// The scoreboard for an instruction: the lowest free number; with none free, the one that was set last for the same
     /// purpose, because what was asked for together mostly comes together.
-    fn take(&mut self, index: usize, state: &Pending, reads: bool, other: Option<u8>) -> u8 {
+    fn take(&mut self, index: usize, state: &Pending, reads: bool, slow: bool, other: Option<u8>) -> u8 {
+        let slow = slow && !reads && self.keeps_apart;
         let busy = state.all | other.map_or(0, |n| 1 << n);
         let usable = |n: &u8| self.usable >> n & 1 != 0;
+        let left = (0..SCOREBOARDS).filter(usable).filter(|&n| busy >> n & 1 == 0).count();
+        let gathered = (0..SCOREBOARDS)
+            .filter(usable)
+            .filter(|&n| {
+                slow && left <= LEFT_FOR_FRAGMENTS && self.slow[usize::from(n)] && state.all >> n & 1 != 0
+            })
+            .max_by_key(|&n| self.set_at[usize::from(n)]);
         // Reads of stores share one number as long as there are results to serve.
         let shared = (0..SCOREBOARDS)
             .filter(usable)
             .filter(|&n| reads && self.for_reads[usize::from(n)] && state.all >> n & 1 != 0)
             .max_by_key(|&n| self.set_at[usize::from(n)]);
         let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0);
-        let last = (0..SCOREBOARDS)
-            .filter(usable)
-            .filter(|&n| other != Some(n))
-            .max_by_key(|&n| (self.for_reads[usize::from(n)] == reads, self.set_at[usize::from(n)]));
-        let number = shared.or(free).or(last).unwrap_or(SCOREBOARDS - 1);
+        let last = (0..SCOREBOARDS).filter(usable).filter(|&n| other != Some(n)).max_by_key(|&n| {
+            let n = usize::from(n);
+            (self.for_reads[n] == reads, self.slow[n] == slow, self.set_at[n])
+        });
+        let number = shared.or(gathered).or(free).or(last).unwrap_or(SCOREBOARDS - 1);
         self.set_at[usize::from(number)] = index as u32 + 1;
         self.for_reads[usize::from(number)] = reads;
+        self.slow[usize::from(number)] = slow || self.slow[usize::from(number)] && busy >> number & 1 != 0;
         number
     }
 }
@@ -357,8 +377,10 @@ fn choose(
         return;
     }
     let waiters = waiters(effects, touched, written);
-    let mut numbers = Numbering { usable, ..Numbering::default() };
+    let keeps_apart = is_matrix_code(instructions);
+    let mut numbers = Numbering { usable, keeps_apart, ..Numbering::default() };
     for (index, (machine, e)) in instructions.iter_mut().zip(effects).enumerate() {
+        let slow = machine.instruction.op.info().estimate >= SLOW;
         let control = &mut machine.instruction.control;
         control.write_barrier = None;
         control.read_barrier = None;
@@ -369,10 +391,11 @@ fn choose(
             _ => {
                 let (write, read) = waiters[index];
                 if write != NEVER {
-                    control.write_barrier = Some(numbers.take(index, state, false, None));
+                    control.write_barrier = Some(numbers.take(index, state, false, slow, None));
                 }
                 if read != NEVER {
-                    control.read_barrier = Some(numbers.take(index, state, true, control.write_barrier));
+                    control.read_barrier =
+                        Some(numbers.take(index, state, true, slow, control.write_barrier));
                 }
             }
         }

@@ -896,6 +896,32 @@ b0:
     assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }
 
+/// A load of a fragment has a scoreboard of its own, however many loads from global memory are under way.
+#[test]
+fn fragments_wait_for_no_global_memory() {
+    let loads: String = (0..8).map(|k| format!("LDG.E R{}, desc[UR4][R2.64]\n", 40 + k)).collect();
+    let sums: String = (0..8).map(|k| format!("IADD3 R{0}, R{0}, 0x1, RZ\n", 40 + k)).collect();
+    let text = format!(
+        "{loads}LDSM.16.M88.4 R8, [R6]\nLDSM.16.M88.4 R12, [R7]\nHMMA.16816.F16 R16, R8, R12, R16\n{sums}EXIT"
+    );
+    let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
+    for line in text.lines() {
+        block
+            .instructions
+            .push(machine(parse(Chip::SM_90, line, Some(0)).expect("an instruction"), Origin(0)));
+    }
+    let mut function = MachineFunction::default();
+    function.blocks.push(block);
+    let function = control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words");
+    let all = function.blocks[BlockId(0)].instructions.iter().map(|it| &it.instruction);
+    let set = |wanted: Op| -> Vec<u8> {
+        all.clone().filter(|it| it.op == wanted).filter_map(|it| it.control.write_barrier).collect()
+    };
+    let (global, fragments) = (set(Op::LDG), set(Op::LDSM));
+    assert_eq!((global.len(), fragments.len()), (8, 2));
+    assert!(fragments.iter().all(|number| !global.contains(number)), "{global:?} {fragments:?}");
+}
+
 /// Each part of a kernel has its own count of registers: the order of a block within the count of another part would not do.
 #[test]
 fn each_part_is_ordered_within_its_own_registers() {

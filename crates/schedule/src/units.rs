@@ -4,8 +4,8 @@ use oriole_latency::{Model, UNITS, Unit};
 use oriole_sass::{Mods, Op};
 use smallvec::SmallVec;
 
-/// Cycles for which copies from other memory should be under way before they are waited for.
-const COPY: u32 = 400;
+/// Cycles for which loads and copies from global memory should be under way before they are waited for.
+pub const GLOBAL: u32 = 400;
 
 /// Where the products that are left take no longer than this, a wait for copies is not put off for them: they hide the loads behind
 /// it.
@@ -79,7 +79,7 @@ impl Units {
         }
         progress.left -= self.product(node as usize);
         if self.roles[node as usize] == Role::Commit {
-            progress.copied = time + COPY;
+            progress.copied = time + GLOBAL;
         }
     }
 
@@ -98,6 +98,6 @@ impl Units {
             *later += product;
             return height.max(*later);
         }
-        if self.roles[node] == Role::Commit { height + COPY } else { height }
+        if self.roles[node] == Role::Commit { height + GLOBAL } else { height }
     }
 }
