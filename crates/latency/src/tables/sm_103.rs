@@ -7,7 +7,10 @@ use crate::table::{Cell, Row, Tables, Timing};
 use oriole_sass::Op;
 
 /// Read after write.
-const RAW: &[Row<P, C>] = &[Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, Cell::observed(4))])];
+const RAW: &[Row<P, C>] = &[
+    Row::new(P::Dispatch64, 18, &[(C::MatrixDouble, Cell::observed(11))]),
+    Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, Cell::observed(4))]),
+];
 
 const TIMING: Timing = Timing {
     like: Some(&DOUBLES),

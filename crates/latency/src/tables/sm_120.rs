@@ -60,6 +60,7 @@ const RAW: &[Row<P, C>] = &[
             (C::WideHigh, observed(6)),
             (C::Double, observed(7)),
             (C::Special, observed(5)),
+            (C::ToUniform, observed(5)),
             (C::Address, observed(6)),
             (C::Data, observed(6)),
         ],
@@ -72,6 +73,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(10))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
     // Where the scale factors of a product are.
+    Row::new(P::Uniform, 12, &[(C::OtherUniform, observed(8))]),
     Row::new(P::UniformMove, 7, &[(C::OtherUniform, observed(4))]),
     Row::new(
         P::Matrix88,

@@ -205,10 +205,10 @@ const RAW: &[Row<P, C>] = &[
             (C::Alu, observed(6)),
             (C::Fma, observed(7)),
             (C::MatrixTwo, unseen()),
-            (C::Special, unseen()),
+            (C::Special, observed(8)),
             (C::ToUniform, unseen()),
-            (C::Address, unseen()),
-            (C::Data, observed(11)),
+            (C::Address, observed(9)),
+            (C::Data, observed(8)),
         ],
     ),
     Row::new(

@@ -330,7 +330,12 @@ const RAW: &[Row<P, C>] = &[
     Row::new(
         P::UniformMove,
         7,
-        &[(C::Uniform, observed(2)), (C::VectorUniform, observed(2)), (C::ControlUniform, observed(3))],
+        &[
+            (C::Uniform, observed(2)),
+            (C::VectorUniform, observed(2)),
+            (C::SlowUniform, observed(2)),
+            (C::ControlUniform, observed(3)),
+        ],
     ),
     Row::new(
         P::UniformVote,
