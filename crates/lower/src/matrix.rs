@@ -522,7 +522,10 @@ impl Lower<'_> {
             return self.bit_product_of_bytes(i, p, differ);
         }
         let c = self.tuple(p.c);
-        if !differ || self.takes(Op::BMMA, &direct, 4) {
+        let sum = || MachineOperand::plain(OperandKind::Reg(0));
+        let factor = |order| MachineOperand { suffixes: Mods::of(&[order]), ..sum() };
+        let shown = [sum(), factor(Mod::ROW), factor(Mod::COL), sum()];
+        if !differ || self.is_legal(Op::BMMA, &Mods::of(&direct), &shown) {
             let operands = factors(self.tuple(p.a), self.tuple(p.b), c);
             self.emit_product(Op::BMMA, &direct, &p.d, operands, None);
             return Ok(());

@@ -49,8 +49,10 @@ const SURFACE: [(OpaqueProperty, i32); 4] = [
     (OpaqueProperty::ArraySize, 0x1c),
 ];
 
-/// The bits of a handle that number a descriptor, on chips that put a texture and its sampler into one word.
+/// The bits of a handle that number a descriptor, on chips that put a texture and its sampler into one word; and those that
+/// number a sampler where it has a handle of its own.
 const DESCRIPTOR_NUMBER: u32 = 0xf_ffff;
+const SAMPLER_NUMBER: u32 = 0xfff;
 
 impl Lower<'_> {
     /// `txq` and `suq`.
@@ -105,10 +107,6 @@ impl Lower<'_> {
             _ if of_sampler => (DescriptorTable::Samplers, &SAMPLER),
             _ => (DescriptorTable::TexturesAlone, &TEXTURE_ALONE),
         };
-        if self.body.independent_samplers && i.opcode == Opcode::Txq && !self.chip.uniform_handles() {
-            let what = format!("a property of a texture or sampler that are apart on {}", self.chip);
-            return Err(self.unsupported(what));
-        }
         let row = rows.iter().find(|row| row.0 == property);
         row.map(|row| (table, row.1)).ok_or_else(|| self.unsupported_form(i))
     }
@@ -118,7 +116,8 @@ impl Lower<'_> {
         let mut number = self.in_register(handle);
         if !self.chip.uniform_handles() {
             let kept = self.b.r();
-            self.b.and(kept, number, DESCRIPTOR_NUMBER);
+            let is_sampler = table == DescriptorTable::Samplers;
+            self.b.and(kept, number, if is_sampler { SAMPLER_NUMBER } else { DESCRIPTOR_NUMBER });
             number = kept.into();
         }
         let symbol = self.symbol(SymbolKind::DescriptorSize, table.size_symbol());

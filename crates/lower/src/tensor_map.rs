@@ -23,10 +23,10 @@ const BOX: i32 = 0x38;
 
 /// Strides are counted in units of so many bytes (as a shift).
 const STRIDE_UNIT: u32 = 4;
-/// Element types from this one on are earlier ones with a mark.
-const MARKED_TYPES: u32 = 11;
+/// Where the type of the elements is.
+const TYPE: u32 = 0x780;
+/// Marks the type that is rounded when it is read: singles and what else comes four before it in the list of types.
 const TYPE_MARK: u32 = 1 << 16;
-const EARLIER: u32 = 4;
 
 /// Bits of a word.
 struct Field {
@@ -118,14 +118,16 @@ impl Lower<'_> {
     }
 
     fn replace_type(&mut self, i: &Instruction, place: &Place, value: &Operand) -> Lowered {
-        let &Operand::Immediate(Immediate::Integer(ty @ 0..=12)) = value else {
+        let &Operand::Immediate(Immediate::Integer(ty @ 0..=15)) = value else {
             return Err(self.unsupported_form(i));
         };
-        let (mut mask, mut bits) = (0x780, (ty as u32) << 7);
-        if ty as u32 >= MARKED_TYPES {
-            mask |= TYPE_MARK;
-            bits = (ty as u32 - EARLIER) << 7 | TYPE_MARK;
-        }
+        let ty = ty as u32;
+        let (mask, bits) = match ty {
+            0..=10 => (TYPE, ty << TYPE.trailing_zeros()),
+            11 | 12 => (TYPE | TYPE_MARK, (ty - 4) << TYPE.trailing_zeros() | TYPE_MARK),
+            // Elements of fewer bits than a byte.
+            _ => (TYPE, (ty - 2) << TYPE.trailing_zeros()),
+        };
         self.replace_bits(place, &Field { word: KINDS, mask, shift: 0 }, imm(bits))
     }
 

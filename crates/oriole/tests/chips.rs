@@ -181,6 +181,27 @@ const EXTERNAL: &str = ".version 7.8
 }
 ";
 
+/// Differences of bits are counted by one product on the chips that have it: sm_75 has nothing else.
+#[test]
+fn differences_of_bits() {
+    let folder = scratch();
+    let (source, cubin) = (folder.path().join("k.ptx"), folder.path().join("k.cubin"));
+    for (chip, products) in [("sm_75", [1, 0]), ("sm_80", [1, 0]), ("sm_89", [1, 0]), ("sm_90", [0, 2])] {
+        let module = format!(
+            ".version 7.8\n.target {chip}\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n\
+             .reg .b64 %d; .reg .b32 %r<4>; ld.param.u64 %d, [p]; ld.global.v4.b32 {{%r0, %r1, %r2, %r3}}, [%d];\n\
+             mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {{%r0, %r1}}, {{%r2}}, {{%r3}}, {{%r0, %r1}};\n\
+             st.global.v2.b32 [%d], {{%r0, %r1}}; ret; }}\n"
+        );
+        std::fs::write(&source, module).expect("a temporary file");
+        let run = oriole(&["compile", &text(&source), "-o", &text(&cubin)]);
+        assert_eq!(run.status, Some(0), "{chip}: {}", run.err);
+        let code = oriole(&["dis", &text(&cubin)]).out;
+        let found = ["BMMA.88128.XOR.POPC", "BMMA.88128.AND.POPC"].map(|name| code.matches(name).count());
+        assert_eq!(found, products, "{chip}:\n{code}");
+    }
+}
+
 /// Where a chip cannot name a place in the code, the distance from `LEPC` to behind the call is added to its own address.
 #[test]
 fn external_calls_are_told_where_to_return() {

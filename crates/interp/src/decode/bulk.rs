@@ -265,6 +265,8 @@ fn parts_of_field(field: TensorMapField, ordinal: u64, value: Source) -> Decode<
             Source::Immediate(11 | 12) => {
                 smallvec![FieldPart { mask: 0x780 | 1 << 16, less: 4, set: 1 << 16, ..word(0x08, 7, 4) }]
             }
+            // Elements of fewer bits than a byte.
+            Source::Immediate(13..=15) => smallvec![FieldPart { less: 2, ..word(0x08, 7, 4) }],
             _ => return Err("its element type is not supported".into()),
         },
         // The mode of 96 bytes is the bit above.

@@ -393,6 +393,39 @@ fn boxes_of_tensors() {
     );
 }
 
+/// The words of the last types are other ones than their numbers. As in the code of other compilers.
+#[test]
+fn element_types_of_tensor_maps() {
+    check(
+        "tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r1], 10;
+         tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r1], 12;
+         tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r1], 13;
+         tensormap.replace.tile.elemtype.shared::cta.b1024.b32 [%r1], 15;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r1 = %0.0
+            b0:
+              r0 = MOV 0x500 ; 0
+              r2 = LDS [r1+0x8] mem(shared r) ; 0
+              r3 = LOP3.LUT r2, 0x780, r0, #184, !PT ; 0
+              STS [r1+0x8], r3 mem(shared w) ; 0
+              r4 = MOV 0x10400 ; 1
+              r5 = LDS [r1+0x8] mem(shared r) ; 1
+              r6 = LOP3.LUT r5, 0x10780, r4, #184, !PT ; 1
+              STS [r1+0x8], r6 mem(shared w) ; 1
+              r7 = MOV 0x580 ; 2
+              r8 = LDS [r1+0x8] mem(shared r) ; 2
+              r9 = LOP3.LUT r8, 0x780, r7, #184, !PT ; 2
+              STS [r1+0x8], r9 mem(shared w) ; 2
+              r10 = MOV 0x680 ; 3
+              r11 = LDS [r1+0x8] mem(shared r) ; 3
+              r12 = LOP3.LUT r11, 0x780, r10, #184, !PT ; 3
+              STS [r1+0x8], r12 mem(shared w) ; 3
+              EXIT ; 4
+        "#]],
+    );
+}
+
 #[test]
 fn fields_of_tensor_maps() {
     check(
