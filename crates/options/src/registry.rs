@@ -166,7 +166,7 @@ pub const KNOBS: &[Knob] = &[
     switch(
         "no-between-products",
         &[Reader::Order, Reader::Finish],
-        "Keep loads and copies of blocks that multiply matrices in rows of their own, beside the rows of products.",
+        "Do not interleave loads and copies with the products of matrix blocks.",
     ),
     switch("no-occupancy", &[Reader::Order], "Save no registers to let an SM hold one block more."),
     switch(

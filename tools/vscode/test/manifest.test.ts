@@ -27,6 +27,9 @@ test('commands and settings of the manifest are those of the code', () => {
   }
   // One list of chips: that of the settings' schema, which the server's tests hold to the chips that compile.
   assert.deepEqual(manifest.contributes.configuration.properties['oriole.targets'].items.enum, schema.properties.targets.items.enum);
+  // The same of knobs and switches.
+  const knobs = manifest.contributes.configuration.properties['oriole.knobs'].properties;
+  assert.deepEqual(knobs, schema.properties.knobs.properties);
 });
 
 test('files that the manifest names are there and packed', () => {
