@@ -280,4 +280,5 @@ def main():
     print(f"{there} of {len(rows)} forms of {arguments.chip} have a record")
 
 
-main()
+if __name__ == "__main__":
+    main()
