@@ -70,7 +70,7 @@ const RAW: &[Row<P, C>] = &[
         14,
         &[(C::AluPredicate, observed(5)), (C::FmaPredicate, observed(6)), (C::Guard, observed(14))],
     ),
-    Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(10))]),
+    Row::new(P::AluPredicate, 13, &[(C::HalfPredicate, observed(6))]),
     Row::new(P::HalfPredicate, 13, &[(C::AluPredicate, observed(4))]),
     // Where the scale factors of a product are.
     Row::new(P::Uniform, 12, &[(C::OtherUniform, observed(8))]),
