@@ -203,9 +203,9 @@ const RAW: &[Row<P, C>] = &[
         15,
         &[
             (C::Alu, observed(6)),
-            (C::Fma, observed(7)),
+            (C::Fma, observed(6)),
             (C::MatrixTwo, unseen()),
-            (C::Special, observed(8)),
+            (C::Special, observed(6)),
             (C::ToUniform, unseen()),
             (C::Address, observed(9)),
             (C::Data, observed(8)),
