@@ -99,7 +99,7 @@ const RAW: &[Row<P, C>] = &[
         13,
         &[(C::HalfPredicate, unseen()), (C::DoublePredicate, unseen()), (C::SlowPredicate, unseen())],
     ),
-    Row::new(P::Uniform, 12, &[(C::TextureHandle, observed(10)), (C::ControlUniform, unseen())]),
+    Row::new(P::Uniform, 12, &[(C::TextureHandle, observed(9)), (C::ControlUniform, unseen())]),
     Row::new(P::UniformLoad, 5, &[(C::UniformIndex, unseen()), (C::ControlUniform, observed(3))]),
 ];
 
