@@ -12,9 +12,6 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
-/// What a fence orders.
-const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
-
 /// The pass.
 pub static PASS: Pass =
     Pass { form: FormChange::InSsa, ..Pass::new(|function, _| Outcome::changed_if(run(function))) };
@@ -80,7 +77,7 @@ fn block(function: &mut Function, facts: &Facts, id: BlockId) {
         if !whole && instruction.mods.has(Mod::EXCH) {
             // A part of the warp may have used the place otherwise before.
             let fence = b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, Mod::S]);
-            fence.memory(EVERYTHING).emit();
+            fence.memory(MemoryInfo::EVERYTHING).emit();
         }
         if differ.is_empty() {
             with_uniform_operands(&mut b, facts, instruction);

@@ -9,9 +9,6 @@ use oriole_ptx::word::{BarrierLevel, BarrierReduction, GridDependency, RegisterC
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// What a fence does to memory, as far as reordering goes.
-const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
-
 /// The bits of a count of threads that an instruction word has.
 const THREAD_COUNT: i64 = 0xfff;
 
@@ -19,11 +16,11 @@ impl Lower<'_> {
     /// A fence: `sequential` for `.sc`, else for acquire and release; `acquire` drops cached lines.
     pub fn fence(&mut self, scope: Mod, sequential: bool, acquire: bool) {
         let kind = if sequential { Mod::SC } else { Mod::ALL };
-        self.b.op(Op::MEMBAR).m(kind).m(scope).memory(EVERYTHING).emit();
+        self.b.op(Op::MEMBAR).m(kind).m(scope).memory(MemoryInfo::EVERYTHING).emit();
         if scope != Mod::CTA {
-            self.b.op(Op::ERRBAR).memory(EVERYTHING).emit();
+            self.b.op(Op::ERRBAR).memory(MemoryInfo::EVERYTHING).emit();
             if self.has(Op::CGAERRBAR) {
-                self.b.op(Op::CGAERRBAR).memory(EVERYTHING).emit();
+                self.b.op(Op::CGAERRBAR).memory(MemoryInfo::EVERYTHING).emit();
             }
             if acquire {
                 self.invalidate();
@@ -33,7 +30,7 @@ impl Lower<'_> {
 
     /// Drops lines of the first-level cache, so that later reads see what others wrote.
     pub fn invalidate(&mut self) {
-        self.b.op(Op::CCTL).m(Mod::IVALL).memory(EVERYTHING).emit();
+        self.b.op(Op::CCTL).m(Mod::IVALL).memory(MemoryInfo::EVERYTHING).emit();
     }
 
     /// `membar` and `fence`.
@@ -75,7 +72,7 @@ impl Lower<'_> {
                 } else {
                     Mod::GPU
                 };
-                self.b.op(Op::MEMBAR).m(Mod::ALL).m(scope).memory(EVERYTHING).emit();
+                self.b.op(Op::MEMBAR).m(Mod::ALL).m(scope).memory(MemoryInfo::EVERYTHING).emit();
             }
             self.view_fence(if global { Mod::G } else { Mod::S });
             return Ok(());
@@ -105,14 +102,14 @@ impl Lower<'_> {
         self.b.isetp(within, Mod::NE, true, told, Source::rz());
         for (scope, negated) in [(Mod::GPU, false), (Mod::SYS, true)] {
             let guard = Guard { value: within, negated };
-            self.b.op(Op::MEMBAR).m(Mod::SC).m(scope).memory(EVERYTHING).guarded(guard).emit();
+            self.b.op(Op::MEMBAR).m(Mod::SC).m(scope).memory(MemoryInfo::EVERYTHING).guarded(guard).emit();
         }
         self.invalidate();
     }
 
     /// Orders what the program and the asynchronous units see of one memory.
     fn view_fence(&mut self, which: Mod) {
-        self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(EVERYTHING).emit();
+        self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(MemoryInfo::EVERYTHING).emit();
     }
 
     /// `fence.proxy.tensormap::generic`, in the direction that publishes a map.
@@ -237,7 +234,7 @@ impl Lower<'_> {
         self.open(block);
         if !arrives {
             let kind = [Mod::SYNC, Mod::DEFER_BLOCKING];
-            self.b.op(Op::BAR).mods(&kind).from(Source::literal(0)).memory(EVERYTHING).emit();
+            self.b.op(Op::BAR).mods(&kind).from(Source::literal(0)).memory(MemoryInfo::EVERYTHING).emit();
         }
         self.run_into(join);
         self.end_region(behind);
@@ -252,9 +249,9 @@ impl Lower<'_> {
             if i.modifiers.at() != Some(Semantics::Relaxed) {
                 self.fence(Mod::GPU, false, false);
             }
-            self.b.op(Op::UCGABAR_ARV).memory(EVERYTHING).emit();
+            self.b.op(Op::UCGABAR_ARV).memory(MemoryInfo::EVERYTHING).emit();
         } else {
-            self.b.op(Op::UCGABAR_WAIT).memory(EVERYTHING).emit();
+            self.b.op(Op::UCGABAR_WAIT).memory(MemoryInfo::EVERYTHING).emit();
             self.invalidate();
         }
     }
@@ -262,7 +259,7 @@ impl Lower<'_> {
     /// Waits until the lanes of the mask are here; if `orders`, what they wrote is seen behind.
     pub fn warp_sync(&mut self, mask: &Operand, orders: bool) -> Lowered {
         let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, self.b.origin());
-        wait.memory = orders.then_some(EVERYTHING);
+        wait.memory = orders.then_some(MemoryInfo::EVERYTHING);
         if Self::is_integer(mask, -1) || Self::is_integer(mask, 0xffff_ffff) {
             if self.names_all_lanes() {
                 wait.mods.insert(Mod::ALL);
@@ -281,7 +278,7 @@ impl Lower<'_> {
     /// `nanosleep`.
     pub fn nanosleep(&mut self, i: &Instruction) -> Lowered {
         let time = self.word(self.operand(i, 0)?, Type::U32)?;
-        self.b.op(Op::NANOSLEEP).from(time).memory(EVERYTHING).emit();
+        self.b.op(Op::NANOSLEEP).from(time).memory(MemoryInfo::EVERYTHING).emit();
         Ok(())
     }
 
@@ -292,7 +289,7 @@ impl Lower<'_> {
             Some(GridDependency::LaunchDependents) => Op::PREEXIT,
             None => return Err(self.unsupported_form(i)),
         };
-        self.b.op(op).memory(EVERYTHING).emit();
+        self.b.op(op).memory(MemoryInfo::EVERYTHING).emit();
         Ok(())
     }
 

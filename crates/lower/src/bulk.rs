@@ -13,9 +13,6 @@ use oriole_ptx::word::{Operation, TakenCluster, TensorDimensions};
 use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
-/// The engine reads one memory and writes another one, and orders neither by what a register holds.
-pub(crate) const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
-
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
 const SIZE_UNIT: u32 = 4;
 const LOW_HALF: u32 = 0xffff;
@@ -56,7 +53,7 @@ impl Lower<'_> {
         let has = |word| i.modifiers.has(word);
         let behind = self.begin_region();
         if has(Word::CommitGroup) {
-            self.b.op(Op::UTMACMDFLUSH).memory(EVERYTHING).emit();
+            self.b.op(Op::UTMACMDFLUSH).memory(MemoryInfo::EVERYTHING).emit();
         } else if has(Word::WaitGroup) {
             let Operand::Immediate(Immediate::Integer(left)) = *self.operand(i, 0)? else {
                 return Err(self.unsupported_form(i));
@@ -272,7 +269,7 @@ impl Lower<'_> {
         let zeros = Source::plain(SourceKind::Zero(File::UR));
         let count = Source::values(self.uniform_words(&[units]));
         let draft = self.b.op(Op::UMEMSETS).mods(&[Mod::_64]).from(address).from(zeros).from(count);
-        draft.memory(EVERYTHING).emit();
+        draft.memory(MemoryInfo::EVERYTHING).emit();
         let out = self.b.new_block();
         self.run_into(out);
         self.end_region(behind);
@@ -449,7 +446,7 @@ impl Lower<'_> {
             let descriptor = Some(self.uniform_words(policy).into_iter().collect());
             sources.push(bracketed(OriAddress { descriptor, ..OriAddress::default() }));
         }
-        self.b.op(bulk.op).mods(&bulk.mods).from_all(sources).memory(EVERYTHING).emit();
+        self.b.op(bulk.op).mods(&bulk.mods).from_all(sources).memory(MemoryInfo::EVERYTHING).emit();
         let behind = self.b.new_block();
         self.run_into(behind);
     }

@@ -6,7 +6,6 @@
 //! the even rank asks and tells the other one.
 
 use crate::LowerError;
-use crate::bulk::EVERYTHING;
 use crate::context::{Lower, Lowered};
 use crate::memory::Place;
 use crate::operand::imm;
@@ -115,7 +114,7 @@ impl Lower<'_> {
         let [granted, holds, unit] = [self.b.temporary(File::UP), self.b.p(), self.b.r()];
         self.b.mov(wanted, units.clone());
         let sources = [Source::plain(SourceKind::Scoreboard(0)), Source::literal(UNDER_WAY)];
-        self.b.op(Op::DEPBAR).m(Mod::LE).from_all(sources).memory(EVERYTHING).emit();
+        self.b.op(Op::DEPBAR).m(Mod::LE).from_all(sources).memory(MemoryInfo::EVERYTHING).emit();
         self.b
             .op(Op::UTCATOMSWS)
             .mods(&[Mod::FIND_AND_SET, Mod::ALIGN])
@@ -123,13 +122,13 @@ impl Lower<'_> {
             .to(granted)
             .to(first)
             .from(wanted)
-            .memory(EVERYTHING)
+            .memory(MemoryInfo::EVERYTHING)
             .emit();
         self.b.mov(unit, first);
         self.b.plop3(holds, Source::pt(), Source::pt(), granted, 0x80);
         self.b.branch(Guard { value: holds, negated: true }, pause, taken);
         self.open(pause);
-        self.b.op(Op::NANOSLEEP).from(imm(PAUSE)).memory(EVERYTHING).emit();
+        self.b.op(Op::NANOSLEEP).from(imm(PAUSE)).memory(MemoryInfo::EVERYTHING).emit();
         self.b.jump(again);
         self.open(taken);
         unit
@@ -190,7 +189,13 @@ impl Lower<'_> {
         self.b.not(other_starts, start);
         let kept = self.b.temporary(File::UR);
         self.b.mov(kept, others);
-        self.b.op(Op::UTCATOMSWS).m(Mod::AND).drop_result(File::UR).from(kept).memory(EVERYTHING).emit();
+        self.b
+            .op(Op::UTCATOMSWS)
+            .m(Mod::AND)
+            .drop_result(File::UR)
+            .from(kept)
+            .memory(MemoryInfo::EVERYTHING)
+            .emit();
         self.change_word(TAKEN, Mod::AND, others.into());
         self.change_word(STARTS, Mod::AND, other_starts.into());
         self.b.jump(done);
@@ -209,7 +214,7 @@ impl Lower<'_> {
             .op(Op::UVIRTCOUNT)
             .mods(&[Mod::DEALLOC, Mod::SMPOOL])
             .from(imm(POOL))
-            .memory(EVERYTHING)
+            .memory(MemoryInfo::EVERYTHING)
             .emit();
         let one = self.value_of(imm(1));
         let place = self.partition(CLOSED);

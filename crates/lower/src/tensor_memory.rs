@@ -5,11 +5,10 @@
 //! waits for all of them, and the fences, leave a place in the code that nothing passes.
 
 use crate::LowerError;
-use crate::bulk::EVERYTHING;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::imm;
 use oriole_hir::{AddressBase, Immediate, Instruction, Operand};
-use oriole_ori::{Address as OriAddress, File, Source, SourceKind, Value};
+use oriole_ori::{Address as OriAddress, File, MemoryInfo, Source, SourceKind, Value};
 use oriole_ptx::word::{
     CtaGroup, FirstCollector, Operation, ScaleBlock, SecondCollector, TensorCopy, TensorCount, TensorKind,
     TensorNumbers, TensorOrder, TensorShape, TensorWarps,
@@ -146,13 +145,17 @@ impl Lower<'_> {
             () if has(Word::Mma) => self.multiply_in_tensor_memory(i)?,
             () => match i.modifiers.at() {
                 Some(TensorOrder::WaitSt) => {
-                    self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, Mod::T]).memory(EVERYTHING).emit();
+                    self.b
+                        .op(Op::FENCE)
+                        .mods(&[Mod::VIEW, Mod::ASYNC, Mod::T])
+                        .memory(MemoryInfo::EVERYTHING)
+                        .emit();
                 }
                 Some(
                     TensorOrder::WaitLd
                     | TensorOrder::FenceBeforeThreadSync
                     | TensorOrder::FenceAfterThreadSync,
-                ) => self.b.op(Op::NOP).memory(EVERYTHING).emit(),
+                ) => self.b.op(Op::NOP).memory(MemoryInfo::EVERYTHING).emit(),
                 None => return Err(self.unsupported_form(i)),
             },
         }
@@ -227,7 +230,7 @@ impl Lower<'_> {
             let statistic = self.b.r();
             let address = self.told(Told::Place(vec![base.clone()], offset + behind));
             let draft = self.b.op(Op::LDTM).mods(&mods).to(statistic).to_tuple(words.iter().copied());
-            draft.from(address).memory(EVERYTHING).emit();
+            draft.from(address).memory(MemoryInfo::EVERYTHING).emit();
             loaded.push(words.into_iter().chain([statistic]).collect());
         }
         let statistic = self.result_word(self.operand(i, 1)?, ty)?;
@@ -249,7 +252,13 @@ impl Lower<'_> {
 
     fn load_lanes(&mut self, mods: &[Mod], d: &[Value], base: &Source, offset: i32) {
         let address = self.told(Told::Place(vec![base.clone()], offset));
-        self.b.op(Op::LDTM).mods(mods).to_tuple(d.iter().copied()).from(address).memory(EVERYTHING).emit();
+        self.b
+            .op(Op::LDTM)
+            .mods(mods)
+            .to_tuple(d.iter().copied())
+            .from(address)
+            .memory(MemoryInfo::EVERYTHING)
+            .emit();
     }
 
     /// Loads whose lanes of the one and the other half of the warp come from different columns: each has registers of its own,
@@ -285,7 +294,13 @@ impl Lower<'_> {
         let (base, offset) = self.tensor_address(i, 0)?;
         for (mods, behind) in lanes.iter().zip([0, split as i32]) {
             let address = self.told(Told::Place(vec![base.clone()], offset + behind));
-            self.b.op(Op::STTM).mods(mods).from(address).from(data.clone()).memory(EVERYTHING).emit();
+            self.b
+                .op(Op::STTM)
+                .mods(mods)
+                .from(address)
+                .from(data.clone())
+                .memory(MemoryInfo::EVERYTHING)
+                .emit();
         }
         Ok(())
     }
@@ -447,7 +462,7 @@ impl Lower<'_> {
                 source
             })
             .collect();
-        self.b.op(op).mods(mods).from_all(sources).memory(EVERYTHING).emit();
+        self.b.op(op).mods(mods).from_all(sources).memory(MemoryInfo::EVERYTHING).emit();
         let behind = self.b.new_block();
         self.run_into(behind);
     }

@@ -12,9 +12,6 @@ use oriole_ptx::{MatrixShape, Space, Type, Word};
 use oriole_sass::{Class, Mod, Op, Symbol};
 use smallvec::SmallVec;
 
-/// Whatever a fence or a wait orders.
-const EVERYTHING: MemoryInfo = MemoryInfo::EVERYTHING;
-
 /// Most groups that a wait can leave under way.
 const MOST_GROUPS: i64 = 7;
 
@@ -34,7 +31,7 @@ impl Lower<'_> {
         let behind = self.begin_region();
         let has = |word| i.modifiers.has(word);
         if has(Word::Fence) {
-            self.b.op(Op::WARPGROUP).m(Mod::ARRIVE).memory(EVERYTHING).emit();
+            self.b.op(Op::WARPGROUP).m(Mod::ARRIVE).memory(MemoryInfo::EVERYTHING).emit();
         } else if has(Word::CommitGroup) {
             self.close_group();
         } else if has(Word::WaitGroup) {
@@ -56,7 +53,7 @@ impl Lower<'_> {
             .mods(&[Mod::DEPBAR, Mod::LE])
             .from(group_counter())
             .from(Source::literal(left.clamp(0, MOST_GROUPS)))
-            .memory(EVERYTHING)
+            .memory(MemoryInfo::EVERYTHING)
             .emit();
     }
 
