@@ -373,6 +373,21 @@ impl Analysis {
         })
     }
 
+    /// Compiles a file for a chip on so many threads: the container or what is wrong, and what each function needs; nothing for
+    /// another language than PTX.
+    pub fn compile(
+        &self,
+        file: FileId,
+        chip: Chip,
+        threads: usize,
+    ) -> Cancellable<Option<(oriole_queries::Compiled, Vec<oriole_queries::view::Resources>)>> {
+        self.with(|this| {
+            let (source, config) = (this.ptx(file)?, this.config(file, chip)?);
+            let compiled = oriole_queries::compile(&this.db, source, config, threads);
+            Some((compiled, oriole_queries::view::resources(&this.db, source, config)))
+        })
+    }
+
     /// Kernels of a file in text order.
     pub fn kernels(&self, file: FileId) -> Cancellable<Vec<String>> {
         self.with(|this| crate::hints::kernel_names(this, file))

@@ -29,6 +29,14 @@ pub struct Assignment {
     pub spill_loads: u32,
 }
 
+impl Assignment {
+    /// Bytes that all spill stores store and all reloads load, each instruction counted once.
+    pub fn spilled(&self) -> (u32, u32) {
+        const REGISTER_BYTES: u32 = 4;
+        (REGISTER_BYTES * self.spill_stores, REGISTER_BYTES * self.spill_loads)
+    }
+}
+
 /// A function of machine instructions.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct MachineFunction {

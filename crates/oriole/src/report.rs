@@ -29,12 +29,11 @@ pub fn report(session: &Session, cubin: &[u8]) -> String {
             }
         }
         let found = &allocated.assignment;
+        let (stored, loaded) = found.spilled();
         let _ = writeln!(
             text,
-            "  {} bytes stack frame, {} bytes spill stores, {} bytes spill loads",
+            "  {} bytes stack frame, {stored} bytes spill stores, {loaded} bytes spill loads",
             found.frame_bytes,
-            4 * found.spill_stores,
-            4 * found.spill_loads
         );
         if let Some(phase) = oriole_pipeline::phases::find("ReportAfterRegisterAllocation")
             && let Ok(profile) = view::profile(db, unit, session.config, phase)

@@ -32,6 +32,10 @@ pub struct LinkedFunction {
     pub barriers: u8,
     /// Bytes of its frame.
     pub frame_bytes: u32,
+    /// Bytes that all instructions that spill a register store, each counted once.
+    pub spill_stores: u32,
+    /// Bytes that all instructions that reload a spilled register load, each counted once.
+    pub spill_loads: u32,
     /// Bytes of its parameters, of a kernel.
     pub parameter_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.

@@ -294,6 +294,7 @@ fn linked(
     let all = u16::from(context.target.registers.general.count);
     let encoded = oriole_encode::encode_function(context.target.chip, finished)
         .map_err(|error| Failure::internal("MercGenerateSassUCode", error))?;
+    let (stored, loaded) = allocated.assignment.spilled();
     Ok(LinkedFunction {
         encoded,
         symbols: allocated.function.symbols.clone(),
@@ -301,6 +302,8 @@ fn linked(
         shared: Vec::new(),
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
+        spill_stores: stored,
+        spill_loads: loaded,
         parameter_bytes: allocated.function.parameter_bytes,
         register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
     })

@@ -7,6 +7,7 @@ use oriole_latency::Model;
 use oriole_ori::Function;
 use oriole_pipeline::{Decision, Explained, Group, Phase, Profile};
 use oriole_sass::form::Table;
+use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, Static};
 use crate::{graph, stage};
@@ -14,6 +15,65 @@ use crate::{graph, stage};
 /// The units with code, in file order.
 pub fn code_units(db: &dyn Db, file: SourceFile) -> Vec<FunctionUnit<'_>> {
     graph::split_file(db, file).iter().copied().filter(|unit| unit.has_code(db)).collect()
+}
+
+/// What a kernel or function of a compiled module needs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Resources {
+    /// Its name in the text.
+    pub name: String,
+    /// It is a kernel: what it needs is with the functions that it calls.
+    pub is_kernel: bool,
+    /// General registers of a thread.
+    pub registers: u32,
+    /// Bytes of its own stack frame.
+    pub frame_bytes: u32,
+    /// Bytes of the stack with all calls; nothing for a function, or where recursion hides it.
+    pub stack_bytes: Option<u32>,
+    /// Bytes that all instructions that spill a register store, each counted once.
+    pub spill_stores: u32,
+    /// Bytes that all instructions that reload a spilled register load, each counted once.
+    pub spill_loads: u32,
+    /// Bytes of static shared memory of a block, without what the system reserves.
+    pub shared_bytes: u32,
+    /// Named barriers.
+    pub barriers: u8,
+}
+
+/// What the kernels of a file need, and the functions that they reach, in file order. Those that do not compile are left out.
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources> {
+    let kernels = &graph::call_graph(db, file).kernels;
+    let reached = |name: &str| kernels.get(name).is_some_and(|kernels| !kernels.is_empty());
+    let mut all = Vec::new();
+    for unit in code_units(db, file) {
+        let is_kernel = unit.kind(db) == UnitKind::Entry;
+        if !is_kernel && !reached(unit.name(db)) {
+            continue;
+        }
+        let Ok(linked) = graph::encoded(db, unit, config) else { continue };
+        let mut needs = Resources {
+            name: unit.name(db).to_string(),
+            is_kernel,
+            registers: linked.encoded.general_registers.into(),
+            frame_bytes: linked.frame_bytes,
+            stack_bytes: None,
+            spill_stores: linked.spill_stores,
+            spill_loads: linked.spill_loads,
+            shared_bytes: 0,
+            barriers: 0,
+        };
+        if is_kernel && let Ok(image) = graph::kernel_image(db, unit, config) {
+            needs.registers = image.registers;
+            needs.stack_bytes = image.stack_size;
+            needs.shared_bytes = image.shared_size.unwrap_or(0);
+            needs.barriers = image.barriers;
+        }
+        all.push(needs);
+    }
+    all
 }
 
 /// Ori of a unit after a phase: the phase's stage is run from the stage before it, which the graph remembers, and stopped.

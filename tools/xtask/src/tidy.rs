@@ -17,8 +17,8 @@ const LAYERS: &[&[&str]] = &[
     &["inputs"],
     &["queries"],
     &["ide"],
-    &["lsp"],
-    &["oriole"],
+    &["lsp", "facade"],
+    &["oriole", "python"],
 ];
 
 /// Edges inside a layer that the design draws: latency speaks of opcodes, Ori of machine names.

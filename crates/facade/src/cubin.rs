@@ -1,0 +1,26 @@
+//! What a compile gives: the container, and what its functions need.
+
+use oriole_queries::Compiled;
+use oriole_queries::view::Resources;
+
+use crate::Report;
+
+/// A compiled module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Cubin {
+    /// The container, an ELF file that the CUDA driver loads.
+    pub bytes: Vec<u8>,
+    /// What the kernels need, and the functions that they call, in the order of the text.
+    pub functions: Vec<Resources>,
+    /// What is worth a warning.
+    pub warnings: Report,
+}
+
+/// What a compile gave, for those who do not see the database.
+pub(crate) fn of(text: &str, compiled: Compiled, functions: Vec<Resources>) -> Result<Cubin, Report> {
+    let report = Report::new(text, compiled.diagnostics);
+    match compiled.cubin {
+        Some(bytes) => Ok(Cubin { bytes: bytes.to_vec(), functions, warnings: report }),
+        None => Err(report),
+    }
+}

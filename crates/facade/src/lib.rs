@@ -1,0 +1,109 @@
+//! Oriole as a library: PTX in, a cubin out, and everything that the compiler can tell about it.
+//!
+//! It is here so that a program that embeds the compiler has one crate to name, and so that what it may rely on can be read
+//! on one page. What is public here keeps its meaning from one minor version to the next; the other crates of the project
+//! promise nothing. No compiler stage, no file, no clock, no environment and no terminal may enter.
+//!
+//! # One compile
+//!
+//! [`compile`] takes a text and [`Options`] and gives a [`Cubin`], or a [`Report`] that says what is wrong with the text:
+//!
+//! ```
+//! let ptx = "
+//! .version 8.0
+//! .target sm_90
+//! .address_size 64
+//! .visible .entry twice(.param .u64 p)
+//! {
+//!     .reg .b32 %r<3>;
+//!     .reg .b64 %d<3>;
+//!     ld.param.u64 %d1, [p];
+//!     cvta.to.global.u64 %d2, %d1;
+//!     ld.global.u32 %r1, [%d2];
+//!     add.u32 %r2, %r1, %r1;
+//!     st.global.u32 [%d2], %r2;
+//!     ret;
+//! }";
+//! let cubin = oriole::compile(ptx, &oriole::Options::new())?;
+//! assert_eq!(&cubin.bytes[..4], b"\x7fELF");
+//! assert_eq!(cubin.functions[0].name, "twice");
+//! assert_eq!(cubin.functions[0].spill_stores, 0);
+//! # Ok::<(), oriole::Report>(())
+//! ```
+//!
+//! A text that does not compile gives its diagnostics, each with a code, a place and a message:
+//!
+//! ```
+//! let report = oriole::compile(".version 8.0\n.target sm_90\n.entry k() { foo; }", &oriole::Options::new()).unwrap_err();
+//! let first = report.errors().next().unwrap();
+//! assert_eq!((first.line, first.code.as_str()), (3, "ptx::unknown-instruction"));
+//! println!("{}", report.rendered("k.ptx", oriole::Style::Plain));
+//! ```
+//!
+//! # Many compiles of texts that change
+//!
+//! A [`Session`] keeps what it has found out. After an edit only what depends on the edit is computed again, and the result is
+//! the one that a compile of the new text alone gives, byte by byte:
+//!
+//! ```
+//! # let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry a() { ret; }\n.entry b() { ret; }\n";
+//! let mut session = oriole::Session::new(oriole::Options::new());
+//! let file = session.open(ptx);
+//! let before = session.compile(file).unwrap();
+//! let at = ptx.find("ret").unwrap();
+//! session.edit(file, at..at + 3, "trap");
+//! let after = session.compile(file).unwrap();
+//! assert_ne!(before.bytes, after.bytes);
+//! ```
+//!
+//! A thread that must not wait for a compile gives it to another one as a [`Snapshot`], and keeps its [`Canceller`].
+//!
+//! # Questions that an editor asks
+//!
+//! [`ide`] is the whole interface of the language server in plain data: hovers, completions, machine code with its map to the
+//! text, statistics of a kernel and the reasons for them.
+
+mod cubin;
+mod options;
+mod report;
+mod session;
+
+pub use cubin::Cubin;
+pub use options::{OptionError, Options};
+pub use oriole_chip::Chip;
+pub use oriole_diagnostics::{Code, Severity};
+/// What an editor asks, in plain data.
+pub use oriole_ide as ide;
+pub use oriole_queries::view::Resources;
+pub use report::{Diagnostic, Report, Style, rendered};
+pub use session::{Cancelled, Canceller, FileId, Session, Snapshot};
+
+use oriole_inputs::{Config, Database, SourceFile};
+
+/// Compiles a text. The bytes depend on the text and the options alone, not on the number of threads.
+///
+/// # Errors
+/// What is wrong with the text, or what of it the compiler does not support. Warnings of a text that compiles are in
+/// [`Cubin::warnings`].
+pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
+    let db = Database::once();
+    let file = SourceFile::open(&db, text);
+    let chip = options.chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
+    let config = Config::create(&db, chip, &options.compiler);
+    let compiled = oriole_queries::compile(&db, file, config, options.threads.get());
+    let resources = oriole_queries::view::resources(&db, file, config);
+    cubin::of(text, compiled, resources)
+}
+
+/// Checks a text as far as the language goes, and for the chip of the options if they name one; nothing is compiled. The
+/// report may have no errors.
+pub fn check(text: &str, options: &Options) -> Report {
+    let db = Database::once();
+    let file = SourceFile::open(&db, text);
+    let mut found = oriole_queries::diagnostics(&db, file);
+    if let Some(chip) = options.chip {
+        let config = Config::create(&db, chip, &options.compiler);
+        found.extend(oriole_queries::target_diagnostics(&db, file, config));
+    }
+    Report::new(text, found)
+}

@@ -1,0 +1,102 @@
+//! One compile: what it gives, what it says, what options do.
+
+use std::num::NonZeroUsize;
+
+use expect_test::expect;
+use oriole::{Options, Style, check, compile};
+
+use crate::{kernel, module};
+
+#[test]
+fn a_kernel_and_what_it_needs() {
+    let cubin = compile(&module(&[kernel("k", 3)]), &Options::new()).unwrap();
+    assert_eq!(&cubin.bytes[..4], b"\x7fELF");
+    assert!(cubin.warnings.is_empty());
+    expect![[r#"
+        [
+            Resources {
+                name: "k",
+                is_kernel: true,
+                registers: 4,
+                frame_bytes: 0,
+                stack_bytes: Some(
+                    0,
+                ),
+                spill_stores: 0,
+                spill_loads: 0,
+                shared_bytes: 0,
+                barriers: 0,
+            },
+        ]
+    "#]]
+    .assert_debug_eq(&cubin.functions);
+}
+
+#[test]
+fn spills_are_counted() {
+    // Sixty values that live across a barrier, in the fewest registers that a kernel may have.
+    let mut body = String::new();
+    for at in 0..60 {
+        body += &format!("    ld.global.u32 %r{at}, [%d2+{}];\n", 4 * at);
+    }
+    body += "    bar.sync 0;\n";
+    for at in 0..60 {
+        body += &format!("    st.global.u32 [%d2+{}], %r{at};\n", 4 * (59 - at));
+    }
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n    .reg .b32 %r<60>;\n    \
+         .reg .b64 %d<3>;\n    ld.param.u64 %d1, [p];\n    cvta.to.global.u64 %d2, %d1;\n{body}    ret;\n}}\n"
+    );
+    let tight = Options::new().with_knob("maxrregcount", "24").unwrap();
+    let function = &compile(&text, &tight).unwrap().functions[0];
+    assert!(function.registers <= 24 && function.barriers == 1, "{function:?}");
+    assert!(function.spill_stores >= 4 * 36 && function.spill_loads >= 4 * 36, "{function:?}");
+    assert!(function.frame_bytes >= 4 * 36, "{function:?}");
+    assert_eq!(compile(&text, &Options::new()).unwrap().functions[0].spill_stores, 0);
+}
+
+#[test]
+fn what_is_wrong_has_a_place() {
+    let text = module(&[kernel("k", 3)]).replace("add.u32", "add.u33");
+    let report = compile(&text, &Options::new()).unwrap_err();
+    assert!(report.has_errors());
+    expect![[r#"
+        11:8: error[ptx::invalid-type]: the type `.u33` is not possible here; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2` or `.s16x2`
+    "#]].assert_eq(&report.to_string());
+    expect![[r#"
+        error[ptx::invalid-type]: the type `.u33` is not possible here; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2` or `.s16x2`
+          --> k.ptx:11:8
+           |
+        11 |     add.u33 %r1, %r1, 3;
+           |        ^^^^
+
+    "#]].assert_eq(&report.rendered("k.ptx", Style::Plain));
+    assert_eq!(check(&text, &Options::new()), report);
+    assert!(report.rendered("k.ptx", Style::Coloured).contains("\u{1b}["));
+}
+
+#[test]
+fn options_are_checked_when_they_are_given() {
+    let says = |result: Result<Options, oriole::OptionError>| result.unwrap_err().to_string();
+    expect!["no target is called `sm_1`"].assert_eq(&says(Options::new().for_chip("sm_1")));
+    expect!["optimization level 4: 0 to 3 are known"].assert_eq(&says(Options::new().at_level(4)));
+    expect!["there is no knob `nope`"].assert_eq(&says(Options::new().with_knob("nope", "1")));
+    expect!["there is no knob `fmad`"].assert_eq(&says(Options::new().with_switch("fmad")));
+}
+
+#[test]
+fn a_chip_that_cannot_replace_the_target_is_refused() {
+    let text = module(&[kernel("k", 3)]);
+    let older = Options::new().for_chip("sm_80").unwrap();
+    assert!(check(&text, &older).has_errors() && compile(&text, &older).is_err());
+    let newer = Options::new().for_chip("sm_100").unwrap();
+    assert!(!check(&text, &newer).has_errors());
+    assert_ne!(compile(&text, &newer).unwrap().bytes, compile(&text, &Options::new()).unwrap().bytes);
+}
+
+#[test]
+fn threads_change_no_byte() {
+    let text = module(&(0..20).map(|at| kernel(&format!("k{at}"), at)).collect::<Vec<_>>());
+    let many = Options::new().on_threads(NonZeroUsize::new(8).unwrap());
+    assert_eq!(compile(&text, &many), compile(&text, &Options::new()));
+}

@@ -1,0 +1,182 @@
+//! The native half of the Python package `oriole`: values go in and come out, the interpreter's lock is given up while the
+//! compiler works.
+//!
+//! It is here so that Python users have the facade and nothing else; how arguments are called and which exceptions are raised
+//! is in `python/oriole/__init__.py`. No compiler stage and no file may enter.
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+
+use oriole::{Options, Report, Style};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// What a kernel or function needs.
+#[pyclass(frozen, get_all, eq, module = "oriole")]
+#[derive(Clone, PartialEq)]
+struct Function {
+    name: String,
+    is_kernel: bool,
+    registers: u32,
+    frame_bytes: u32,
+    stack_bytes: Option<u32>,
+    spill_store_bytes: u32,
+    spill_load_bytes: u32,
+    shared_bytes: u32,
+    barriers: u8,
+}
+
+#[pymethods]
+impl Function {
+    fn __repr__(&self) -> String {
+        format!("Function({:?}, registers={})", self.name, self.registers)
+    }
+}
+
+impl From<&oriole::Resources> for Function {
+    fn from(needs: &oriole::Resources) -> Function {
+        Function {
+            name: needs.name.clone(),
+            is_kernel: needs.is_kernel,
+            registers: needs.registers,
+            frame_bytes: needs.frame_bytes,
+            stack_bytes: needs.stack_bytes,
+            spill_store_bytes: needs.spill_stores,
+            spill_load_bytes: needs.spill_loads,
+            shared_bytes: needs.shared_bytes,
+            barriers: needs.barriers,
+        }
+    }
+}
+
+/// One thing that was found in the text.
+#[pyclass(frozen, get_all, eq, module = "oriole")]
+#[derive(Clone, PartialEq)]
+struct Diagnostic {
+    code: String,
+    severity: String,
+    line: u32,
+    column: u32,
+    message: String,
+    help: Vec<String>,
+}
+
+#[pymethods]
+impl Diagnostic {
+    fn __repr__(&self) -> String {
+        format!(
+            "Diagnostic({}:{}: {}[{}]: {})",
+            self.line, self.column, self.severity, self.code, self.message
+        )
+    }
+}
+
+impl From<oriole::Diagnostic> for Diagnostic {
+    fn from(found: oriole::Diagnostic) -> Diagnostic {
+        Diagnostic {
+            code: found.code.as_str().to_owned(),
+            severity: found.severity.as_str().to_owned(),
+            line: found.line,
+            column: found.column,
+            message: found.message,
+            help: found.help,
+        }
+    }
+}
+
+/// A compiled module.
+#[pyclass(frozen, module = "oriole")]
+struct Result {
+    bytes: Vec<u8>,
+    functions: Vec<Function>,
+    warnings: Vec<Diagnostic>,
+}
+
+#[pymethods]
+impl Result {
+    #[getter]
+    fn cubin<'py>(&self, python: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(python, &self.bytes)
+    }
+
+    #[getter]
+    fn functions(&self) -> Vec<Function> {
+        self.functions.clone()
+    }
+
+    #[getter]
+    fn warnings(&self) -> Vec<Diagnostic> {
+        self.warnings.clone()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Result({} bytes, {} functions)", self.bytes.len(), self.functions.len())
+    }
+}
+
+/// What was found, and the same laid out for people.
+type Found = (Vec<Diagnostic>, String);
+
+fn found(report: &Report, name: &str) -> Found {
+    (report.diagnostics().map(Diagnostic::from).collect(), report.rendered(name, Style::Plain))
+}
+
+/// Compiles; gives a result, or what was found.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "one for each argument that the Python half passes on")]
+fn compile(
+    python: Python<'_>,
+    ptx: &str,
+    arch: Option<&str>,
+    level: u8,
+    knobs: BTreeMap<String, String>,
+    switches: Vec<String>,
+    threads: NonZeroUsize,
+    name: &str,
+) -> PyResult<(Option<Result>, Option<Found>)> {
+    let options = options(arch, level, knobs, switches)?.on_threads(threads);
+    Ok(match python.detach(|| oriole::compile(ptx, &options)) {
+        Ok(cubin) => {
+            let functions = cubin.functions.iter().map(Function::from).collect();
+            let warnings = cubin.warnings.diagnostics().map(Diagnostic::from).collect();
+            (Some(Result { bytes: cubin.bytes, functions, warnings }), None)
+        }
+        Err(report) => (None, Some(found(&report, name))),
+    })
+}
+
+/// Checks, and gives what was found.
+#[pyfunction]
+fn check(python: Python<'_>, ptx: &str, arch: Option<&str>) -> PyResult<Vec<Diagnostic>> {
+    let options = options(arch, 3, BTreeMap::new(), Vec::new())?;
+    let report = python.detach(|| oriole::check(ptx, &options));
+    Ok(report.diagnostics().map(Diagnostic::from).collect())
+}
+
+fn options(
+    arch: Option<&str>,
+    level: u8,
+    knobs: BTreeMap<String, String>,
+    switches: Vec<String>,
+) -> PyResult<Options> {
+    let refused = |error: oriole::OptionError| PyValueError::new_err(error.to_string());
+    let mut options = Options::new().at_level(level).map_err(refused)?;
+    if let Some(arch) = arch {
+        options = options.for_chip(arch).map_err(refused)?;
+    }
+    for (name, text) in &knobs {
+        options = options.with_knob(name, text).map_err(refused)?;
+    }
+    for switch in &switches {
+        options = options.with_switch(switch).map_err(refused)?;
+    }
+    Ok(options)
+}
+
+/// The module.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::{Diagnostic, Function, Result, check, compile};
+}
