@@ -5,13 +5,14 @@
 //! It looks at words, not at meanings: of numbers it sees those that are compared with, that end a range, or that are
 //! a register of an operand. A named constant passes, and so does a mask in hexadecimal.
 
-/// Where numbers of chips belong: the chips, the language (which states for each form since which target it exists) and
-/// the texts that explain it.
+/// Where numbers of chips belong: the chips, the language (which states for each form since which target it exists), the
+/// texts that explain it, and the command line that names a chip where its caller does not.
 const KNOW_CHIPS: &[&str] = &[
     "crates/chip/",
     "crates/ptx/",
     "crates/hir/",
     "crates/diagnostics/",
+    "crates/ptxas/",
     "crates/ide/src/documentation.rs",
     "crates/cubin/src/rules.rs",
 ];

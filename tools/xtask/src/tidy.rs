@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["index", "chip", "diagnostics", "options", "store", "copies", "tensor-memory"],
     &["syntax", "sass"],
-    &["ptx", "latency", "ori"],
+    &["ptx", "latency", "ori", "ptxas"],
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "interp", "simulate"],
     &["pipeline"],

@@ -1,0 +1,27 @@
+//! ptxas's command line and its text as data: what its options are called and mean, how they are spelled, the grammar of its
+//! messages, its report of resources, its help and version.
+//!
+//! It is here so that whatever stands in ptxas's place (the program under that name, a library with the functions of
+//! NVIDIA's) reads the same options and says the same words. Nothing is compiled here, no file is opened and nothing is
+//! printed: the caller brings texts and takes messages.
+//!
+//! The way of a call: [`parse`] reads the words, [`Request::new`] says what they ask for, [`Source::join`] makes one module of
+//! the inputs and the options that stand for directives, the caller compiles, [`translate`] and [`Resources`] tell of it.
+
+mod command_line;
+mod message;
+mod options;
+mod request;
+mod resources;
+mod source;
+mod texts;
+mod translate;
+
+pub use command_line::{CommandLine, parse};
+pub use message::{Entry, Form, Log, Severity};
+pub use options::{Here, Kind, OPTIONS, Opt, Row};
+pub use request::{Action, Compilation, Limits, Request, Threads};
+pub use resources::{FunctionNeeds, KernelNeeds, Resources};
+pub use source::{Input, Source, program_name};
+pub use texts::{help, isa_versions, version};
+pub use translate::{is_unsupported, translate};

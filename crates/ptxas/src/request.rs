@@ -1,0 +1,361 @@
+//! What a command line asks for: help, a check, a compile with its options; and what ptxas says against it before it looks
+//! at an input.
+
+use crate::options::{Here, Opt};
+use crate::{CommandLine, Log, Severity};
+use oriole_chip::Chip;
+use oriole_options::Options;
+
+/// Fewest registers that a kernel may be bounded to.
+const FEWEST_REGISTERS: i64 = 24;
+/// What `archmin` means.
+const ARCHITECTURE_LEAST: i64 = 32;
+/// The highest optimization level.
+const HIGHEST_LEVEL: i64 = 3;
+/// `--register-usage-level` takes numbers up to this one.
+const HIGHEST_USAGE: i64 = 10;
+/// What is compiled for where nothing is said.
+const DEFAULT_CHIP: &str = "sm_75";
+/// A block has so many dimensions.
+const DIMENSIONS: usize = 3;
+
+/// What to do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Action {
+    /// Print the help.
+    Help,
+    /// Print the version.
+    Version,
+    /// Print the versions of the language.
+    ListVersions,
+    /// Compile, or check.
+    Compile(Box<Compilation>),
+}
+
+/// A command line and what it asks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Request {
+    /// What to do.
+    pub action: Action,
+    /// Options that are refused, each with the reason; nothing is compiled then.
+    pub refused: Vec<String>,
+}
+
+/// How many threads compile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Threads {
+    /// Nothing is said.
+    #[default]
+    Unsaid,
+    /// As many as there are processors.
+    All,
+    /// So many.
+    Some(usize),
+}
+
+/// Options that stand for directives.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Limits {
+    /// `.maxntid`
+    pub max_threads: Vec<u32>,
+    /// `.minnctapersm`
+    pub min_blocks: Option<u32>,
+    /// `.maxnreg`
+    pub max_registers: Option<u16>,
+    /// They go before the directives of the text.
+    pub override_directives: bool,
+}
+
+/// One compile.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Compilation {
+    /// For which chip.
+    pub chip: Chip,
+    /// The text is only checked.
+    pub check_only: bool,
+    /// How.
+    pub options: Options,
+    /// Options that stand for directives.
+    pub limits: Limits,
+    /// Only these entries; all if there are none.
+    pub entries: Vec<String>,
+    /// Where the result goes.
+    pub output: String,
+    /// Tell what each function needs.
+    pub verbose: bool,
+    /// Warn of spills.
+    pub warn_spills: bool,
+    /// Warn of local memory.
+    pub warn_local: bool,
+    /// Warn of doubles.
+    pub warn_doubles: bool,
+    /// How many threads.
+    pub threads: Threads,
+}
+
+/// The chip of a name, and whether it is virtual: there is no code for those.
+fn chip(name: &str) -> Option<(Chip, bool)> {
+    let real = |number: &str| format!("sm_{number}").parse::<Chip>().ok();
+    match name.split_once('_')? {
+        ("sm", number) => Some((real(number)?, false)),
+        ("compute" | "lto", number) => Some((real(number)?, true)),
+        _ => None,
+    }
+}
+
+/// Whether a chip has this name.
+pub(crate) fn is_chip(name: &str) -> bool {
+    chip(name).is_some()
+}
+
+impl Request {
+    /// What a line asks for. `None` if it cannot be done; the log says why.
+    pub fn new(line: &CommandLine, log: &mut Log) -> Option<Request> {
+        let has_input = !line.inputs.is_empty() || line.has(Opt::InputAsString);
+        let action = match () {
+            () if line.has(Opt::Version) => Action::Version,
+            () if line.has(Opt::Help) => Action::Help,
+            () if line.has(Opt::ListVersions) => Action::ListVersions,
+            () if !has_input => Action::Help,
+            () => Action::Compile(Box::new(compilation(line, log)?)),
+        };
+        let refused = match &action {
+            Action::Compile(compilation) => refused(line, compilation.chip, log),
+            _ => Vec::new(),
+        };
+        Some(Request { action, refused })
+    }
+}
+
+fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
+    let (chip, check_only) = chip(line.value(Opt::GpuName).unwrap_or(DEFAULT_CHIP))?;
+    let options = options(line, log)?;
+    let limits = limits(line, chip, log)?;
+    usage_level(line, log);
+    debugging(line, log)?;
+    let threads = threads(line, log)?;
+    cache_operators(line, log);
+    tensor_checks(line, chip, log);
+    if log.has_failed() {
+        log.abort();
+        return None;
+    }
+    Some(Compilation {
+        chip,
+        check_only,
+        options,
+        limits,
+        entries: line.values(Opt::Entry).map(str::to_owned).collect(),
+        output: line.value(Opt::OutputFile).unwrap_or("elf.o").to_owned(),
+        verbose: line.has(Opt::Verbose),
+        warn_spills: line.has(Opt::WarnSpills),
+        warn_local: line.has(Opt::WarnLocal),
+        warn_doubles: line.has(Opt::WarnDoubles),
+        threads,
+    })
+}
+
+fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
+    let mut options = Options::default();
+    if let Some(level) = line.number(Opt::OptLevel) {
+        options.level = level.clamp(0, HIGHEST_LEVEL) as u8;
+    }
+    if let Some(fast) = line.value(Opt::FastCompile)
+        && !matches!(fast, "0" | "min" | "mid" | "max")
+    {
+        let text =
+            format!("Invalid value for --Ofast-compile/-Ofc ({fast}), is not 'max', 'mid', 'min', or '0'");
+        log.say(Severity::Fatal, &text);
+        return None;
+    }
+    if let Some(fmad) = line.value(Opt::Fmad) {
+        // The parser lets no other texts through than the two that the knob takes.
+        options.set("fmad", fmad).ok()?;
+    }
+    Some(options)
+}
+
+fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<Limits> {
+    let most = i64::from(chip.register_files().general.count);
+    let max_registers = registers(line, Opt::MaxRegisters, chip, most, log)?;
+    if line.has(Opt::CompileOnly) {
+        registers(line, Opt::FunctionRegisters, chip, most, log)?;
+    } else if line.has(Opt::FunctionRegisters) {
+        let text = "Command line option 'device-function-maxrregcount' not supported for 'whole program compilation', will be ignored";
+        log.say(Severity::Warning, text);
+    }
+    let mut limits = Limits {
+        max_threads: line.values(Opt::MaxThreads).filter_map(|number| number.parse().ok()).collect(),
+        min_blocks: line.number(Opt::MinBlocks).and_then(|number| u32::try_from(number).ok()),
+        max_registers,
+        override_directives: line.has(Opt::OverrideDirectives),
+    };
+    if limits.max_threads.len() > DIMENSIONS {
+        log.say(Severity::Warning, "Too many values specified for option '-maxntid', option will be ignored");
+        limits.max_threads.clear();
+    }
+    if max_registers.is_some() {
+        let mut ignore = |name: &str| {
+            let text =
+                format!("Conflicting options -maxrregcount and -{name} specified, ignoring -{name} option");
+            log.say(Severity::Warning, &text);
+        };
+        if limits.min_blocks.take().is_some() {
+            ignore("minnctapersm");
+        }
+        if !limits.max_threads.is_empty() {
+            ignore("maxntid");
+            limits.max_threads.clear();
+        }
+    }
+    Some(limits)
+}
+
+/// The bound on registers that an option asks for.
+#[allow(clippy::option_option, reason = "no bound, or a text that is none")]
+fn registers(line: &CommandLine, option: Opt, chip: Chip, most: i64, log: &mut Log) -> Option<Option<u16>> {
+    let Some(text) = line.value(option) else { return Some(None) };
+    let number = match text {
+        "archmax" => most,
+        "archmin" => ARCHITECTURE_LEAST,
+        _ => match text.parse::<i64>() {
+            Ok(number) => number,
+            Err(_) => {
+                let long = option.row().long;
+                log.say(Severity::Fatal, &format!("Invalid value '{text}' for option '{long}'"));
+                return None;
+            }
+        },
+    };
+    let bound = match number {
+        0..FEWEST_REGISTERS => {
+            let text = format!(
+                "For profile {chip} adjusting per thread register count of {number} to lower bound of {FEWEST_REGISTERS}"
+            );
+            log.say(Severity::Warning, &text);
+            FEWEST_REGISTERS
+        }
+        _ if number < 0 || number > most => {
+            log.say(
+                Severity::Warning,
+                &format!("Too big maxrregcount value specified {number}, will be ignored"),
+            );
+            most
+        }
+        _ => number,
+    };
+    Some(u16::try_from(bound).ok())
+}
+
+fn usage_level(line: &CommandLine, log: &mut Log) {
+    if let Some(level) = line.number(Opt::UsageLevel)
+        && !(0..=HIGHEST_USAGE).contains(&level)
+    {
+        let text = format!(
+            "Value of RegUsageLevel ({level}) is out of valid range {{0..{HIGHEST_USAGE}}}, option will be ignored"
+        );
+        log.say(Severity::Warning, &text);
+    }
+}
+
+/// What ptxas says about options of debugging that do not go together.
+fn debugging(line: &CommandLine, log: &mut Log) -> Option<()> {
+    let [debug, lines] = [Opt::DeviceDebug, Opt::LineInfo].map(|option| line.has(option));
+    if debug && line.number(Opt::OptLevel).is_some_and(|level| level > 0) {
+        log.say(Severity::Fatal, "Optimized debugging not supported");
+        return None;
+    }
+    if debug && lines {
+        let text = "Conflicting options --device-debug and --generate-line-info specified, ignoring --generate-line-info option";
+        log.say(Severity::Warning, text);
+    }
+    if line.has(Opt::NoDebugInfo) && !debug && !lines {
+        let text = "Option suppress-debug-info requires option device-debug or lineinfo; ignoring since latter is not specified";
+        log.say(Severity::Warning, text);
+    }
+    if line.has(Opt::CompileOnly) && line.has(Opt::ExtensibleProgram) {
+        let text = "Conflicting options '--compile-only' and '--extensible-whole-program' specified, ignoring '--extensible-whole-program' option";
+        log.say(Severity::Warning, text);
+    }
+    if line.has(Opt::LegacyBarrier) {
+        let text = "'--legacy-bar-warp-wide-behavior' is a deprecated option, It will be removed in future release and is not recommended";
+        log.say(Severity::Warning, text);
+        let text = "Command line option '--legacy-bar-warp-wide-behavior' not supported for '.target sm_70', will be ignored";
+        log.say(Severity::Warning, text);
+    }
+    Some(())
+}
+
+/// Checks of tensor memory are nothing to chips without it.
+fn tensor_checks(line: &CommandLine, chip: Chip, log: &mut Log) {
+    let asked = line.has(Opt::TensorChecks) || line.has(Opt::NoTensorChecks);
+    if asked && chip.tensor_partition().is_none() {
+        let text = format!(
+            "Command line option '--g-tensor-memory-access-check / --gno-tensor-memory-access-check' not supported for '.target {chip}', will be ignored"
+        );
+        log.say(Severity::Info, &text);
+    }
+}
+
+fn threads(line: &CommandLine, log: &mut Log) -> Option<Threads> {
+    match line.number(Opt::SplitCompile) {
+        None => Some(Threads::Unsaid),
+        Some(0) => Some(Threads::All),
+        Some(number) => match usize::try_from(number) {
+            Ok(number) => Some(Threads::Some(number)),
+            Err(_) => {
+                log.say(Severity::Fatal, &format!("Invalid value '{number}' for option '--split-compile'"));
+                None
+            }
+        },
+    }
+}
+
+/// The cache operators that there are.
+const OF_LOADS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
+const OF_STORES: [&str; 4] = ["wb", "cg", "cs", "wt"];
+
+fn cache_operators(line: &CommandLine, log: &mut Log) {
+    for option in [Opt::DefLoadCache, Opt::ForceLoadCache, Opt::DefStoreCache, Opt::ForceStoreCache] {
+        let (known, what) = match option {
+            Opt::DefLoadCache | Opt::ForceLoadCache => (&OF_LOADS[..], "load"),
+            _ => (&OF_STORES[..], "store"),
+        };
+        if let Some(operator) = line.value(option).filter(|operator| !known.contains(operator)) {
+            let text = format!("Invalid default cache modifier on {what} specified: {operator}");
+            log.say(Severity::Error, &text);
+        }
+    }
+}
+
+/// Options whose effect the result would lack, each with the reason.
+fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
+    let mut found = Vec::new();
+    // Without the sections that it adds, line information changes nothing.
+    let nothing_shown = line.has(Opt::NoDebugInfo);
+    for option in line.given() {
+        let row = option.row();
+        let why = match (option, row.here) {
+            (Opt::LineInfo, _) if nothing_shown || line.has(Opt::DeviceDebug) => continue,
+            (Opt::TensorChecks, _) if chip.tensor_partition().is_none() || line.has(Opt::NoTensorChecks) => {
+                continue;
+            }
+            (Opt::ExtensibleProgram, _) if line.has(Opt::CompileOnly) => continue,
+            (Opt::StackProtector, _) if line.value(option) == Some("true") => {
+                "no canaries are put into the code"
+            }
+            (Opt::DefLoadCache, _) if line.value(option) != Some(OF_LOADS[0]) => {
+                "loads are cached as the text says"
+            }
+            (Opt::DefStoreCache, _) if line.value(option) != Some(OF_STORES[0]) => {
+                "stores are cached as the text says"
+            }
+            (_, Here::Refused(why)) => why,
+            _ => continue,
+        };
+        let text = format!("Option '--{}' is not supported by Oriole: {why}", row.long);
+        log.say(Severity::Fatal, &text);
+        found.push(text);
+    }
+    found
+}

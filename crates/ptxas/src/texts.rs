@@ -1,0 +1,125 @@
+//! Help and version.
+
+use crate::options::{Here, Kind, OPTIONS, Row};
+use std::fmt::Write as _;
+
+/// The release whose language is read and whose options are known. Callers take the newest version of the language that
+/// they may write from it.
+const RELEASE: &str = "13.0";
+const FULL_RELEASE: &str = "13.0.88";
+
+/// The versions of the language of that release.
+const ISA_VERSIONS: &str = "\
+1.0 1.1 1.2 1.3 1.4 1.5 2.0 2.1 2.2 2.3 3.0 3.1 3.2 4.0 4.1 4.2 4.3 5.0 5.1 6.0 6.1 6.2 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 \
+7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0";
+
+/// What `--version` prints. Line 4 is the one that callers look into; the last line is part of the keys of their caches, so it
+/// names the very build.
+pub fn version(program: &str, build: &str) -> String {
+    format!(
+        "{program}: Oriole, an open PTX to SASS compiler in ptxas's place\n\
+         MIT or Apache-2.0\n\
+         Options and messages are those of ptxas\n\
+         Compatible with Cuda compilation tools, release {RELEASE}, V{FULL_RELEASE}\n\
+         Build oriole_{build}\n"
+    )
+}
+
+/// The newest version of the language.
+pub(crate) fn newest_version() -> &'static str {
+    ISA_VERSIONS.rsplit(' ').next().unwrap_or_default()
+}
+
+/// What `--list-version` prints.
+pub fn isa_versions() -> String {
+    ISA_VERSIONS.split(' ').map(|version| format!("{version}\n")).collect()
+}
+
+/// What `--help` prints.
+pub fn help(program: &str) -> String {
+    let mut text = format!("\nUsage  : {program} [options] <ptx file>,...\n\nOptions\n=======\n\n");
+    for row in OPTIONS {
+        let long = format!("--{}{}", row.long, value(row));
+        let short = if row.short.is_empty() { String::new() } else { format!("(-{})", row.short) };
+        let _ = writeln!(text, "{long:<50}  {short}\n        {}", row.help);
+        let here = match row.here {
+            Here::Same | Here::Own => String::new(),
+            Here::NoEffect(why) => format!("        No effect here: {why}.\n"),
+            Here::Refused(why) => format!("        Refused here: {why}.\n"),
+        };
+        let _ = writeln!(text, "{here}");
+    }
+    text
+}
+
+fn value(row: &Row) -> String {
+    match row.kind {
+        Kind::Flag => String::new(),
+        Kind::Text => " <text>".to_owned(),
+        Kind::List => " <text>,...".to_owned(),
+        Kind::OneOf(values) | Kind::Bits(values) => format!(" <{}>", values.join("|")),
+        Kind::Chip => " <chip>".to_owned(),
+        Kind::Bool => " <true|false>".to_owned(),
+        Kind::Number | Kind::JoinedNumber => " <N>".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_chip::Chip;
+
+    /// Digits, a dot, digits ... behind a mark, as the regular expressions of callers find them.
+    fn numbers_behind(text: &str, mark: &str) -> Vec<String> {
+        let Some((_, behind)) = text.split_once(mark) else { return Vec::new() };
+        let end = behind.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(behind.len());
+        behind[..end].split('.').map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn callers_find_the_release() {
+        let text = version("ptxas", "0.1.0");
+        // Triton: `.*release (\d+\.\d+).*`; CUDA.jl: `release (\d+)\.(\d+),\s*V(\d+)\.(\d+)\.(\d+)`.
+        assert_eq!(numbers_behind(&text, "release "), ["13", "0"]);
+        assert!(text.lines().nth(3).is_some_and(|line| line.contains("release 13.0, V13.0.88")));
+        // XLA: `\bV(\d+)\.(\d+)\.(\d+)\b`, and the first match counts.
+        assert_eq!(numbers_behind(&text, " V"), ["13", "0", "88"]);
+        assert_eq!(text.matches("V1").count(), 1);
+        assert!(!text.contains("NVIDIA"), "it is no product of NVIDIA");
+    }
+
+    /// The page of options.
+    fn page() -> String {
+        let mut page = String::from(
+            "# Options in ptxas's place\n\nWhat [the mode](ptxas-mode.md) makes of every option. A test writes this page from the table of \
+             `crates/ptxas/src/options.rs` (`UPDATE_EXPECT=1`).\n\n| option | short | what it is for | here |\n|---|---|---|---|\n",
+        );
+        for row in OPTIONS {
+            let here = match row.here {
+                Here::Same => "as in ptxas".to_owned(),
+                Here::Own => "ptxas has no such option".to_owned(),
+                Here::NoEffect(why) => format!("no effect: {why}"),
+                Here::Refused(why) => format!("refused: {why}"),
+            };
+            let short = if row.short.is_empty() { String::new() } else { format!("`-{}`", row.short) };
+            let long = format!("--{}{}", row.long, value(row)).replace('|', "\\|");
+            let _ = writeln!(page, "| `{long}` | {short} | {} | {here} |", row.help.trim_end_matches('.'));
+        }
+        page
+    }
+
+    #[test]
+    fn the_page_of_options_is_that_of_the_table() {
+        expect_test::expect_file!["../../../docs/ptxas-options.md"].assert_eq(&page());
+    }
+
+    #[test]
+    fn help_names_every_option() {
+        let text = help("ptxas");
+        for row in OPTIONS {
+            assert!(text.contains(&format!("--{}", row.long)), "{}", row.long);
+        }
+        assert!(isa_versions().ends_with("8.8\n9.0\n"));
+        assert!(Chip::all().len() > 1);
+    }
+}

@@ -1,0 +1,321 @@
+//! Diagnostics in the words of ptxas. Where programs look for a text, the text is ptxas's, and the table says which; all other
+//! texts are ours, in ptxas's grammar.
+//!
+//! Warnings of ours that ptxas does not give are left out: with `-Werror` they would refuse what it takes. `oriole check` gives
+//! them.
+
+use crate::texts::newest_version;
+use crate::{Form, Log, Severity, Source};
+use oriole_chip::Chip;
+use oriole_diagnostics::{Code, Diagnostic, Family, LineIndex, Part};
+use oriole_syntax::{UnitKind, split_file};
+
+/// Where a message of ptxas says that it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Place {
+    /// In a line.
+    Line,
+    /// Nowhere; and nothing is said of an abort either.
+    Nowhere,
+}
+
+/// The text of ptxas for a code. In the text `{name}` is the first thing that the diagnostic quotes, `{near}` what stands at
+/// its place, `{file}` the input.
+struct Row {
+    code: Code,
+    severity: Severity,
+    place: Place,
+    text: &'static str,
+}
+
+const fn row(code: Code, severity: Severity, place: Place, text: &'static str) -> Row {
+    Row { code, severity, place, text }
+}
+
+use Place::{Line, Nowhere};
+use Severity::{Error, Fatal};
+
+/// The texts that programs look for.
+const TEXTS: &[Row] = &[
+    row(Code::Syntax, Fatal, Line, "Parsing error near '{near}': syntax error"),
+    row(Code::InvalidCharacter, Fatal, Line, "Parsing error near '{near}': syntax error"),
+    row(Code::InvalidNumber, Fatal, Line, "Parsing error near '{near}': syntax error"),
+    row(Code::UnterminatedBody, Fatal, Line, "Parsing error near '': syntax error"),
+    row(Code::UnterminatedString, Fatal, Line, "Parsing error near '{near}': syntax error"),
+    row(Code::UnterminatedComment, Fatal, Line, "Parsing error near '': unexpected EOF while scanning"),
+    row(Code::MissingVersion, Fatal, Line, "Missing .version directive at start of file '{file}'"),
+    row(Code::MissingTarget, Fatal, Line, "Missing .target directive at start of file '{file}'"),
+    row(Code::UnsupportedVersion, Fatal, Line, "Unsupported {near}; current version is '{newest}'"),
+    row(Code::UnknownTarget, Fatal, Line, "Unsupported .target '{name}'"),
+    row(Code::UnknownInstruction, Error, Line, "Not a name of any known instruction: '{name}'"),
+    row(Code::UnknownName, Error, Line, "Unknown symbol '{name}'"),
+    row(Code::DuplicateName, Error, Line, "Duplicate definition of {kind} '{name}'"),
+    row(Code::UnresolvedExternal, Fatal, Nowhere, "Unresolved extern {kind} '{name}'"),
+    row(Code::TargetMismatch, Fatal, Nowhere, "{target}"),
+    row(Code::TooManyRegisters, Fatal, Nowhere, "(C7600) Register allocation failed: {message}"),
+    row(
+        Code::TooMuchSharedMemory,
+        Error,
+        Nowhere,
+        "Entry function '{name}' uses too much shared data: {message}",
+    ),
+    row(Code::TooMuchConstantMemory, Error, Nowhere, "File uses too much global constant data: {message}"),
+    row(
+        Code::TooMuchParameterSpace,
+        Error,
+        Line,
+        "Entry function '{name}' uses too much parameter space: {message}",
+    ),
+    row(Code::InternalError, Fatal, Nowhere, "(oriole::internal-error) Internal compiler error: {message}"),
+    row(
+        Code::VerificationFailed,
+        Fatal,
+        Nowhere,
+        "(oriole::verification-failed) Internal compiler error: {message}",
+    ),
+];
+
+/// Whether a diagnostic speaks of what Oriole lacks, and not of a mistake.
+pub fn is_unsupported(diagnostic: &Diagnostic) -> bool {
+    let lacks = matches!(diagnostic.code.family(), Family::Support | Family::Internal);
+    diagnostic.is_error() && (lacks || diagnostic.code == Code::NoEncoding)
+}
+
+/// Says diagnostics, and how they end the call.
+pub fn translate(diagnostics: &[Diagnostic], source: &Source, chip: Chip, log: &mut Log) {
+    if diagnostics.is_empty() {
+        return;
+    }
+    let translator = Translator { source, lines: LineIndex::new(source.text()), chip };
+    let mut aborts = false;
+    // A text without a version is none of the language, whatever else there is to say.
+    let no_version = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::MissingVersion);
+    let diagnostics = no_version.map_or(diagnostics, std::slice::from_ref);
+    for diagnostic in diagnostics {
+        if diagnostic.is_error() {
+            let (severity, place) = translator.error(diagnostic, log);
+            aborts |= place == Line;
+            if severity == Fatal {
+                break;
+            }
+        } else if diagnostic.code == Code::SerializedProducts {
+            let text = format!("Potential Performance Loss: {}", quoted(diagnostic));
+            log.say(Severity::Info, &text);
+        }
+    }
+    let alone =
+        log.form() == Form::Library && diagnostics.iter().any(|one| one.code == Code::UnsupportedVersion);
+    if aborts && !alone {
+        log.abort();
+    }
+}
+
+struct Translator<'a> {
+    source: &'a Source,
+    lines: LineIndex,
+    chip: Chip,
+}
+
+impl Translator<'_> {
+    fn error(&self, diagnostic: &Diagnostic, log: &mut Log) -> (Severity, Place) {
+        let known = TEXTS.iter().find(|row| row.code == diagnostic.code);
+        let (severity, place) = known.map_or((Error, Line), |row| (row.severity, row.place));
+        let (file, line) = self.source.place(self.lines.line_column(diagnostic.span.start).line);
+        let text = match known {
+            Some(row) => self.filled(row.text, diagnostic, file),
+            None => quoted(diagnostic),
+        };
+        match place {
+            Line => log.say_at(file, line, severity, &text),
+            Nowhere => log.say(severity, &text),
+        }
+        (severity, place)
+    }
+
+    fn filled(&self, text: &str, diagnostic: &Diagnostic, file: &str) -> String {
+        let mut filled = text.to_owned();
+        let mut fill = |mark: &str, value: &dyn Fn() -> String| {
+            if filled.contains(mark) {
+                filled = filled.replace(mark, &value());
+            }
+        };
+        fill("{kind}", &|| self.kind(diagnostic).to_owned());
+        fill("{newest}", &|| newest_version().to_owned());
+        fill("{target}", &|| target_text(name(diagnostic), self.chip));
+        fill("{file}", &|| file.to_owned());
+        fill("{name}", &|| name(diagnostic).to_owned());
+        fill("{near}", &|| diagnostic.span.slice(self.source.text()).trim().to_owned());
+        fill("{message}", &|| quoted(diagnostic));
+        filled
+    }
+
+    /// What the diagnostic is about: a function or a variable.
+    fn kind(&self, diagnostic: &Diagnostic) -> &'static str {
+        let is_function = |kind| matches!(kind, UnitKind::Entry | UnitKind::Function | UnitKind::Declaration);
+        let name = name(diagnostic);
+        let mut units = split_file(self.source.text()).into_iter();
+        let function = units.any(|unit| is_function(unit.kind) && *unit.name == *name);
+        if function { "function" } else { "variable" }
+    }
+}
+
+/// The first thing that a message quotes.
+fn name(diagnostic: &Diagnostic) -> &str {
+    let quoted = diagnostic.message.parts().iter().find_map(|part| match part {
+        Part::Source(text) => Some(text.as_str()),
+        Part::Text(_) => None,
+    });
+    quoted.unwrap_or_default()
+}
+
+/// The message with the quotes of ptxas.
+fn quoted(diagnostic: &Diagnostic) -> String {
+    let part = |part: &Part| match part {
+        Part::Text(text) => text.to_string(),
+        Part::Source(text) => format!("'{text}'"),
+    };
+    diagnostic.message.parts().iter().map(part).collect()
+}
+
+/// Why a module for a target cannot be compiled for a chip.
+pub(crate) fn target_text(target: &str, chip: Chip) -> String {
+    use oriole_chip::{PtxTarget, Variant};
+    let Ok(named) = target.parse::<PtxTarget>() else {
+        return "32-Bit compilation is no longer supported".to_owned();
+    };
+    let own = chip.as_target();
+    match named.variant() {
+        _ if named.number() > own.number() => {
+            "SM version specified by .target is higher than default SM version assumed".to_owned()
+        }
+        _ if named.number() == own.number() => {
+            format!("PTX with .target '{target}' cannot be compiled for architecture '{chip}'")
+        }
+        Variant::Family => {
+            format!("Program with .target '{target}' cannot be compiled to different SM-family architecture")
+        }
+        _ => format!("Program with .target '{target}' cannot be compiled to future architecture"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Input;
+    use expect_test::expect;
+    use oriole_diagnostics::Span;
+
+    const TEXT: &str = "\
+.version 99.0
+.target sm_80
+.entry k() { add; }
+.entry k() { add %r2, 1; }
+.global .u32 x;
+.extern .func foo();
+";
+
+    fn diagnostic(code: Code, at: &str, message: &str) -> Diagnostic {
+        let start = TEXT.rfind(at).expect("it is in the text");
+        Diagnostic::new(code, Span::new(start as u32, at.len() as u32), message)
+    }
+
+    fn said(diagnostics: &[Diagnostic], form: Form) -> String {
+        let mut log = Log::new("ptxas", form);
+        let chip = "sm_80".parse().expect("a chip");
+        let name = if form == Form::Library { "application ptx input" } else { "a.ptx" };
+        let input = Input { name: name.to_owned(), text: TEXT.to_owned() };
+        let source = Source::join(vec![input], chip, &mut log).expect("one input");
+        translate(diagnostics, &source, chip, &mut log);
+        log.entries().iter().map(|entry| entry.text.as_str()).collect()
+    }
+
+    #[test]
+    fn texts_that_programs_look_for() {
+        let cases = [
+            diagnostic(Code::Syntax, "%r2", "expected a comma, found `%r2`"),
+            diagnostic(Code::UnsupportedVersion, ".version 99.0", "PTX version 99.0 is not known"),
+            diagnostic(Code::MissingVersion, ".target", "no version"),
+            diagnostic(Code::DuplicateName, "k", "`k` is defined twice"),
+            diagnostic(Code::DuplicateName, "x", "`x` is defined twice"),
+            diagnostic(Code::UnknownInstruction, "add", "no instruction is called `frob`"),
+            diagnostic(Code::UnknownName, "%r2", "no register is called `%q`"),
+            diagnostic(Code::UnresolvedExternal, "add", "`foo` is called here, and nothing defines it"),
+            diagnostic(
+                Code::TargetMismatch,
+                ".version",
+                "the module is for `sm_90`, which `sm_80` cannot replace",
+            ),
+            diagnostic(Code::TooManyRegisters, "k", "one instruction needs more than the 24 registers"),
+            diagnostic(Code::InvalidOperand, "%r2", "`add` takes no `%r2`"),
+            diagnostic(Code::Uninitialized, "%r2", "nothing writes `%r2`"),
+        ];
+        let all: Vec<String> =
+            cases.iter().map(|case| said(std::slice::from_ref(case), Form::Program)).collect();
+        expect![[r#"
+            ptxas a.ptx, line 4; fatal   : Parsing error near '%r2': syntax error
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 2; fatal   : Missing .version directive at start of file 'a.ptx'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 4; error   : Duplicate definition of function 'k'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 6; error   : Duplicate definition of variable 'x'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 4; error   : Not a name of any known instruction: 'frob'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas a.ptx, line 4; error   : Unknown symbol '%q'
+            ptxas fatal   : Ptx assembly aborted due to errors
+            ptxas fatal   : Unresolved extern function 'foo'
+            ptxas fatal   : SM version specified by .target is higher than default SM version assumed
+            ptxas fatal   : (C7600) Register allocation failed: one instruction needs more than the 24 registers
+            ptxas a.ptx, line 4; error   : 'add' takes no '%r2'
+            ptxas fatal   : Ptx assembly aborted due to errors
+        "#]]
+        .assert_eq(&all.concat());
+    }
+
+    #[test]
+    fn nothing_is_said_after_a_fatal_message() {
+        let two = [
+            diagnostic(Code::UnsupportedVersion, ".version 99.0", "PTX version 99.0 is not known"),
+            diagnostic(Code::UnknownName, "%r2", "no register is called `%q`"),
+        ];
+        expect![[r#"
+            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+            ptxas fatal   : Ptx assembly aborted due to errors
+        "#]]
+        .assert_eq(&said(&two, Form::Program));
+        expect![[r#"
+            ptxas application ptx input, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+        "#]]
+        .assert_eq(&said(&two, Form::Library));
+    }
+
+    #[test]
+    fn targets_that_do_not_fit() {
+        let mut text = String::new();
+        for (target, chip) in [
+            ("sm_90", "sm_80"),
+            ("sm_90a", "sm_90"),
+            ("sm_90a", "sm_100"),
+            ("sm_100f", "sm_120"),
+            ("sm_100f", "sm_100"),
+        ] {
+            text += &format!("{target} {chip}: {}\n", target_text(target, chip.parse().expect("a chip")));
+        }
+        expect![[r#"
+            sm_90 sm_80: SM version specified by .target is higher than default SM version assumed
+            sm_90a sm_90: PTX with .target 'sm_90a' cannot be compiled for architecture 'sm_90'
+            sm_90a sm_100: Program with .target 'sm_90a' cannot be compiled to future architecture
+            sm_100f sm_120: Program with .target 'sm_100f' cannot be compiled to different SM-family architecture
+            sm_100f sm_100: PTX with .target 'sm_100f' cannot be compiled for architecture 'sm_100'
+        "#]].assert_eq(&text);
+    }
+
+    #[test]
+    fn what_oriole_lacks_is_told_from_mistakes() {
+        assert!(is_unsupported(&diagnostic(Code::NotSupported, "add", "not yet")));
+        assert!(!is_unsupported(&diagnostic(Code::UnknownName, "add", "no")));
+    }
+}
