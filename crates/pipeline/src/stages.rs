@@ -4,8 +4,10 @@ use crate::image::LinkedFunction;
 use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
+use oriole_diagnostics::Code;
 use oriole_hir::{Body, VariableKind};
 use oriole_legalize::routine::Routine;
+use oriole_lower::LowerError;
 use oriole_optimize::rematerialize;
 use oriole_options::{Optimization, OrderOptions};
 use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
@@ -91,7 +93,12 @@ fn allocate_as(
 }
 
 fn not_allocated(error: AllocateError) -> Failure {
-    Failure::internal("AllocateRegisters", error)
+    match error {
+        AllocateError::TooFewRegisters { .. } | AllocateError::Pressure { .. } => {
+            Failure::Refused(vec![LowerError::new(Code::TooManyRegisters, None, error.to_string())])
+        }
+        _ => Failure::internal("AllocateRegisters", error),
+    }
 }
 
 /// Allocates a function whose instructions are in order.

@@ -18,3 +18,4 @@ pub use driver::{
     target_diagnostics, warm,
 };
 pub use failure::{Failed, Staged, Static};
+pub use stored::BUILD;

@@ -31,7 +31,7 @@ const FILE_SCHEMA: &str = "cubin, 2";
 const UNIT_SCHEMA: &str = "unit, 1";
 
 /// The hash of the sources of all crates that have a say in what a function compiles to, and of the lock file.
-const BUILD: &str = env!("ORIOLE_BUILD");
+pub const BUILD: &str = env!("ORIOLE_BUILD");
 
 /// The start of a key: what everything that is compiled for a configuration depends on.
 fn start(db: &dyn Db, config: Config, schema: &str) -> KeyBuilder {
