@@ -63,7 +63,7 @@ fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
         let _ = write!(line, ", {stack} bytes cumulative stack size");
     }
     // What the system takes of a block's shared memory is no need of the kernel.
-    let reserved = chip.limits().map_or(0, |limits| limits.shared_reserved_per_block);
+    let reserved = chip.limits().map_or(0, |limits| limits.static_shared_start);
     let shared = kernel.shared_size.saturating_sub(reserved.into());
     if shared > 0 {
         let _ = write!(line, ", {shared} bytes shared");
