@@ -71,6 +71,8 @@ pub enum Command {
     Lint(Lint),
     /// Serve an editor with the language server protocol.
     Lsp(Lsp),
+    /// Make a folder whose nvcc compiles with Oriole in ptxas's place; `oriole ptxas` takes ptxas's own options.
+    InitShadow(InitShadow),
     /// Print the page of a diagnostic code, or the list of codes.
     Explain {
         /// The code, such as `ptx::syntax`.
@@ -326,4 +328,14 @@ pub struct Lsp {
     /// Print the JSON schema of `oriole.toml` and leave.
     #[arg(long)]
     pub schema: bool,
+}
+
+/// `oriole init-shadow`
+#[derive(Args, Debug)]
+pub struct InitShadow {
+    /// The folder; it is made if it is not there.
+    pub folder: PathBuf,
+    /// The toolkit whose nvcc it stands for.
+    #[arg(long, value_name = "DIR", default_value = "/usr/local/cuda")]
+    pub cuda: PathBuf,
 }

@@ -38,7 +38,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     let keep = arguments.verbose;
     let session = Session::once(&text, chip, &options, keep, cache.clone());
     let compiled =
-        oriole_queries::compile(&session.db, session.file, session.config, jobs(arguments, &session));
+        oriole_queries::compile(&session.db, session.file, session.config, jobs(arguments.jobs, &session));
     render::to_terminal(&input::shown(&arguments.input), &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Outcome::Failed };
     if let Err(message) = output.write(&cubin) {
@@ -57,10 +57,10 @@ pub fn compile(arguments: &Compile) -> Outcome {
 
 /// How many threads a compile gets. For a single function the number of processors is not even asked for, which takes a
 /// dozen system calls.
-fn jobs(arguments: &Compile, session: &Session) -> usize {
+pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
     match oriole_queries::view::code_units(&session.db, session.file).len() {
         0 | 1 => 1,
-        _ => threads(arguments.jobs),
+        _ => threads(asked),
     }
 }
 

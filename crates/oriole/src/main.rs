@@ -12,6 +12,7 @@ mod lsp;
 mod memory;
 mod names;
 mod outcome;
+mod ptxas;
 mod render;
 mod report;
 mod run;
@@ -33,6 +34,9 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     memory::start_in_small_pages();
+    if let Some(call) = ptxas::Call::from_environment() {
+        return call.run();
+    }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
@@ -55,6 +59,7 @@ fn main() -> ExitCode {
         Command::Latency(arguments) => inspect::latency(arguments),
         Command::Lint(arguments) => inspect::lint(arguments),
         Command::Lsp(arguments) => lsp::lsp(arguments),
+        Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {

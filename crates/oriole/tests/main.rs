@@ -10,6 +10,7 @@ mod files;
 mod judge;
 mod lsp;
 mod oracle;
+mod ptxas;
 mod support;
 mod watch;
 mod worse_controls;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The folder of tools.
-fn tools() -> PathBuf {
+pub fn tools() -> PathBuf {
     let folder = std::env::var_os("ORIOLE_ORACLE").map(PathBuf::from).expect("ORIOLE_ORACLE names a folder");
     for tool in ["ptxas", "nvdisasm", "cuobjdump"] {
         assert!(folder.join(tool).exists(), "{} holds no {tool}", folder.display());

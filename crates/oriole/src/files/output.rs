@@ -45,7 +45,19 @@ impl Output {
     /// A message: the path leads to a folder, to a file that may not be written, or to the input.
     pub fn new(path: &Path, input: &Path) -> Result<Output, String> {
         let shown = path.display().to_string();
-        match place(path, input) {
+        match place(path, Some(input)) {
+            Ok(place) => Ok(Output { shown, place }),
+            Err(error) => Err(format!("{shown}: {error}")),
+        }
+    }
+
+    /// The same for a result that may take the place of any file, and of a file named `-` too.
+    ///
+    /// # Errors
+    /// A message: the path leads to a folder, or to a file that may not be written.
+    pub fn anywhere(path: &Path) -> Result<Output, String> {
+        let shown = path.display().to_string();
+        match place(&Path::new(".").join(path), None) {
             Ok(place) => Ok(Output { shown, place }),
             Err(error) => Err(format!("{shown}: {error}")),
         }
@@ -84,7 +96,7 @@ impl Output {
     }
 }
 
-fn place(path: &Path, input: &Path) -> io::Result<Place> {
+fn place(path: &Path, input: Option<&Path>) -> io::Result<Place> {
     if path.as_os_str() == "-" {
         return Ok(Place::Standard);
     }
@@ -99,7 +111,7 @@ fn place(path: &Path, input: &Path) -> io::Result<Place> {
     if !facts.is_file() {
         return Ok(Place::Stream(path.to_owned()));
     }
-    if same_file::is_same_file(path, input).unwrap_or(false) {
+    if input.is_some_and(|input| same_file::is_same_file(path, input).unwrap_or(false)) {
         return Err(io::Error::other(
             "the result would take the place of the input; say with -o where it goes",
         ));

@@ -1,0 +1,144 @@
+//! Oriole in ptxas's place: called by that name, or as `oriole ptxas`. What the options mean and what is said is in
+//! `oriole_ptxas`; here are the files, the streams and the exit status.
+
+mod compile;
+mod fallback;
+mod resources;
+mod shadow;
+
+pub use shadow::init_shadow;
+
+use crate::files::input;
+use compile::Outcome;
+use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
+use std::io::Write;
+use std::path::Path;
+use std::process::ExitCode;
+
+/// The name that is answered to, and how names begin that are.
+const NAME: &str = "ptxas";
+
+/// The exit status of whatever goes wrong.
+const FAILED: u8 = 255;
+
+/// A call in ptxas's place.
+pub struct Call {
+    /// What messages begin with.
+    program: String,
+    /// The words of the command line behind it.
+    words: Vec<String>,
+}
+
+impl Call {
+    /// The call, if the program was started in ptxas's place. A first word `ptxas` is no input: nvcc puts it behind a prefix.
+    pub fn from_environment() -> Option<Call> {
+        let mut words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        let path = words.next()?;
+        let mut words = words.peekable();
+        let own = oriole_ptxas::program_name(&path);
+        let named = own.starts_with(NAME);
+        let asked = words.next_if(|word| word == NAME).is_some();
+        if !named && !asked {
+            return None;
+        }
+        while words.next_if(|word| word == NAME).is_some() {}
+        let program = if named { own } else { NAME };
+        Some(Call { program: program.to_owned(), words: words.collect() })
+    }
+
+    /// Does what is asked.
+    pub fn run(&self) -> ExitCode {
+        let mut log = Log::new(&self.program, Form::Program);
+        let done = self.answer(&mut log);
+        tell(&log);
+        done.unwrap_or(ExitCode::from(FAILED))
+    }
+
+    /// The exit status; `None` for failure, which the log explains.
+    fn answer(&self, log: &mut Log) -> Option<ExitCode> {
+        let mut read = |name: &str| input::text(Path::new(name)).ok();
+        let line = oriole_ptxas::parse(&self.words, log, &mut read)?;
+        // What the parser warned of stays a warning, as it does in ptxas.
+        log.quiet = line.has(Opt::NoWarnings);
+        log.strict = line.has(Opt::WarningsAreErrors);
+        let request = Request::new(&line, log)?;
+        let compilation = match &request.action {
+            Action::Help => return printed(&oriole_ptxas::help(&self.program)),
+            Action::Version => return printed(&version(&self.program)),
+            Action::ListVersions => return printed(&oriole_ptxas::isa_versions()),
+            Action::Compile(compilation) => compilation,
+        };
+        if !request.refused.is_empty() {
+            return fallback::run(&line, None, log);
+        }
+        self.compile(&line, compilation, log)
+    }
+
+    fn compile(&self, line: &CommandLine, compilation: &Compilation, log: &mut Log) -> Option<ExitCode> {
+        let read = inputs(line, log)?;
+        let standard = read.iter().find(|input| input.name == STANDARD).map(|input| input.text.clone());
+        let source = Source::join(read, compilation.chip, log)?;
+        match compile::compile(compilation, source, log)? {
+            Outcome::Done => Some(ExitCode::SUCCESS),
+            Outcome::Unsupported => fallback::run(line, standard.as_deref(), log),
+        }
+    }
+}
+
+/// How messages name standard input.
+const STANDARD: &str = "<stdin>";
+/// How messages name a text of the command line.
+const FROM_OPTION: &str = "application ptx input";
+
+/// Reads every input; texts of the command line come first.
+fn inputs(line: &CommandLine, log: &mut Log) -> Option<Vec<Input>> {
+    let given = line.values(Opt::InputAsString);
+    let mut inputs: Vec<Input> =
+        given.map(|text| Input { name: FROM_OPTION.to_owned(), text: text.to_owned() }).collect();
+    let mut missing = false;
+    for name in &line.inputs {
+        match input::bytes(Path::new(name)) {
+            Ok(bytes) => match String::from_utf8(bytes) {
+                Ok(text) => {
+                    let name = if name == "-" { STANDARD } else { name };
+                    inputs.push(Input { name: name.to_owned(), text });
+                }
+                Err(error) => {
+                    let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+                    let line = 1 + valid.iter().filter(|&&byte| byte == b'\n').count();
+                    let text = format!("Unexpected non-ASCII character encountered on line {line}");
+                    log.say(oriole_ptxas::Severity::Fatal, &text);
+                    missing = true;
+                }
+            },
+            Err(_) => {
+                log.say(oriole_ptxas::Severity::Fatal, &format!("Input file '{name}' could not be opened"));
+                missing = true;
+            }
+        }
+    }
+    if missing {
+        log.abort();
+        return None;
+    }
+    Some(inputs)
+}
+
+/// The version names the very build: callers put the text into the keys of their caches.
+fn version(program: &str) -> String {
+    let build = format!("{}.{}", env!("CARGO_PKG_VERSION"), oriole_queries::BUILD);
+    oriole_ptxas::version(program, &build)
+}
+
+fn printed(text: &str) -> Option<ExitCode> {
+    let mut out = std::io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.is_ok().then_some(ExitCode::SUCCESS)
+}
+
+/// Writes all messages to standard error; a reader that went away is no failure.
+fn tell(log: &Log) {
+    let text: String = log.entries().iter().map(|entry| entry.text.as_str()).collect();
+    let mut err = std::io::stderr().lock();
+    let _ = err.write_all(text.as_bytes()).and_then(|()| err.flush());
+}

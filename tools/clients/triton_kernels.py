@@ -1,0 +1,69 @@
+"""Kernels that triton_compile.py compiles: one a way of using the machine."""
+
+import triton
+import triton.language as tl
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+
+
+@triton.jit
+def add(x, y, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    inside = at < n
+    tl.store(out + at, tl.load(x + at, mask=inside) + tl.load(y + at, mask=inside), mask=inside)
+
+
+@triton.jit
+def softmax(x, out, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    at = tl.arange(0, BLOCK)
+    values = tl.load(x + row * n + at, mask=at < n, other=-float("inf"))
+    powers = tl.exp(values - tl.max(values, axis=0))
+    tl.store(out + row * n + at, powers / tl.sum(powers, axis=0), mask=at < n)
+
+
+@triton.jit
+def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    depth = tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for at in range(0, k, K):
+        left = tl.load(a + rows[:, None] * k + (at + depth)[None, :])
+        right = tl.load(b + (at + depth)[:, None] * n + columns[None, :])
+        total += tl.dot(left, right)
+    tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16))
+
+
+@triton.jit
+def histogram(x, out, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.atomic_add(out + tl.load(x + at, mask=at < n, other=0), 1, mask=at < n)
+
+
+@triton.jit
+def scan(x, out, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.cumsum(tl.load(x + at), axis=0))
+
+
+def compiler(kernel, signature, constants):
+    """What compiles a kernel for a chip, by its number, and gives the cubin."""
+    signature = {**signature, **{name: "constexpr" for name in constants}}
+
+    def compile_it(arch):
+        source = ASTSource(fn=kernel, signature=signature, constexprs=constants)
+        return triton.compile(source, target=GPUTarget("cuda", arch, 32)).asm["cubin"]
+
+    return compile_it
+
+
+HALVES = {"a": "*fp16", "b": "*fp16", "c": "*fp16", "m": "i32", "n": "i32", "k": "i32"}
+
+KERNELS = {
+    "add": compiler(add, {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 1024}),
+    "softmax": compiler(softmax, {"x": "*fp32", "out": "*fp32", "n": "i32"}, {"BLOCK": 2048}),
+    "matmul": compiler(matmul, HALVES, {"M": 64, "N": 64, "K": 32}),
+    "histogram": compiler(histogram, {"x": "*i32", "out": "*i32", "n": "i32"}, {"BLOCK": 512}),
+    "scan": compiler(scan, {"x": "*fp32", "out": "*fp32"}, {"BLOCK": 512}),
+}
