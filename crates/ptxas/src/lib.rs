@@ -8,6 +8,7 @@
 //! The way of a call: [`parse`] reads the words, [`Request::new`] says what they ask for, [`Source::join`] makes one module of
 //! the inputs and the options that stand for directives, the caller compiles, [`translate`] and [`Resources`] tell of it.
 
+mod cache_operators;
 mod command_line;
 mod message;
 mod options;
@@ -17,6 +18,7 @@ mod source;
 mod texts;
 mod translate;
 
+pub use cache_operators::CacheOperators;
 pub use command_line::{CommandLine, parse};
 pub use message::{Entry, Form, Log, Severity};
 pub use options::{Here, Kind, OPTIONS, Opt, Row};

@@ -90,9 +90,9 @@ options! {
     Annotate = "compiler-annotations", "annotate", Flag, NoEffect("it adds notes for tools, never code"),
         "Add notes of the compiler to the result.";
     DefLoadCache = "def-load-cache", "dlcm", Text, Same,
-        "Cache operator of loads that have none; only `ca`, which is what the language says.";
+        "Cache operator of loads that have none: ca, cg, cs, lu, cv.";
     DefStoreCache = "def-store-cache", "dscm", Text, Same,
-        "Cache operator of stores that have none; only `wb`, which is what the language says.";
+        "Cache operator of stores that have none: wb, cg, cs, wt.";
     DeviceDebug = "device-debug", "g", Flag, Refused("no debug information is made"),
         "Make debug information.";
     FunctionRegisters = "device-function-maxrregcount", "func-maxrregcount", Text, Same,
@@ -114,9 +114,9 @@ options! {
         "Run this ptxas for what is not supported here (Oriole's own option).";
     Fmad = "fmad", "fmad", Bool, Same,
         "Contract multiplies and adds into fused ones.";
-    ForceLoadCache = "force-load-cache", "flcm", Text, Refused("cache operators of the text are kept"),
+    ForceLoadCache = "force-load-cache", "flcm", Text, Same,
         "Cache operator of all loads.";
-    ForceStoreCache = "force-store-cache", "fscm", Text, Refused("cache operators of the text are kept"),
+    ForceStoreCache = "force-store-cache", "fscm", Text, Same,
         "Cache operator of all stores.";
     TensorChecks = "g-tensor-memory-access-check", "g-tmem-access-check", Flag, Refused("no checks are put into the code"),
         "Check accesses of tensor memory.";

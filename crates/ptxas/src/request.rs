@@ -1,8 +1,9 @@
 //! What a command line asks for: help, a check, a compile with its options; and what ptxas says against it before it looks
 //! at an input.
 
+use crate::cache_operators::{OF_LOADS, OF_STORES};
 use crate::options::{Here, Opt};
-use crate::{CommandLine, Log, Severity};
+use crate::{CacheOperators, CommandLine, Log, Severity};
 use oriole_chip::Chip;
 use oriole_options::Options;
 
@@ -77,6 +78,8 @@ pub struct Compilation {
     pub options: Options,
     /// Options that stand for directives.
     pub limits: Limits,
+    /// Cache operators of loads and stores.
+    pub cache: CacheOperators,
     /// Only these entries; all if there are none.
     pub entries: Vec<String>,
     /// Where the result goes.
@@ -134,7 +137,7 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
     usage_level(line, log);
     debugging(line, log)?;
     let threads = threads(line, log)?;
-    cache_operators(line, log);
+    let cache = cache_operators(line, log);
     tensor_checks(line, chip, log);
     if log.has_failed() {
         log.abort();
@@ -145,6 +148,7 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
         check_only,
         options,
         limits,
+        cache,
         entries: line.values(Opt::Entry).map(str::to_owned).collect(),
         output: line.value(Opt::OutputFile).unwrap_or("elf.o").to_owned(),
         verbose: line.has(Opt::Verbose),
@@ -311,11 +315,7 @@ fn threads(line: &CommandLine, log: &mut Log) -> Option<Threads> {
     }
 }
 
-/// The cache operators that there are.
-const OF_LOADS: [&str; 5] = ["ca", "cg", "cs", "lu", "cv"];
-const OF_STORES: [&str; 4] = ["wb", "cg", "cs", "wt"];
-
-fn cache_operators(line: &CommandLine, log: &mut Log) {
+fn cache_operators(line: &CommandLine, log: &mut Log) -> CacheOperators {
     for option in [Opt::DefLoadCache, Opt::ForceLoadCache, Opt::DefStoreCache, Opt::ForceStoreCache] {
         let (known, what) = match option {
             Opt::DefLoadCache | Opt::ForceLoadCache => (&OF_LOADS[..], "load"),
@@ -325,6 +325,13 @@ fn cache_operators(line: &CommandLine, log: &mut Log) {
             let text = format!("Invalid default cache modifier on {what} specified: {operator}");
             log.say(Severity::Error, &text);
         }
+    }
+    let value = |option| line.value(option).map(str::to_owned);
+    CacheOperators {
+        default_load: value(Opt::DefLoadCache),
+        default_store: value(Opt::DefStoreCache),
+        force_load: value(Opt::ForceLoadCache),
+        force_store: value(Opt::ForceStoreCache),
     }
 }
 
@@ -343,12 +350,6 @@ fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
             (Opt::ExtensibleProgram, _) if line.has(Opt::CompileOnly) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"
-            }
-            (Opt::DefLoadCache, _) if line.value(option) != Some(OF_LOADS[0]) => {
-                "loads are cached as the text says"
-            }
-            (Opt::DefStoreCache, _) if line.value(option) != Some(OF_STORES[0]) => {
-                "stores are cached as the text says"
             }
             (_, Here::Refused(why)) => why,
             _ => continue,

@@ -4,7 +4,7 @@
 //! No edit adds or takes a line end, so that every line keeps its number.
 
 use crate::translate::target_text;
-use crate::{Limits, Log, Severity};
+use crate::{CacheOperators, Limits, Log, Severity};
 use oriole_chip::{Chip, PtxTarget};
 use oriole_diagnostics::LineIndex;
 use oriole_syntax::ast::{AstNode, Instruction, Item};
@@ -36,7 +36,7 @@ struct Part {
 }
 
 /// Replaces a part of a text.
-type Edit = (Range<usize>, String);
+pub(crate) type Edit = (Range<usize>, String);
 
 /// The name that messages begin with: the last part of the program's path, without an extension.
 pub fn program_name(path: &str) -> &str {
@@ -141,6 +141,14 @@ impl Source {
             }
         }
         self.text = edited(&self.text, edits);
+    }
+
+    /// Writes cache operators into loads and stores.
+    pub fn cache(&mut self, operators: &CacheOperators) {
+        let edits = operators.edits(&self.text);
+        if !edits.is_empty() {
+            self.text = edited(&self.text, edits);
+        }
     }
 
     /// Warns of each instruction with doubles.
@@ -331,7 +339,7 @@ fn blank(text: &str) -> String {
 }
 
 /// The text with parts replaced; they do not overlap.
-fn edited(text: &str, mut edits: Vec<Edit>) -> String {
+pub(crate) fn edited(text: &str, mut edits: Vec<Edit>) -> String {
     edits.sort_by_key(|(range, _)| range.start);
     let (mut new, mut at) = (String::with_capacity(text.len()), 0);
     for (range, replacement) in edits {

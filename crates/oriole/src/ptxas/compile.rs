@@ -33,6 +33,7 @@ pub fn compile(compilation: &Compilation, mut source: Source, log: &mut Log) -> 
         checked(&session, &source, compilation, log)?;
         source.keep_entries(&compilation.entries, log).then_some(())?;
     }
+    source.cache(&compilation.cache);
     source.limit(&compilation.limits, compilation.chip, compilation.verbose, log);
     if log.has_failed() {
         log.abort();
