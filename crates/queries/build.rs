@@ -25,6 +25,7 @@ const CRATES: &[&str] = &[
     "pipeline",
     "cubin",
     "diagnostics",
+    "debug-info",
     "inputs",
     "store",
     "queries",

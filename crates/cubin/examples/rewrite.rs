@@ -74,6 +74,9 @@ fn module_of(cubin: &Cubin) -> Module {
             globals.push(variable);
         }
     }
+    for (index, kernel) in cubin.kernels.iter().rev().enumerate() {
+        targets[kernel.symbol] = Some(SymbolRef::Kernel(index));
+    }
     let mut externs = Vec::new();
     for (index, symbol) in cubin.symbols.iter().enumerate() {
         if symbol.kind == 2 && symbol.section == 0 {
@@ -115,7 +118,29 @@ fn module_of(cubin: &Cubin) -> Module {
         globals,
         externs,
         slots: slots.into_iter().map(|slot| slot.1).collect(),
+        debug: Arc::new(debug_sections(cubin, &targets)),
     }
+}
+
+/// The sections for debuggers but the one that the writer makes.
+fn debug_sections(cubin: &Cubin, targets: &[Option<SymbolRef>]) -> Vec<DebugSection> {
+    const GENERIC_64: u32 = RelocationKind::Generic64 as u32;
+    let is_debug = |name: &str| name.starts_with(".nv_debug") || name.starts_with(".debug");
+    let sections = cubin.sections.iter().filter(|it| is_debug(&it.name) && it.name != ".debug_frame");
+    let pointer = |row: &read::Relocation| {
+        Some(Pointer {
+            offset: row.offset,
+            target: targets[row.symbol]?,
+            addend: row.addend,
+            generic: row.number == GENERIC_64,
+        })
+    };
+    let section = |it: &read::Section| DebugSection {
+        name: it.name.clone(),
+        bytes: it.data.clone(),
+        pointers: it.relocations.iter().filter_map(pointer).collect(),
+    };
+    sections.map(section).collect()
 }
 
 fn image_of(cubin: &Cubin, kernel: &read::Kernel, targets: &[Option<SymbolRef>]) -> KernelImage {

@@ -30,6 +30,19 @@ pub struct Module {
     pub opaque: Vec<Opaque>,
     /// The 8-byte slots of constant bank 4, in order: code reads slot `i` at `c[4][8 * i]`.
     pub slots: Vec<Slot>,
+    /// Sections for debuggers, in the order of the file.
+    pub debug: Arc<Vec<DebugSection>>,
+}
+
+/// A section for debuggers: no memory of the chip holds it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DebugSection {
+    /// Its name, with the dot.
+    pub name: String,
+    /// Its bytes.
+    pub bytes: Vec<u8>,
+    /// Addresses in it.
+    pub pointers: Vec<Pointer>,
 }
 
 /// The strings of the tool note.
@@ -122,10 +135,10 @@ pub struct Variable {
     pub pointers: Vec<Pointer>,
 }
 
-/// An address inside an initialiser, 8 bytes wide.
+/// An address inside an initialiser or a debug section, 8 bytes wide.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pointer {
-    /// Offset in the variable.
+    /// Offset in the variable or section.
     pub offset: u64,
     /// What it points to.
     pub target: SymbolRef,

@@ -16,8 +16,9 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Opaque, OpaqueKind,
-    Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool, Variable,
+    Binding, Bound, DebugSection, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, Opaque,
+    OpaqueKind, Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool,
+    Variable,
 };
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;

@@ -92,6 +92,21 @@ fn sample() -> Module {
             Slot { target: SymbolRef::Extern(0), addend: 0 },
             Slot { target: SymbolRef::Global(0), addend: 0 },
         ],
+        debug: Arc::new(vec![
+            DebugSection {
+                name: ".debug_line".into(),
+                bytes: vec![0; 24],
+                pointers: [(8, 1), (16, 0)]
+                    .map(|(offset, kernel)| Pointer {
+                        offset,
+                        target: SymbolRef::Kernel(kernel),
+                        addend: 0,
+                        generic: false,
+                    })
+                    .into(),
+            },
+            DebugSection { name: ".debug_str".into(), bytes: b"name\0".into(), ..DebugSection::default() },
+        ]),
     }
 }
 
@@ -117,6 +132,15 @@ fn what_is_written_is_read_back() {
     assert_eq!(kernel.parameters, image.parameters);
     assert_eq!((kernel.bound, kernel.cluster_size), (image.bound, image.cluster_size));
     assert_eq!(kernel.constant2, image.constant2);
+    let section = |name: &str| cubin.sections.iter().find(|it| it.name == name).unwrap();
+    assert_eq!(
+        (&section(".debug_line").data, &section(".debug_str").data[..]),
+        (&vec![0; 24], &b"name\0"[..])
+    );
+    let names = section(".debug_line").relocations.iter();
+    let mut names: Vec<_> = names.map(|it| (it.offset, cubin.symbols[it.symbol].name.as_str())).collect();
+    names.sort_unstable();
+    assert_eq!(names, [(8, "second"), (16, "first")]);
     assert_eq!(kernel.indirect_branches, image.indirect_branches);
     assert_eq!(cubin.symbols[kernel.functions[0]].name, "$first$callee");
     let name = |relocation: &read::Relocation| cubin.symbols[relocation.symbol].name.as_str();

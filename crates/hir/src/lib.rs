@@ -10,6 +10,7 @@ mod call;
 mod checks;
 mod compatible;
 mod constant;
+mod debug;
 mod declaration;
 mod descriptor;
 mod flow;
@@ -44,6 +45,7 @@ pub use checks::{
     initializer_order, order_check, section_labels,
 };
 pub use constant::{Constant, evaluate};
+pub use debug::debug_data;
 pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
 pub use header::{Header, read_header, stand_in, versions};

@@ -8,7 +8,8 @@
 
 use oriole_chip::Chip;
 use oriole_options::{
-    AllocateOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions, SelectOptions,
+    AllocateOptions, DebugOptions, FinishOptions, LowerOptions, Options, OrderOptions, PassOptions,
+    SelectOptions,
 };
 use salsa::{Durability, Setter};
 
@@ -38,6 +39,9 @@ pub struct Config {
     /// Options of scheduling after allocation, and of control words.
     #[returns(copy)]
     pub finish: FinishOptions,
+    /// Options of debug information.
+    #[returns(copy)]
+    pub debug: DebugOptions,
 }
 
 /// A chip as a key: what is known of a chip is kept for as long as anything asks for it, whatever configurations there are.
@@ -59,6 +63,7 @@ impl Config {
             options.allocate(),
             options.select(),
             options.finish(),
+            options.debug,
         )
         .durability(Durability::HIGH)
         .new(db)
@@ -80,6 +85,9 @@ impl Config {
             allocate, set_allocate;
             select, set_select;
             finish, set_finish;
+        }
+        if self.debug(db) != options.debug {
+            self.set_debug(db).with_durability(Durability::HIGH).to(options.debug);
         }
     }
 

@@ -63,6 +63,15 @@ pub struct FinishOptions {
     pub stall_cap: u8,
 }
 
+/// Which debug information a container has. It changes no code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DebugOptions {
+    /// Line tables, whether the source has places in it or not.
+    pub lines: bool,
+    /// None, whatever the source has.
+    pub suppressed: bool,
+}
+
 /// What register allocation may know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AllocateOptions {

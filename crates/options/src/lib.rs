@@ -10,7 +10,9 @@ mod groups;
 mod optimization;
 mod registry;
 
-pub use groups::{AllocateOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode, SelectOptions};
+pub use groups::{
+    AllocateOptions, DebugOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode, SelectOptions,
+};
 pub use optimization::{Optimization, Optimizations, PassOptions};
 pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
 
@@ -19,13 +21,16 @@ pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
 pub struct Options {
     /// Optimization level 0 to 3.
     pub level: u8,
+    /// Debug information.
+    pub debug: DebugOptions,
     /// A value for each row of [`KNOBS`], in that order.
     values: Vec<Value>,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { level: 3, values: KNOBS.iter().map(|knob| knob.default).collect() }
+        let values = KNOBS.iter().map(|knob| knob.default).collect();
+        Options { level: 3, debug: DebugOptions::default(), values }
     }
 }
 

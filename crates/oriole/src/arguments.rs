@@ -103,6 +103,12 @@ pub struct Tuning {
     /// Most registers a thread may use.
     #[arg(long, value_name = "N")]
     pub maxrregcount: Option<u32>,
+    /// Write line tables even if the source has no `.loc`.
+    #[arg(long)]
+    pub generate_line_info: bool,
+    /// Write no debug information, whatever the source has.
+    #[arg(long)]
+    pub suppress_debug_info: bool,
     /// Set a knob; `help` lists them.
     #[arg(long = "knob", value_name = "NAME=VALUE", value_parser = Listed { word: "help", list: lists::knobs })]
     pub knobs: Vec<String>,

@@ -4,7 +4,7 @@ use crate::arguments::{Target, Tuning};
 use oriole_chip::Chip;
 use oriole_diagnostics::Code;
 use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::Options;
+use oriole_options::{DebugOptions, Options};
 use oriole_store::Cache;
 use std::sync::Arc;
 
@@ -70,6 +70,7 @@ pub fn supported_chip(name: &str) -> Result<Chip, String> {
 pub fn tuned(target: &Tuning) -> Result<Options, String> {
     let mut options = Options::default();
     options.level = target.level;
+    options.debug = DebugOptions { lines: target.generate_line_info, suppressed: target.suppress_debug_info };
     options.set("fmad", if target.fmad { "true" } else { "false" }).map_err(|error| error.to_string())?;
     if let Some(limit) = target.maxrregcount {
         options.set("maxrregcount", &limit.to_string()).map_err(|error| error.to_string())?;

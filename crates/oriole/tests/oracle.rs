@@ -246,3 +246,134 @@ fn their_cubins_round_trip_run_and_have_no_hazard() {
     assert!(words > 10_000);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
+
+/// Two kernels with places in two files: some inlined, in two depths, some in a function that is called.
+const PLACES: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.file 1 \"/src/a.cu\", 1700000000, 123
+.file 2 \"/src/lib/b.h\"
+.func (.param .b32 r) square(.param .b32 x)
+{
+    .reg .b32 %r<4>;
+    .loc 1 50 0
+    ld.param.b32 %r1, [x];
+    .loc 1 51 3
+    mul.lo.s32 %r2, %r1, %r1;
+    st.param.b32 [r], %r2;
+    ret;
+}
+.visible .entry first(.param .u64 p, .param .u32 n)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<9>;
+    .reg .pred %p<2>;
+    .loc 1 10 5
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    cvta.to.global.u64 %rd2, %rd1;
+    .loc 1 11 7
+    mov.u32 %r2, %tid.x;
+    add.u32 %r3, %r2, %r1;
+    .loc 1 12 9
+    .loc 2 33 3, function_name $L_outer, inlined_at 1 12 9
+    .loc 2 44 4, function_name $L_inner, inlined_at 2 33 3
+    mul.lo.u32 %r4, %r3, %r1;
+    .loc 2 35 3, function_name $L_outer, inlined_at 1 12 9
+    xor.b32 %r4, %r4, %r3;
+    .loc 1 13 1
+    setp.gt.u32 %p1, %r4, 77;
+    @%p1 bra DONE;
+    .loc 2 36 3, function_name $L_outer, inlined_at 1 12 9
+    st.global.u32 [%rd2], %r4;
+DONE:
+    .loc 1 15 1
+    st.global.u32 [%rd2+4], %r3;
+    ret;
+}
+.visible .entry second(.param .u64 p)
+{
+    .reg .b64 %rd<4>;
+    .reg .b32 %r<4>;
+    .loc 1 61 0
+    ld.param.u64 %rd1, [p];
+    cvta.to.global.u64 %rd2, %rd1;
+    .loc 1 66 9
+    .loc 2 44 4, function_name $L_inner, inlined_at 1 66 9
+    ld.global.u32 %r1, [%rd2];
+    .loc 1 67 1
+    { .param .b32 a; .param .b32 b;
+    st.param.b32 [a], %r1;
+    call.uni (b), square, (a);
+    ld.param.b32 %r2, [b]; }
+    .loc 1 68 1
+    st.global.u32 [%rd2], %r2;
+    ret;
+}
+.section .debug_str
+{
+$L_outer:
+.b8 111, 117, 116, 101, 114, 0
+$L_inner:
+.b8 105, 110, 110, 101, 114, 0
+}
+";
+
+/// The places that a disassembler writes between instructions, by kernel.
+fn places(listing: &str) -> BTreeMap<String, Vec<String>> {
+    let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut kernel = String::new();
+    for line in listing.lines() {
+        if let Some(name) = line.strip_prefix(".text.").and_then(|rest| rest.strip_suffix(':')) {
+            kernel = name.to_owned();
+        }
+        if let Some(place) = line.trim().strip_prefix("//## ") {
+            places.entry(kernel.clone()).or_default().push(place.to_owned());
+        }
+    }
+    places
+}
+
+/// Whatever reads the tables of the reference reads ours, and at level 0, where code stands in the order of the source, both
+/// say the same.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn line_tables_are_read_alike() {
+    let tools = tools();
+    let folder = scratch();
+    let source = folder.path().join("places.ptx");
+    std::fs::write(&source, PLACES).expect("a temporary file");
+    let [ours, theirs] = ["ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        compile(&source, &ours, &["-O0", "--arch", chip]).expect("it compiles");
+        ask(&tools, "ptxas", &["-O0", "-arch", chip, &text(&source), "-o", &text(&theirs)]);
+        for option in ["-g", "-gi"] {
+            let [ours, theirs] =
+                [&ours, &theirs].map(|cubin| places(&ask(&tools, "nvdisasm", &[option, "-c", &text(cubin)])));
+            assert_eq!(ours.len(), 2, "{chip} {option}");
+            assert_eq!(ours, theirs, "{chip} {option}");
+        }
+        // Each line of the PTX that they name, but those of declarations, has code of ours.
+        let lines = |cubin: &Path| places(&ask(&tools, "nvdisasm", &["-gp", "-c", &text(cubin)]));
+        let (ours_of_ptx, theirs_of_ptx) = (lines(&ours), lines(&theirs));
+        for (kernel, theirs) in theirs_of_ptx {
+            let number =
+                |place: &String| place.rsplit_once(' ').map_or(0, |(_, line)| line.parse().unwrap_or(0));
+            let is_instruction =
+                |line: &usize| PLACES.lines().nth(line - 1).is_some_and(|it| it.contains(';'));
+            let ours: Vec<usize> = ours_of_ptx[&kernel].iter().map(number).collect();
+            let missing: Vec<usize> = theirs
+                .iter()
+                .map(number)
+                .filter(is_instruction)
+                .filter(|line| !ours.contains(line))
+                .collect();
+            assert_eq!(missing, [0; 0], "{chip} {kernel}");
+        }
+        for option in ["-plr", "-hex"] {
+            assert!(!ask(&tools, "nvdisasm", &[option, "-c", &text(&ours)]).is_empty());
+        }
+        assert!(ask(&tools, "cuobjdump", &["-elf", &text(&ours)]).contains(".nv_debug_ptx_txt"));
+    }
+}

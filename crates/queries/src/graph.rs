@@ -14,7 +14,8 @@
 use std::sync::Arc;
 
 use oriole_chip::Chip;
-use oriole_cubin::KernelImage;
+use oriole_cubin::{DebugSection, KernelImage};
+use oriole_debug_info::DebugData;
 use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
     Body, Declared, EarlyUse, FlowReport, GlobalInfo, Header, HeaderQuestion, Linkage, SignatureInfo,
@@ -23,7 +24,7 @@ use oriole_hir::{
 use oriole_inputs::{ChipKey, Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_latency::Model;
 use oriole_options::{
-    AllocateOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
+    AllocateOptions, DebugOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
 };
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
@@ -33,6 +34,7 @@ use oriole_pipeline::{Allocated, Group, Routine, Target};
 use oriole_sass::form::Table;
 use oriole_syntax::{Parse, UnitKind};
 
+use crate::debug::{self, KernelLines};
 use crate::driver;
 use crate::failure::{Failed, Staged, Static};
 use crate::link::{self, CallGraph, Layout};
@@ -227,6 +229,21 @@ pub fn section_labels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<(Str
     oriole_hir::section_labels(&function_tree(db, unit).unit())
 }
 
+/// Whether the function has places in the source (`.loc`).
+#[salsa::tracked(returns(copy))]
+pub fn has_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> bool {
+    let _running = db.executes("has_lines", Place::Unit(unit));
+    unit.file(db).volatile(db);
+    !resolved(db, unit).source_map.lines.is_empty()
+}
+
+/// Files of the source and debug sections that a unit names. No stage reads it.
+#[salsa::tracked(returns(ref))]
+pub fn debug_data<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Arc<DebugData> {
+    let _running = db.executes("debug_data", Place::Unit(unit));
+    Arc::new(oriole_hir::debug_data(&function_tree(db, unit).unit()))
+}
+
 /// What the control flow of a function says against it: registers that nothing writes before they are read, instructions
 /// that control never reaches. Diagnostics only, no stage reads it. No place enters.
 #[salsa::tracked(returns(ref))]
@@ -350,6 +367,13 @@ pub fn finish_options(db: &dyn Db, config: Config) -> FinishOptions {
 pub fn allocate_options(db: &dyn Db, config: Config) -> AllocateOptions {
     let _running = db.executes("allocate_options", Place::Config(config));
     config.allocate(db)
+}
+
+/// Options of debug information.
+#[salsa::tracked(returns(copy))]
+pub fn debug_options(db: &dyn Db, config: Config) -> DebugOptions {
+    let _running = db.executes("debug_options", Place::Config(config));
+    config.debug(db)
 }
 
 // ---- a function for a configuration: the groups of phases
@@ -517,6 +541,21 @@ pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVaria
 pub fn kernel_image<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelImage> {
     let _running = db.executes("kernel_image", Place::UnitConfig(unit, config));
     link::kernel_image(db, unit, config)
+}
+
+/// Where the code of a kernel stems from, in places of its units. Asked for only where the container has line tables.
+#[salsa::tracked(returns(ref), heap_size = weight::lines)]
+pub fn kernel_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelLines> {
+    let _running = db.executes("kernel_lines", Place::UnitConfig(unit, config));
+    debug::kernel_lines(db, unit, config)
+}
+
+/// The sections for debuggers. This query alone reads the text of the file and where its units begin, and only where the
+/// container has line tables: they number the lines of the text.
+#[salsa::tracked(returns(ref), heap_size = weight::sections)]
+pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<DebugSection>> {
+    let _running = db.executes("debug_sections", Place::FileConfig(file, config));
+    debug::sections(db, file, config)
 }
 
 /// The file's container for a chip.

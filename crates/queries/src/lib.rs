@@ -3,6 +3,7 @@
 //! It is here so that the whole answer to "what runs again after this edit?" can be read on one page, [`graph`]. The
 //! stages themselves are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
 
+pub mod debug;
 pub mod driver;
 pub mod failure;
 pub mod graph;

@@ -106,6 +106,7 @@ pub(crate) fn whole_file(
     // By the hashes of its units, which are the file when joined: an edit changes one of them.
     let unit = |text: &str| KeyBuilder::new(UNIT_SCHEMA, BUILD).with(text).finish().0;
     let mut key = start(db, config, FILE_SCHEMA);
+    key.with(&graph::debug_options(db, config));
     for piece in file.cut(db).pieces() {
         key.with(piece.source.digest(unit));
     }

@@ -4,7 +4,7 @@
 
 use std::mem::size_of;
 
-use oriole_cubin::KernelImage;
+use oriole_cubin::{DebugSection, KernelImage};
 use oriole_hir::Declared;
 use oriole_inputs::FunctionUnit;
 use oriole_ori::{Function, Instruction, MachineFunction, MachineInstruction};
@@ -13,6 +13,7 @@ use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_syntax::{NodeOrToken, Parse};
 
+use crate::debug::KernelLines;
 use crate::failure::Staged;
 use crate::module::Resolution;
 
@@ -128,6 +129,14 @@ pub(crate) fn image(staged: &Staged<KernelImage>) -> usize {
     of(staged, |image| {
         list(&image.code) + list(&image.functions) + list(&image.parameters) + list(&image.constant2)
     })
+}
+
+pub(crate) fn lines(staged: &Staged<KernelLines>) -> usize {
+    of(staged, |lines| list(&lines.rows) + list(&lines.places))
+}
+
+pub(crate) fn sections(staged: &Staged<Vec<DebugSection>>) -> usize {
+    of(staged, |sections| sections.iter().map(|section| section.bytes.len()).sum())
 }
 
 pub(crate) fn bytes(staged: &Staged<Vec<u8>>) -> usize {

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::support::{DIVISION, KERNELS, Session, kernel, module};
+use crate::support::{DIVISION, KERNELS, Session, cold, kernel, module};
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::Options;
 
@@ -113,6 +113,8 @@ fn differences(edit: &str, session: &Session, config: &str) -> String {
                 "register_budget",
                 "routine",
                 "kernel_image",
+                "kernel_lines",
+                "debug_sections",
                 "cubin",
             ]
             .contains(&execution.query)
@@ -183,6 +185,23 @@ const EDITS: &[Edit] = &[
     ("a function taken from its table", |text| text.replace("{once, twice}", "{twice, twice}")),
 ];
 
+/// The module with a place in the source of one kernel, and so with line tables.
+fn with_lines() -> String {
+    let named = module().replacen(".address_size 64\n", ".address_size 64\n.file 1 \"a.cu\"\n", 1);
+    in_kernel(&named, 7, "\tmov", "\t.loc 1 5 0\n\tmov")
+}
+
+/// Edits of that module: no stage looks at a line.
+const EDITS_OF_LINES: &[Edit] = &[
+    ("with line tables, a line above k7", |text| text.replace("\t// .globl\tk7", "\n\t// .globl\tk7")),
+    ("with line tables, a line above all", |text| format!("\n{text}")),
+    ("with line tables, another line in a `.loc`", |text| text.replace(".loc 1 5 0", ".loc 1 6 0")),
+    ("with line tables, another file", |text| text.replace("a.cu", "b.cu")),
+    ("with line tables, an instruction of k7", |text| {
+        text.replace("add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;")
+    }),
+];
+
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
 
@@ -233,6 +252,39 @@ fn edits_run_what_the_table_says() {
     differing += &differences("a second target", &session, "sm_90a");
     session.compile();
     differing += &differences("back to the first target", &session, "sm_90");
+    assert!(differing.is_empty(), "{differing}");
+}
+
+#[test]
+fn no_code_is_compiled_for_the_sake_of_lines() {
+    let base = with_lines();
+    let mut session = Session::new(&base);
+    // The first edit of a kernel verifies everything; what is measured here is what comes after it.
+    session.compile();
+    session.edit(&base.replace(".loc 1 5 0", ".loc 1 50 0"));
+    session.compile();
+    session.edit(&base);
+    let first = session.compile();
+    assert_eq!(first.diagnostics.first(), None, "the module compiles");
+    session.executed();
+    let mut differing = String::new();
+    for (name, change) in EDITS_OF_LINES {
+        let text = change(&base);
+        assert_ne!(text, base, "the edit `{name}` changes something");
+        session.edit(&text);
+        let compiled = session.compile();
+        assert!(compiled.cubin.is_some() && compiled != first, "the edit `{name}` shows");
+        differing += &differences(name, &session, "sm_90");
+        assert!(compiled == cold(&text), "`{name}` from scratch");
+        session.edit(&base);
+        assert!(session.compile() == first, "back from `{name}`");
+        session.executed();
+    }
+    let mut options = Options::default();
+    options.debug.suppressed = true;
+    session.config.update(&mut session.db, &options);
+    session.compile();
+    differing += &differences("with line tables, no debug information", &session, "sm_90");
     assert!(differing.is_empty(), "{differing}");
 }
 

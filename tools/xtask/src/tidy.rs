@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 /// Layers from left to right: a crate may depend only on crates of layers to its left. Stage crates of one layer never
 /// depend on each other.
 const LAYERS: &[&[&str]] = &[
-    &["index", "chip", "diagnostics", "options", "store", "copies", "tensor-memory"],
+    &["index", "chip", "diagnostics", "options", "store", "copies", "tensor-memory", "debug-info"],
     &["syntax", "sass"],
     &["ptx", "latency", "ori", "ptxas"],
     &["hir", "cubin"],

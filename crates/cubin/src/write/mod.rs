@@ -161,6 +161,7 @@ enum Key {
     Strings,
     Symbols,
     DebugFrame,
+    Debug(usize),
     ToolkitNote,
     CudaNote,
     Info,
@@ -181,10 +182,10 @@ enum Key {
 }
 
 impl Key {
-    /// A number of its own for each section that others refer to: sections of kernels come behind those of the module.
+    /// A number of its own for each section that others refer to: those that there may be many of come behind the others.
     fn number(self) -> usize {
         const OF_MODULE: usize = 17;
-        const OF_KERNEL: usize = 4;
+        const OF_EACH: usize = 5;
         match self {
             Key::Names => 0,
             Key::Strings => 1,
@@ -203,10 +204,11 @@ impl Key {
             Key::GlobalInit => 14,
             Key::ReservedShared => 15,
             Key::Global => 16,
-            Key::Constant2(kernel) => OF_MODULE + OF_KERNEL * kernel,
-            Key::Text(kernel) => OF_MODULE + OF_KERNEL * kernel + 1,
-            Key::Shared(kernel) => OF_MODULE + OF_KERNEL * kernel + 2,
-            Key::Constant0(kernel) => OF_MODULE + OF_KERNEL * kernel + 3,
+            Key::Constant2(kernel) => OF_MODULE + OF_EACH * kernel,
+            Key::Text(kernel) => OF_MODULE + OF_EACH * kernel + 1,
+            Key::Shared(kernel) => OF_MODULE + OF_EACH * kernel + 2,
+            Key::Constant0(kernel) => OF_MODULE + OF_EACH * kernel + 3,
+            Key::Debug(index) => OF_MODULE + OF_EACH * index + 4,
         }
     }
 }
@@ -568,15 +570,20 @@ impl<'a> Writer<'a> {
         let mut out = Vec::new();
         for (variable, base) in variables {
             for pointer in &variable.pointers {
-                out.push(RelocationDraft {
-                    offset: base + pointer.offset,
-                    kind: if pointer.generic { RelocationKind::Generic64 } else { RelocationKind::Abs64 },
-                    symbol: self.resolve(pointer.target, place)?,
-                    addend: pointer.addend,
-                });
+                out.push(self.pointer(place, *base, pointer)?);
             }
         }
         Ok(out)
+    }
+
+    /// The relocation of an address in what begins at `base` of its section.
+    fn pointer(&self, place: &str, base: u64, pointer: &Pointer) -> Result<RelocationDraft, WriteError> {
+        Ok(RelocationDraft {
+            offset: base + pointer.offset,
+            kind: if pointer.generic { RelocationKind::Generic64 } else { RelocationKind::Abs64 },
+            symbol: self.resolve(pointer.target, place)?,
+            addend: pointer.addend,
+        })
     }
 
     fn image_of(size: u64, variables: &[(&Variable, u64)]) -> Vec<u8> {
@@ -602,6 +609,10 @@ impl<'a> Writer<'a> {
         self.add(Key::Symbols, ".symtab", SHT_SYMTAB, 0, 8, Vec::new());
         let (frames, frame_relocations) = self.frames();
         self.add(Key::DebugFrame, ".debug_frame", SHT_PROGBITS, 0, 1, frames);
+        for (index, section) in module.debug.iter().enumerate() {
+            let bytes = Content::Borrowed(&section.bytes);
+            self.add(Key::Debug(index), section.name.as_str(), SHT_PROGBITS, 0, 1, bytes);
+        }
         if family.abi == Abi::V8 {
             self.add_notes();
         }
@@ -713,6 +724,7 @@ impl<'a> Writer<'a> {
             let slots = slots.collect();
             self.relocation_section(Key::Constant0(kernel), Name::of(".nv.constant0.", &image.name), slots);
         }
+        self.add_debug_relocations()?;
         let mut slots = Vec::new();
         for (index, slot) in module.slots.iter().enumerate() {
             slots.push(RelocationDraft {
@@ -730,6 +742,20 @@ impl<'a> Writer<'a> {
         let relocations = self.variable_relocations(".nv.global.init", &self.initialized_variables())?;
         self.relocation_section(Key::GlobalInit, ".nv.global.init", relocations);
         self.relocation_section(Key::DebugFrame, ".debug_frame", frame_relocations);
+        Ok(())
+    }
+
+    fn add_debug_relocations(&mut self) -> Result<(), WriteError> {
+        let module = self.module;
+        for (index, section) in module.debug.iter().enumerate() {
+            let mut drafts = Vec::new();
+            for pointer in &section.pointers {
+                let end = pointer.offset.saturating_add(8);
+                fits(|| format!("an address in '{}'", section.name), end, section.bytes.len() as u64)?;
+                drafts.push(self.pointer(&section.name, 0, pointer)?);
+            }
+            self.relocation_section(Key::Debug(index), section.name.as_str(), drafts);
+        }
         Ok(())
     }
 

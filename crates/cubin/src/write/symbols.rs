@@ -25,13 +25,16 @@ impl<'a> Writer<'a> {
         self.descriptor_sizes();
         self.variables();
         self.section_symbol(".debug_frame", Key::DebugFrame);
+        let module = self.module;
+        for (index, section) in module.debug.iter().enumerate() {
+            self.section_symbol(section.name.as_str(), Key::Debug(index));
+        }
         self.section_symbol(".nv.callgraph", Key::Callgraph);
         if self.rules.family.plain_relocations {
             self.section_symbol(".nv.rel.action", Key::RelocationAction);
         }
         self.code_symbols();
         self.outside_symbols();
-        let module = self.module;
         for kernel in self.order.clone() {
             self.constant0_symbols[kernel] = self.section_symbol(
                 Name::of(".nv.constant0.", &module.kernels[kernel].name),

@@ -1,0 +1,24 @@
+//! The text of the PTX as debuggers show it.
+
+/// Directives whose lines are left empty: they say what the tables say, or hold nothing to read.
+const LEFT_OUT: [&str; 6] = [".loc", ".file", ".b8", ".b16", ".b32", ".b64"];
+
+/// The text line by line, each ended by a zero, without blanks before it. Lines that hold a comment only, places in sources or
+/// bytes of debug sections are empty, so that the numbers of lines stay those of the file; at the end there are none of them.
+pub fn ptx_text(text: &str) -> Vec<u8> {
+    let mut out = Vec::with_capacity(text.len());
+    let mut empty = 0;
+    for line in text.lines() {
+        let line = line.trim_start();
+        let word = line.split(|c: char| !(c.is_ascii_alphanumeric() || c == '.')).next().unwrap_or_default();
+        if line.is_empty() || line.starts_with("//") || LEFT_OUT.contains(&word) {
+            empty += 1;
+            continue;
+        }
+        out.extend(std::iter::repeat_n(0, std::mem::take(&mut empty)));
+        // A zero of the text would end the line for those who count.
+        out.extend(line.bytes().filter(|&byte| byte != 0));
+        out.push(0);
+    }
+    out
+}

@@ -1,0 +1,248 @@
+//! Sections for debuggers: what the stages know of the origin of each instruction, and what the text says of places in the
+//! source, joined.
+//!
+//! It is here, behind everything, so that no code depends on the number of a line: stages name instructions by ordinals, and
+//! the places of these come in last.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use oriole_cubin::{DebugSection, InnerFunction, Pointer, SymbolRef};
+use oriole_debug_info::{Caller, Row, Section, Sequence, SourceFile as NamedFile, Table};
+use oriole_hir::{Inlined, SourceMap};
+use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_pipeline::Routine;
+use oriole_syntax::UnitKind;
+
+use crate::failure::{Failed, Staged, guarded};
+use crate::graph;
+use crate::module::function_unit;
+use crate::stage;
+
+/// Where the code of a kernel and of all that is cloned into it stems from. Nothing in it depends on where a unit stands.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct KernelLines {
+    /// The kernel and its functions, by name.
+    pub members: Vec<Arc<str>>,
+    /// The rows, by ascending address.
+    pub rows: Vec<UnitRow>,
+    /// Places in the source that rows name.
+    pub places: Vec<UnitPlace>,
+}
+
+/// From this address on code stems from here.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitRow {
+    /// Bytes from the start of the kernel's code.
+    pub address: u32,
+    /// Index of the function in [`KernelLines::members`].
+    pub member: u32,
+    /// First byte of the PTX instruction, from the start of the function's unit.
+    pub at: u32,
+    /// Index of the place in the source.
+    pub place: Option<usize>,
+}
+
+/// A place in the source.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnitPlace {
+    /// Number of the file.
+    pub file: u32,
+    /// Line.
+    pub line: u32,
+    /// The place of the call of an inlined function, by its index, and the label of that function's name with an offset.
+    pub caller: Option<(usize, Option<(String, u32)>)>,
+}
+
+pub(crate) fn kernel_lines<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+) -> Staged<KernelLines> {
+    let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
+    let words = stage::target_of(db, config)?.words;
+    let file = unit.file(db);
+    let mut lines = KernelLines::default();
+    let own = |function: &InnerFunction| {
+        let prefix = function.name.strip_prefix('$')?.strip_prefix(&*image.name)?;
+        let name = prefix.strip_prefix('$')?;
+        // Routines of the compiler stem from no text: their code goes on under the row before it.
+        let unit = Routine::named(name).is_none().then(|| function_unit(db, file, name))??;
+        Some((unit, function.offset))
+    };
+    for (unit, base) in std::iter::once((unit, image.own_start)).chain(image.functions.iter().filter_map(own))
+    {
+        let encoded = &graph::encoded(db, unit, config).as_ref().map_err(Clone::clone)?.encoded;
+        let map = graph::source_map(db, unit);
+        let places = add_places(map, &mut lines.places);
+        let member = lines.members.len() as u32;
+        lines.members.push(unit.name(db).clone());
+        let mut last = None;
+        for (index, &origin) in (0..).zip(&encoded.origins) {
+            if last.replace(origin) == Some(origin) {
+                continue;
+            }
+            let Some(span) = map.instructions.get(origin.0 as usize) else { continue };
+            // The last `.loc` above the instruction.
+            let above = map.lines.partition_point(|line| line.instruction <= origin.0);
+            let place = above.checked_sub(1).and_then(|line| places.get(line).copied());
+            // What the chip asks for at the entry belongs to the first row.
+            let address = if lines.rows.is_empty() { 0 } else { base + words.address(index) };
+            lines.rows.push(UnitRow { address, member, at: span.start, place });
+        }
+    }
+    Ok(triomphe::Arc::new(lines))
+}
+
+/// Adds the places of a function; gives the index of each of its `.loc`. Of an inlined one the place of the call comes first:
+/// it is the last `.loc` of the same position above it.
+fn add_places(map: &SourceMap, places: &mut Vec<UnitPlace>) -> Vec<usize> {
+    let mut known: BTreeMap<(u32, u32, u32), usize> = BTreeMap::new();
+    let mut indices = Vec::with_capacity(map.lines.len());
+    let mut add = |place: UnitPlace| {
+        places.push(place);
+        places.len() - 1
+    };
+    for entry in &map.lines {
+        let caller = entry.inlined.as_ref().and_then(|Inlined { function_name, at }| {
+            let (file, line, column) = (*at)?;
+            let call = *known
+                .entry((file, line, column))
+                .or_insert_with(|| add(UnitPlace { file, line, caller: None }));
+            Some((call, function_name.clone()))
+        });
+        let index = add(UnitPlace { file: entry.file, line: entry.line, caller });
+        known.insert((entry.file, entry.line, entry.column), index);
+        indices.push(index);
+    }
+    indices
+}
+
+pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<DebugSection>> {
+    let options = graph::debug_options(db, config);
+    let index = graph::index(db, file);
+    let functions = &index.functions;
+    let mut with_code = functions.iter().filter(|unit| unit.has_code(db));
+    if options.suppressed || !(options.lines || with_code.any(|&unit| graph::has_lines(db, unit))) {
+        return Ok(triomphe::Arc::default());
+    }
+    let words = stage::target_of(db, config)?.words;
+    let data = ModuleData::new(db, file);
+    let text = TextLines::new(file.cut(db).text());
+    let mut sequences = Vec::new();
+    let mut kernels = Vec::new();
+    let entries = functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry).enumerate();
+    // As the kernels stand in the file: the last of the source comes first.
+    for (at, &unit) in entries.collect::<Vec<_>>().into_iter().rev() {
+        let lines = graph::kernel_lines(db, unit, config).as_ref().map_err(Clone::clone)?;
+        let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
+        let size = words.size(oriole_cubin::layout::padded_words(words, image.code.len()));
+        let start = |name: &Arc<str>| index.definition(name).map_or(0, |unit| unit.start(db));
+        let starts: Vec<u32> = lines.members.iter().map(start).collect();
+        sequences.push(sequence(lines, &starts, &text, &data, size));
+        kernels.push(SymbolRef::Kernel(at));
+    }
+    guarded("debug_sections", || {
+        let table = |name: &str, table: Result<Table, oriole_debug_info::Error>| -> Result<_, Failed> {
+            let table = table.map_err(|error| Failed::internal("debug_sections", error.to_string()))?;
+            let pointers = table.addresses.iter().map(|&(offset, sequence)| Pointer {
+                offset,
+                target: kernels[sequence],
+                addend: 0,
+                generic: false,
+            });
+            Ok(DebugSection { name: name.to_owned(), pointers: pointers.collect(), bytes: table.bytes })
+        };
+        let plain = |name: &str, bytes| DebugSection { name: name.to_owned(), bytes, pointers: Vec::new() };
+        let mut sections =
+            vec![table(".debug_line", oriole_debug_info::line_table(&data.files, &sequences))?];
+        if let Some(strings) = data.sections.get(STRINGS).filter(|strings| !strings.bytes.is_empty()) {
+            sections.push(plain(STRINGS, strings.bytes.clone()));
+        }
+        sections.push(table(".nv_debug_line_sass", oriole_debug_info::ptx_line_table(&sequences))?);
+        sections.push(plain(".nv_debug_ptx_txt", oriole_debug_info::ptx_text(text.text)));
+        Ok(sections)
+    })
+}
+
+/// The section in which the names of inlined functions stand.
+const STRINGS: &str = ".debug_str";
+
+/// A kernel's rows with lines of the file and offsets of names.
+fn sequence(
+    lines: &KernelLines,
+    starts: &[u32],
+    text: &TextLines<'_>,
+    data: &ModuleData,
+    size: u64,
+) -> Sequence {
+    let place = |place: &UnitPlace| {
+        let caller = place.caller.as_ref().map(|(place, name)| {
+            let name = name.as_ref().map_or(0, |(label, offset)| data.offset(label) + u64::from(*offset));
+            Caller { place: *place, name }
+        });
+        oriole_debug_info::Place { file: place.file, line: place.line, caller }
+    };
+    let row = |row: &UnitRow| Row {
+        address: u64::from(row.address),
+        ptx_line: text.line(starts[row.member as usize] + row.at),
+        place: row.place,
+    };
+    Sequence {
+        size,
+        places: lines.places.iter().map(place).collect(),
+        rows: lines.rows.iter().map(row).collect(),
+    }
+}
+
+/// Where the lines of a text begin.
+struct TextLines<'a> {
+    text: &'a str,
+    starts: Vec<u32>,
+}
+
+impl TextLines<'_> {
+    fn new(text: &str) -> TextLines<'_> {
+        let behind = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at as u32 + 1);
+        TextLines { text, starts: std::iter::once(0).chain(behind).collect() }
+    }
+
+    /// The line, from 1, of a byte.
+    fn line(&self, at: u32) -> u32 {
+        self.starts.partition_point(|&start| start <= at) as u32
+    }
+}
+
+/// What all units of a module say for debuggers.
+#[derive(Default)]
+struct ModuleData {
+    files: Vec<NamedFile>,
+    /// Sections by name. What several units put into one stands one after the other.
+    sections: BTreeMap<String, Section>,
+    /// Offsets of labels in their sections.
+    labels: BTreeMap<String, u64>,
+}
+
+impl ModuleData {
+    fn new(db: &dyn Db, file: SourceFile) -> ModuleData {
+        let mut module = ModuleData::default();
+        let units = graph::split_file(db, file).iter();
+        for &unit in units.filter(|unit| unit.kind(db) == UnitKind::DebugSection) {
+            let data = graph::debug_data(db, unit);
+            module.files.extend_from_slice(&data.files);
+            for section in &data.sections {
+                let whole = module.sections.entry(section.name.clone()).or_default();
+                let base = whole.bytes.len() as u64;
+                whole.bytes.extend_from_slice(&section.bytes);
+                let labels = section.labels.iter();
+                module.labels.extend(labels.map(|(label, offset)| (label.clone(), base + offset)));
+            }
+        }
+        module
+    }
+
+    /// The offset of a label in its section, or 0 for the name of a section.
+    fn offset(&self, label: &str) -> u64 {
+        self.labels.get(label).copied().unwrap_or_default()
+    }
+}
