@@ -19,7 +19,7 @@ fn read(table: &Table) -> String {
     };
     let _ = writeln!(out, "version {} opcodes from {}", header.version(), header.opcode_base());
     for folder in header.include_directories() {
-        let _ = writeln!(out, "folder {}", text(folder.clone()));
+        let _ = writeln!(out, "folder {}", text(*folder));
     }
     for file in header.file_names() {
         let (name, folder) = (text(file.path_name()), file.directory_index());

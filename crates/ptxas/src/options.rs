@@ -120,7 +120,7 @@ options! {
         "Cache operator of all stores.";
     TensorChecks = "g-tensor-memory-access-check", "g-tmem-access-check", Flag, Refused("no checks are put into the code"),
         "Check accesses of tensor memory.";
-    LineInfo = "generate-line-info", "lineinfo", Flag, Refused("no line information is made"),
+    LineInfo = "generate-line-info", "lineinfo", Flag, Same,
         "Make line information.";
     NoTensorChecks = "gno-tensor-memory-access-check", "gno-tmem-access-check", Flag,
         NoEffect("there are no such checks"),

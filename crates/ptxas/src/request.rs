@@ -5,7 +5,7 @@ use crate::cache_operators::{OF_LOADS, OF_STORES};
 use crate::options::{Here, Opt};
 use crate::{CacheOperators, CommandLine, Log, Severity};
 use oriole_chip::Chip;
-use oriole_options::Options;
+use oriole_options::{DebugOptions, Options};
 
 /// Fewest registers that a kernel may be bounded to.
 const FEWEST_REGISTERS: i64 = 24;
@@ -176,6 +176,7 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
         // The parser lets no other texts through than the two that the knob takes.
         options.set("fmad", fmad).ok()?;
     }
+    options.debug = DebugOptions { lines: line.has(Opt::LineInfo), suppressed: line.has(Opt::NoDebugInfo) };
     Some(options)
 }
 
@@ -338,12 +339,9 @@ fn cache_operators(line: &CommandLine, log: &mut Log) -> CacheOperators {
 /// Options whose effect the result would lack, each with the reason.
 fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
     let mut found = Vec::new();
-    // Without the sections that it adds, line information changes nothing.
-    let nothing_shown = line.has(Opt::NoDebugInfo);
     for option in line.given() {
         let row = option.row();
         let why = match (option, row.here) {
-            (Opt::LineInfo, _) if nothing_shown || line.has(Opt::DeviceDebug) => continue,
             (Opt::TensorChecks, _) if chip.tensor_partition().is_none() || line.has(Opt::NoTensorChecks) => {
                 continue;
             }

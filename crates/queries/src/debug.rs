@@ -11,6 +11,7 @@ use oriole_cubin::{DebugSection, InnerFunction, Pointer, SymbolRef};
 use oriole_debug_info::{Caller, Row, Section, Sequence, SourceFile as NamedFile, Table};
 use oriole_hir::{Inlined, SourceMap};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_ori::Origin;
 use oriole_pipeline::Routine;
 use oriole_syntax::UnitKind;
 
@@ -79,12 +80,13 @@ pub(crate) fn kernel_lines<'db>(
         lines.members.push(unit.name(db).clone());
         let mut last = None;
         for (index, &origin) in (0..).zip(&encoded.origins) {
-            if last.replace(origin) == Some(origin) {
+            let Origin(ordinal) = origin;
+            if last.replace(ordinal) == Some(ordinal) {
                 continue;
             }
-            let Some(span) = map.instructions.get(origin.0 as usize) else { continue };
+            let Some(span) = map.instructions.get(ordinal as usize) else { continue };
             // The last `.loc` above the instruction.
-            let above = map.lines.partition_point(|line| line.instruction <= origin.0);
+            let above = map.lines.partition_point(|line| line.instruction <= ordinal);
             let place = above.checked_sub(1).and_then(|line| places.get(line).copied());
             // What the chip asks for at the entry belongs to the first row.
             let address = if lines.rows.is_empty() { 0 } else { base + words.address(index) };
