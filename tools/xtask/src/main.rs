@@ -1,6 +1,6 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy`
 //! checks the rules of the house, `codegen` regenerates tables, `isa` writes the form table of a new chip, `release` builds
-//! the program as it is released, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
+//! the program as it is released, `wheel` the Python package, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
 //! shows how compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
@@ -18,8 +18,9 @@ mod shapes;
 mod tidy;
 mod train;
 mod typed_ids;
+mod wheel;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,8 +38,9 @@ fn main() -> ExitCode {
         "release" => release::run(rest),
         "selection" => selection::run(rest),
         "shapes" => shapes::run(rest),
+        "wheel" => wheel::run(rest),
         _ => {
-            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | release | selection | shapes"
+            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | release | selection | shapes | wheel"
                 .to_owned())
         }
     };
@@ -58,4 +60,17 @@ fn root() -> std::path::PathBuf {
         .nth(2)
         .expect("xtask lies two folders deep")
         .to_owned()
+}
+
+/// Runs a command to its end.
+///
+/// # Errors
+/// A command that cannot be started, or fails.
+fn finished(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{name}: {status}")),
+        Err(error) => Err(format!("{name}: {error}")),
+    }
 }

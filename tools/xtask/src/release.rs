@@ -4,14 +4,23 @@
 //! The profile says which functions run, and the linker puts these together, those of the smallest compile first: most of the
 //! time of a small compile is the system's, which brings in the pages of the program.
 
-use crate::{order, train};
+use crate::{finished, order, train};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole` and prints its path.
+/// Builds the program and prints its path.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
+    println!("{}", program()?.display());
+    Ok(())
+}
+
+/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole`.
+///
+/// # Errors
+/// A step that failed.
+pub fn program() -> Result<PathBuf, String> {
     let merger = profile_merger()?;
     let folder = crate::root().join("target/release-profiled");
     let raw = folder.join("raw");
@@ -41,8 +50,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
         // Functions that are inlined everywhere are no symbols any more.
         "-Clink-arg=-Wl,--no-warn-symbol-ordering".to_owned(),
     ];
-    println!("{}", build(&folder, &flags)?.display());
-    Ok(())
+    build(&folder, &flags)
 }
 
 /// The tool that makes one profile of many; it has to be the compiler's own, since their format changes.
@@ -67,15 +75,4 @@ fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
     cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", quoted.join(",")));
     finished(&mut cargo)?;
     Ok(folder.join(TARGET).join("release/oriole"))
-}
-
-/// # Errors
-/// A command that cannot be started, or fails.
-fn finished(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    match command.status() {
-        Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("{name}: {status}")),
-        Err(error) => Err(format!("{name}: {error}")),
-    }
 }
