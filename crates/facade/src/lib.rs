@@ -58,6 +58,10 @@
 //!
 //! A thread that must not wait for a compile gives it to another one as a [`Snapshot`], and keeps its [`Canceller`].
 //!
+//! # In ptxas's place
+//!
+//! [`ptxas`] compiles as ptxas's command line asks, and says what ptxas says; `oriole_ptxas` reads the command line.
+//!
 //! # Questions that an editor asks
 //!
 //! [`ide`] is the whole interface of the language server in plain data: hovers, completions, machine code with its map to the
@@ -65,6 +69,7 @@
 
 mod cubin;
 mod options;
+pub mod ptxas;
 mod report;
 mod session;
 

@@ -26,6 +26,11 @@ fn a_kernel_and_what_it_needs() {
                 spill_loads: 0,
                 shared_bytes: 0,
                 barriers: 0,
+                headers: [
+                    0,
+                    0,
+                    0,
+                ],
             },
         ]
     "#]]

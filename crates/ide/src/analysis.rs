@@ -1,10 +1,9 @@
-//! The snapshot: every question, and the one place where cancellation becomes a value.
+//! The snapshot: every question.
 
-use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use oriole_chip::Chip;
-use oriole_inputs::{Config, Database, SourceFile};
+use oriole_inputs::{Cancellable, Canceller, Config, Database, SourceFile};
 use oriole_options::Options;
 use oriole_queries::graph;
 
@@ -17,34 +16,6 @@ use crate::{
     KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RegisterMarks,
     RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
 };
-
-/// The answer was not wanted any more: a change is waiting, or the caller cancelled. Ask again of a new snapshot.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Cancelled;
-
-impl std::fmt::Display for Cancelled {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("cancelled")
-    }
-}
-
-impl std::error::Error for Cancelled {}
-
-/// An answer, unless it was cancelled.
-pub type Cancellable<T> = Result<T, Cancelled>;
-
-/// Cancels what one snapshot computes, from another thread.
-#[derive(Clone, Debug)]
-pub struct Canceller {
-    token: salsa::CancellationToken,
-}
-
-impl Canceller {
-    /// Cancels the question at hand and all later ones of that snapshot.
-    pub fn cancel(&self) {
-        self.token.cancel();
-    }
-}
 
 /// A snapshot of the host. It may be sent to another thread; clones share all results.
 #[derive(Clone)]
@@ -149,12 +120,12 @@ impl Analysis {
     }
 
     fn with<T>(&self, answer: impl FnOnce(&Analysis) -> T) -> Cancellable<T> {
-        salsa::Cancelled::catch(AssertUnwindSafe(|| answer(self))).map_err(|_| Cancelled)
+        self.db.cancellable(|_| answer(self))
     }
 
     /// A handle that cancels what this snapshot computes.
     pub fn canceller(&self) -> Canceller {
-        Canceller { token: salsa::Database::cancellation_token(&self.db) }
+        self.db.canceller()
     }
 
     /// The text of a file.

@@ -37,7 +37,7 @@ mod text;
 mod tokens;
 mod views;
 
-pub use analysis::{Analysis, Cancellable, Cancelled, Canceller};
+pub use analysis::Analysis;
 pub use calls::{Call, CallItem};
 pub use compiled::Lacks;
 pub use completion::{Completion, CompletionKind, Signature, SignatureHelp};
@@ -56,7 +56,7 @@ pub use marks::{Marks, RegisterMarks};
 pub use names::Access;
 pub use navigation::{Reference, RenameError, Target};
 pub use oriole_diagnostics::{Encoding, LineIndex, Position};
-pub use oriole_inputs::{Reads, record_reads};
+pub use oriole_inputs::{Cancellable, Cancelled, Canceller, Reads, record_reads};
 pub use recomputed::{Because, Query, Ran, Recomputed};
 pub use sass::{SassListing, SassRow};
 pub use symbols::{Symbol, SymbolKind};

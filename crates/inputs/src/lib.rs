@@ -5,6 +5,7 @@
 //! keyed by. No stage, no rule of PTX and no file
 //! access may enter; the host reads files and sets texts.
 
+mod cancel;
 mod config;
 mod database;
 mod file;
@@ -12,6 +13,7 @@ mod log;
 mod reads;
 mod unit;
 
+pub use cancel::{Cancellable, Cancelled, Canceller};
 pub use config::{ChipKey, Config};
 pub use database::{Database, Db};
 pub use file::{Extent, SourceFile, Units};

@@ -25,5 +25,5 @@ pub use options::{Here, Kind, OPTIONS, Opt, Row};
 pub use request::{Action, Compilation, Limits, Request, Threads};
 pub use resources::{FunctionNeeds, KernelNeeds, Resources};
 pub use source::{Input, Source, program_name};
-pub use texts::{help, isa_versions, version};
+pub use texts::{ISA_VERSIONS, TOOLKIT, help, isa_versions, version};
 pub use translate::{is_unsupported, translate};

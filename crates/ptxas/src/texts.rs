@@ -3,36 +3,85 @@
 use crate::options::{Here, Kind, OPTIONS, Row};
 use std::fmt::Write as _;
 
-/// The release whose language is read and whose options are known. Callers take the newest version of the language that
-/// they may write from it.
-const RELEASE: &str = "13.0";
-const FULL_RELEASE: &str = "13.0.88";
+/// The CUDA release whose language is read and whose options are known, major and minor number. Callers take the newest version
+/// of the language that they may write from it.
+pub const TOOLKIT: (u32, u32) = (13, 0);
+/// Its last number.
+const UPDATE: u32 = 88;
 
-/// The versions of the language of that release.
-const ISA_VERSIONS: &str = "\
-1.0 1.1 1.2 1.3 1.4 1.5 2.0 2.1 2.2 2.3 3.0 3.1 3.2 4.0 4.1 4.2 4.3 5.0 5.1 6.0 6.1 6.2 6.3 6.4 6.5 7.0 7.1 7.2 7.3 7.4 \
-7.5 7.6 7.7 7.8 8.0 8.1 8.2 8.3 8.4 8.5 8.6 8.7 8.8 9.0";
+/// The versions of the language of that release, major and minor number, ascending.
+pub const ISA_VERSIONS: &[(u8, u8)] = &[
+    (1, 0),
+    (1, 1),
+    (1, 2),
+    (1, 3),
+    (1, 4),
+    (1, 5),
+    (2, 0),
+    (2, 1),
+    (2, 2),
+    (2, 3),
+    (3, 0),
+    (3, 1),
+    (3, 2),
+    (4, 0),
+    (4, 1),
+    (4, 2),
+    (4, 3),
+    (5, 0),
+    (5, 1),
+    (6, 0),
+    (6, 1),
+    (6, 2),
+    (6, 3),
+    (6, 4),
+    (6, 5),
+    (7, 0),
+    (7, 1),
+    (7, 2),
+    (7, 3),
+    (7, 4),
+    (7, 5),
+    (7, 6),
+    (7, 7),
+    (7, 8),
+    (8, 0),
+    (8, 1),
+    (8, 2),
+    (8, 3),
+    (8, 4),
+    (8, 5),
+    (8, 6),
+    (8, 7),
+    (8, 8),
+    (9, 0),
+];
 
 /// What `--version` prints. Line 4 is the one that callers look into; the last line is part of the keys of their caches, so it
 /// names the very build.
 pub fn version(program: &str, build: &str) -> String {
+    let (major, minor) = TOOLKIT;
     format!(
         "{program}: Oriole, an open PTX to SASS compiler in ptxas's place\n\
          MIT or Apache-2.0\n\
          Options and messages are those of ptxas\n\
-         Compatible with Cuda compilation tools, release {RELEASE}, V{FULL_RELEASE}\n\
+         Compatible with Cuda compilation tools, release {major}.{minor}, V{major}.{minor}.{UPDATE}\n\
          Build oriole_{build}\n"
     )
 }
 
 /// The newest version of the language.
-pub(crate) fn newest_version() -> &'static str {
-    ISA_VERSIONS.rsplit(' ').next().unwrap_or_default()
+pub(crate) fn newest_version() -> String {
+    ISA_VERSIONS.last().map(shown).unwrap_or_default()
 }
 
 /// What `--list-version` prints.
 pub fn isa_versions() -> String {
-    ISA_VERSIONS.split(' ').map(|version| format!("{version}\n")).collect()
+    ISA_VERSIONS.iter().map(|version| shown(version) + "\n").collect()
+}
+
+fn shown((major, minor): &(u8, u8)) -> String {
+    format!("{major}.{minor}")
 }
 
 /// What `--help` prints.

@@ -140,7 +140,7 @@ impl Translator<'_> {
             }
         };
         fill("{kind}", &|| self.kind(diagnostic).to_owned());
-        fill("{newest}", &|| newest_version().to_owned());
+        fill("{newest}", &newest_version);
         fill("{target}", &|| target_text(name(diagnostic), self.chip));
         fill("{file}", &|| file.to_owned());
         fill("{name}", &|| name(diagnostic).to_owned());

@@ -6,6 +6,7 @@ use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
 use oriole_ori::Function;
 use oriole_pipeline::{Decision, Explained, Group, Phase, Profile};
+use oriole_ptx::Type;
 use oriole_sass::form::Table;
 use oriole_syntax::UnitKind;
 
@@ -38,6 +39,8 @@ pub struct Resources {
     pub shared_bytes: u32,
     /// Named barriers.
     pub barriers: u8,
+    /// Textures, samplers and surfaces that the driver gives the kernel.
+    pub headers: [usize; 3],
 }
 
 /// What the kernels of a file need, and the functions that they reach, in file order. Those that do not compile are left out.
@@ -64,16 +67,28 @@ pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources
             spill_loads: linked.spill_loads,
             shared_bytes: 0,
             barriers: 0,
+            headers: [0; 3],
         };
         if is_kernel && let Ok(image) = graph::kernel_image(db, unit, config) {
             needs.registers = image.registers;
             needs.stack_bytes = image.stack_size;
             needs.shared_bytes = image.shared_size.unwrap_or(0);
             needs.barriers = image.barriers;
+            needs.headers = HEADERS.map(|ty| count_headers(db, file, &image.headers, ty));
         }
         all.push(needs);
     }
     all
+}
+
+/// The types of variables that the driver gives a kernel by a header.
+const HEADERS: [Type; 3] = [Type::Texref, Type::Samplerref, Type::Surfref];
+
+/// How many of the headers of a kernel, which are numbers of variables of such types, are of one type.
+fn count_headers(db: &dyn Db, file: SourceFile, headers: &[usize], ty: Type) -> usize {
+    let types = graph::module_data(db, file).iter().map(|variable| variable.info.ty);
+    let opaque: Vec<Type> = types.filter(|ty| HEADERS.contains(ty)).collect();
+    headers.iter().filter(|&&at| opaque.get(at) == Some(&ty)).count()
 }
 
 /// Ori of a unit after a phase: the phase's stage is run from the stage before it, which the graph remembers, and stopped.

@@ -3,13 +3,12 @@
 
 mod compile;
 mod fallback;
-mod resources;
 mod shadow;
 
 pub use shadow::init_shadow;
 
 use crate::files::input;
-use compile::Outcome;
+use compile::Ended;
 use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
 use std::io::Write;
 use std::path::Path;
@@ -79,8 +78,8 @@ impl Call {
         let standard = read.iter().find(|input| input.name == STANDARD).map(|input| input.text.clone());
         let source = Source::join(read, compilation.chip, log)?;
         match compile::compile(compilation, source, log)? {
-            Outcome::Done => Some(ExitCode::SUCCESS),
-            Outcome::Unsupported => fallback::run(line, standard.as_deref(), log),
+            Ended::Done => Some(ExitCode::SUCCESS),
+            Ended::Unsupported => fallback::run(line, standard.as_deref(), log),
         }
     }
 }

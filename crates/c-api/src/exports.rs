@@ -1,0 +1,301 @@
+//! The functions as C calls them. Each turns pointers into values, asks the compiler behind the handle, and writes the answer
+//! where the caller said.
+
+#![allow(non_snake_case, reason = "the names are those that callers know")]
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::{Code, Compiler, Flow};
+
+/// What the caller is given for a text.
+pub type Handle = *mut Compiler;
+
+/// What the caller wants to be asked: its own pointer, and one that is null.
+pub type Callback = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+
+/// Nothing may unwind into C.
+fn guarded(act: impl FnOnce() -> Code) -> Code {
+    catch_unwind(AssertUnwindSafe(act)).unwrap_or(Code::Internal)
+}
+
+/// Asks the compiler behind a handle.
+///
+/// # Safety
+/// The handle is null or comes from [`nvPTXCompilerCreate`] and has not been destroyed.
+unsafe fn with(handle: Handle, act: impl FnOnce(&Compiler) -> Code) -> Code {
+    // SAFETY: the caller's promise; only shared references are ever made of it.
+    match unsafe { handle.as_ref() } {
+        None => Code::InvalidCompilerHandle,
+        Some(compiler) => guarded(|| act(compiler)),
+    }
+}
+
+/// Writes a value where the caller said.
+///
+/// # Safety
+/// The pointer is null or may be written.
+unsafe fn put<T>(place: *mut T, value: T) -> Code {
+    if place.is_null() {
+        return Code::InvalidInput;
+    }
+    // SAFETY: the caller's promise, and it is not null.
+    unsafe { place.write(value) };
+    Code::Success
+}
+
+/// Copies bytes to where the caller said.
+///
+/// # Safety
+/// The pointer is null, or as many bytes may be written from it on.
+unsafe fn copy(bytes: &[u8], place: *mut u8) -> Code {
+    if place.is_null() {
+        return Code::InvalidInput;
+    }
+    // SAFETY: the caller's promise; the caller's memory is not ours, so that the two do not overlap.
+    unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    Code::Success
+}
+
+/// The version of the language of options and results: that of the CUDA toolkit whose library this stands for.
+///
+/// # Safety
+/// The pointers are null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetVersion(major: *mut c_uint, minor: *mut c_uint) -> Code {
+    if major.is_null() || minor.is_null() {
+        return Code::InvalidInput;
+    }
+    let (toolkit_major, toolkit_minor) = oriole_ptxas::TOOLKIT;
+    // SAFETY: the caller's promise for both.
+    unsafe {
+        put(major, toolkit_major);
+        put(minor, toolkit_minor)
+    }
+}
+
+/// How many versions of PTX are understood.
+///
+/// # Safety
+/// The pointer is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetNumSupportedVersions(count: *mut c_int) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { put(count, oriole_ptxas::ISA_VERSIONS.len() as c_int) }
+}
+
+/// The versions of PTX that are understood, major and minor number each, in ascending order.
+///
+/// # Safety
+/// The pointer is null, or so many pairs may be written as [`nvPTXCompilerGetNumSupportedVersions`] says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetSupportedVersions(versions: *mut [c_int; 2]) -> Code {
+    if versions.is_null() {
+        return Code::InvalidInput;
+    }
+    for (at, &(major, minor)) in oriole_ptxas::ISA_VERSIONS.iter().enumerate() {
+        // SAFETY: the caller's promise: there are as many pairs.
+        unsafe { versions.add(at).write([c_int::from(major), c_int::from(minor)]) };
+    }
+    Code::Success
+}
+
+/// Makes a handle for a text, which is copied.
+///
+/// # Safety
+/// `compiler` is null or may be written; `text` is null or as many bytes as `length` says may be read from it on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerCreate(
+    compiler: *mut Handle,
+    length: usize,
+    text: *const c_char,
+) -> Code {
+    if compiler.is_null() || text.is_null() || length == 0 {
+        return Code::InvalidInput;
+    }
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+        let handle = Box::into_raw(Box::new(Compiler::new(bytes)));
+        // SAFETY: the caller's promise.
+        unsafe { put(compiler, handle) }
+    })
+}
+
+/// Gives a handle back and makes it null.
+///
+/// # Safety
+/// `compiler` is null, or what it points to is null or a handle that nobody uses any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerDestroy(compiler: *mut Handle) -> Code {
+    if compiler.is_null() {
+        return Code::InvalidInput;
+    }
+    // SAFETY: the caller's promise.
+    let handle = unsafe { compiler.replace(std::ptr::null_mut()) };
+    if handle.is_null() {
+        return Code::InvalidCompilerHandle;
+    }
+    guarded(|| {
+        // SAFETY: it was made by `Box::into_raw` in `nvPTXCompilerCreate`, and nobody uses it any more.
+        drop(unsafe { Box::from_raw(handle) });
+        Code::Success
+    })
+}
+
+/// Compiles. The options are those of ptxas, each a string, or an option and its value in two.
+///
+/// # Safety
+/// The handle is null or alive; `options` is null or points to `count` strings that end with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerCompile(
+    compiler: Handle,
+    count: c_int,
+    options: *const *const c_char,
+) -> Code {
+    let act = |compiler: &Compiler| {
+        let Ok(count) = usize::try_from(count) else { return Code::InvalidInput };
+        if count > 0 && options.is_null() {
+            return Code::InvalidInput;
+        }
+        let mut words = Vec::with_capacity(count.min(64));
+        for at in 0..count {
+            // SAFETY: the caller's promise: there are `count` pointers.
+            let option = unsafe { options.add(at).read() };
+            if option.is_null() {
+                return Code::InvalidInput;
+            }
+            // SAFETY: the caller's promise: each ends with a zero byte.
+            words.push(unsafe { CStr::from_ptr(option) }.to_string_lossy());
+        }
+        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        compiler.compile(&words)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, act) }
+}
+
+/// The bytes of the program that the last compile made.
+///
+/// # Safety
+/// The handle is null or alive; `size` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetCompiledProgramSize(compiler: Handle, size: *mut usize) -> Code {
+    let act = |compiler: &Compiler| {
+        if size.is_null() {
+            return Code::InvalidInput;
+        }
+        // SAFETY: the caller's promise.
+        let found = compiler.with_program(|program| unsafe { put(size, program.len()) });
+        found.unwrap_or(Code::CompilerInvocationIncomplete)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, act) }
+}
+
+/// The program that the last compile made.
+///
+/// # Safety
+/// The handle is null or alive; `image` is null, or as many bytes as the program has may be written from it on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetCompiledProgram(compiler: Handle, image: *mut c_void) -> Code {
+    let act = |compiler: &Compiler| {
+        // SAFETY: the caller's promise.
+        let found = compiler.with_program(|program| unsafe { copy(program, image.cast()) });
+        found.unwrap_or(Code::CompilerInvocationIncomplete)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, act) }
+}
+
+/// The size of a log with the zero byte behind it; nothing is there of an empty one.
+fn log_size(log: &str) -> usize {
+    if log.is_empty() { 0 } else { log.len() + 1 }
+}
+
+/// Copies a log and a zero byte; of an empty one the zero byte alone.
+///
+/// # Safety
+/// `place` is null, or that many bytes may be written from it on.
+unsafe fn copy_log(log: &str, place: *mut c_char) -> Code {
+    // SAFETY: the caller's promise.
+    let copied = unsafe { copy(log.as_bytes(), place.cast()) };
+    if copied == Code::Success {
+        // SAFETY: the caller's promise: there is a byte more.
+        unsafe { place.add(log.len()).write(0) };
+    }
+    copied
+}
+
+/// Bytes of the error log with its zero byte; 0 if it is empty.
+///
+/// # Safety
+/// The handle is null or alive; `size` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetErrorLogSize(compiler: Handle, size: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, |compiler| compiler.with_errors(|log| put(size, log_size(log)))) }
+}
+
+/// The error log of the last compile.
+///
+/// # Safety
+/// The handle is null or alive; `log` is null or has room for the log and a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetErrorLog(compiler: Handle, log: *mut c_char) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, |compiler| compiler.with_errors(|found| copy_log(found, log))) }
+}
+
+/// Bytes of the log of warnings and information with its zero byte; 0 if it is empty.
+///
+/// # Safety
+/// The handle is null or alive; `size` is null or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetInfoLogSize(compiler: Handle, size: *mut usize) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, |compiler| compiler.with_info(|log| put(size, log_size(log)))) }
+}
+
+/// The log of warnings and information of the last compile.
+///
+/// # Safety
+/// The handle is null or alive; `log` is null or has room for the log and a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerGetInfoLog(compiler: Handle, log: *mut c_char) -> Code {
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, |compiler| compiler.with_info(|found| copy_log(found, log))) }
+}
+
+/// A pointer of the caller's that is handed to its callback, on whatever thread.
+struct Payload(*mut c_void);
+
+// SAFETY: nobody here looks at what it points to; that the callback may be called from any thread is part of the interface.
+unsafe impl Send for Payload {}
+
+impl Payload {
+    fn pointer(&self) -> *mut c_void {
+        self.0
+    }
+}
+
+/// Sets a function that is called while a compile runs, from any thread; if it gives 1, the compile is cancelled.
+///
+/// # Safety
+/// The handle is null or alive; the callback may be called with the payload from any thread until the handle is destroyed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvPTXCompilerSetFlowCallback(
+    compiler: Handle,
+    callback: Option<Callback>,
+    payload: *mut c_void,
+) -> Code {
+    let payload = Payload(payload);
+    let act = move |compiler: &Compiler| {
+        let Some(callback) = callback else { return Code::InvalidInput };
+        let flow: Flow = Box::new(move || callback(payload.pointer(), std::ptr::null_mut()) == 1);
+        compiler.set_flow(flow);
+        Code::Success
+    };
+    // SAFETY: the caller's promise.
+    unsafe { with(compiler, act) }
+}

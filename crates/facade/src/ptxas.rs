@@ -1,0 +1,176 @@
+//! A compile in ptxas's place: what its options ask for is done, and what it would say is said, by steps between which a
+//! caller opens files, takes the time and cancels.
+
+use oriole_cubin::Cubin;
+use oriole_diagnostics::Diagnostic;
+use oriole_inputs::{Canceller, Config, Database, SourceFile};
+use oriole_ptxas::{
+    Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Source, is_unsupported, translate,
+};
+use oriole_queries::view;
+
+use crate::Cancelled;
+
+pub use oriole_queries::Compiled;
+
+/// Constant banks of a kernel, and those of the module as a whole.
+const KERNEL_BANKS: [u8; 2] = [0, 2];
+const MODULE_BANKS: [u8; 2] = [3, 4];
+
+/// What there is to do for a text.
+pub enum Step<'a> {
+    /// Nothing more: it was only to be checked.
+    Checked,
+    /// To compile it.
+    Compile(Box<Job<'a>>),
+}
+
+/// A text that is to be compiled.
+pub struct Job<'a> {
+    compilation: &'a Compilation,
+    source: Source,
+    db: Database,
+    file: SourceFile,
+    config: Config,
+}
+
+/// How a compile ended that did not fail by a mistake of the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Outcome {
+    /// All right: the container.
+    Done(triomphe::Arc<Vec<u8>>),
+    /// Oriole cannot compile this, and nothing was said of it being wrong.
+    Unsupported,
+}
+
+/// Does what comes before a compile: checks what is only to be checked, leaves out the entries that are not asked for, writes
+/// the options that stand for directives into the text. `None` if that failed; the log says why.
+pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log) -> Option<Step<'a>> {
+    if compilation.warn_doubles {
+        source.warn_of_doubles(log);
+    }
+    if compilation.check_only || !compilation.entries.is_empty() {
+        // All of the text is checked, also what is then left out.
+        checked(compilation, &source, log)?;
+    }
+    if compilation.check_only {
+        return Some(Step::Checked);
+    }
+    if !compilation.entries.is_empty() {
+        source.keep_entries(&compilation.entries, log).then_some(())?;
+    }
+    source.cache(&compilation.cache);
+    source.limit(&compilation.limits, compilation.chip, compilation.verbose, log);
+    if log.has_failed() {
+        log.abort();
+        return None;
+    }
+    let (db, file, config) = opened(compilation, &source);
+    Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
+}
+
+fn opened(compilation: &Compilation, source: &Source) -> (Database, SourceFile, Config) {
+    let db = Database::once();
+    let file = SourceFile::open(&db, source.text());
+    let config = Config::create(&db, compilation.chip, &compilation.options);
+    (db, file, config)
+}
+
+/// Checks a text as far as the language goes.
+fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
+    let (db, file, config) = opened(compilation, source);
+    let mut diagnostics = oriole_queries::diagnostics(&db, file);
+    diagnostics.extend(oriole_queries::target_diagnostics(&db, file, config));
+    translate(&diagnostics, source, compilation.chip, log);
+    if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {
+        log.abort();
+    }
+    (!log.has_failed()).then_some(())
+}
+
+impl Job<'_> {
+    /// How many functions there are to compile: more threads have nothing to do.
+    pub fn functions(&self) -> usize {
+        view::code_units(&self.db, self.file).len()
+    }
+
+    /// What cancels the compile, from another thread.
+    pub fn canceller(&self) -> Canceller {
+        self.db.canceller()
+    }
+
+    /// Compiles on so many threads.
+    ///
+    /// # Errors
+    /// It was cancelled.
+    pub fn compile(&self, threads: usize) -> Result<Compiled, Cancelled> {
+        self.db.cancellable(|db| oriole_queries::compile(db, self.file, self.config, threads))
+    }
+
+    /// Says what there is to say of a compile that took so many microseconds. `None` if it failed; the log says why.
+    pub fn tell(&self, compiled: Compiled, microseconds: u64, log: &mut Log) -> Option<Outcome> {
+        let compilation = self.compilation;
+        translate(&compiled.diagnostics, &self.source, compilation.chip, log);
+        let Some(cubin) = compiled.cubin else {
+            let mut errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
+            return errors.all(is_unsupported).then_some(Outcome::Unsupported);
+        };
+        if compilation.verbose || compilation.warn_spills || compilation.warn_local {
+            let resources = self.resources(&cubin, microseconds);
+            resources.warn(compilation.warn_spills, compilation.warn_local, log);
+            if compilation.verbose {
+                resources.say(log);
+            }
+        }
+        (!log.has_failed()).then_some(Outcome::Done(cubin))
+    }
+
+    /// What the text needs that was compiled to these bytes.
+    fn resources(&self, cubin: &[u8], microseconds: u64) -> Resources {
+        let chip = self.compilation.chip;
+        let Ok(cubin) = oriole_cubin::read(cubin) else { return Resources::default() };
+        // ptxas tells of constant banks for the chips without clusters only.
+        let tells_banks = chip.constant_bank().is_some_and(|bank| bank.cluster_blocks.is_none());
+        let banks = |numbers: [u8; 2], owner: &str| -> Vec<(u8, u64)> {
+            let size = |number: u8| (number, section(&cubin, &format!(".nv.constant{number}{owner}")));
+            if tells_banks { numbers.map(size).to_vec() } else { Vec::new() }
+        };
+        let mut resources = Resources {
+            chip: chip.to_string(),
+            global_bytes: section(&cubin, ".nv.global") + section(&cubin, ".nv.global.init"),
+            constant_bytes: banks(MODULE_BANKS, ""),
+            microseconds,
+            ..Resources::default()
+        };
+        for needs in view::resources(&self.db, self.file, self.config) {
+            let function = FunctionNeeds {
+                frame_bytes: needs.frame_bytes.into(),
+                spill_store_bytes: needs.spill_stores.into(),
+                spill_load_bytes: needs.spill_loads.into(),
+                name: needs.name,
+            };
+            if !needs.is_kernel {
+                resources.functions.push(function);
+                continue;
+            }
+            let constant_bytes = banks(KERNEL_BANKS, &format!(".{}", function.name));
+            let [textures, samplers, surfaces] = needs.headers;
+            resources.kernels.push(KernelNeeds {
+                function,
+                registers: needs.registers,
+                barriers: needs.barriers.into(),
+                stack_bytes: needs.stack_bytes.unwrap_or(0).into(),
+                shared_bytes: needs.shared_bytes.into(),
+                constant_bytes,
+                textures,
+                samplers,
+                surfaces,
+            });
+        }
+        resources
+    }
+}
+
+fn section(cubin: &Cubin, name: &str) -> u64 {
+    cubin.section(name).map_or(0, |section| section.size)
+}
