@@ -1,6 +1,7 @@
 //! A compile in ptxas's place: what its options ask for is done, and what it would say is said, by steps between which a
 //! caller opens files, takes the time and cancels.
 
+use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
@@ -46,12 +47,13 @@ pub enum Outcome {
 /// Does what comes before a compile: checks what is only to be checked, leaves out the entries that are not asked for, writes
 /// the options that stand for directives into the text. `None` if that failed; the log says why.
 pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log) -> Option<Step<'a>> {
+    let chip = source.code_chip(compilation.chip, log)?;
     if compilation.warn_doubles {
         source.warn_of_doubles(log);
     }
     if compilation.check_only || !compilation.entries.is_empty() {
         // All of the text is checked, also what is then left out.
-        checked(compilation, &source, log)?;
+        checked(chip, compilation, &source, log)?;
     }
     if compilation.check_only {
         return Some(Step::Checked);
@@ -65,20 +67,20 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         log.abort();
         return None;
     }
-    let (db, file, config) = opened(compilation, &source);
+    let (db, file, config) = opened(chip, compilation, &source);
     Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
 }
 
-fn opened(compilation: &Compilation, source: &Source) -> (Database, SourceFile, Config) {
+fn opened(chip: Chip, compilation: &Compilation, source: &Source) -> (Database, SourceFile, Config) {
     let db = Database::once();
     let file = SourceFile::open(&db, source.text());
-    let config = Config::create(&db, compilation.chip, &compilation.options);
+    let config = Config::create(&db, chip, &compilation.options);
     (db, file, config)
 }
 
 /// Checks a text as far as the language goes.
-fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
-    let (db, file, config) = opened(compilation, source);
+fn checked(chip: Chip, compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
+    let (db, file, config) = opened(chip, compilation, source);
     let mut diagnostics = oriole_queries::diagnostics(&db, file);
     diagnostics.extend(oriole_queries::target_diagnostics(&db, file, config));
     translate(&diagnostics, source, compilation.chip, log);

@@ -6,10 +6,10 @@
 //! line on standard output. A line that begins with `#` says why ptxas answers something else.
 //! `UPDATE_EXPECT=1` writes the table anew.
 
-use crate::support::{Finished, data, finish, names, oriole, scratch, text};
+use crate::support::{Finished, data, finish, finish_fed, names, oriole, scratch, text};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What may be in the folder after a call and was not before.
 const MADE: [&str; 4] = ["elf.o", "out.o", "-", "same.ptx"];
@@ -263,6 +263,30 @@ fn another_ptxas_is_run_for_what_is_not_supported() {
     assert_eq!((wrong.status, wrong.out.as_str()), (Some(255), ""), "a mistake is a mistake");
     let right = call(&["k.ptx"]);
     assert_eq!((right.status, right.err.as_str()), (Some(0), ""));
+}
+
+/// Standard input is `-`, and what another ptxas is run for goes on to it; a pipe is read.
+#[test]
+fn inputs_come_from_streams() {
+    let folder = folder();
+    let program = ours(folder.path());
+    let module = || Stdio::from(std::fs::File::open(folder.path().join("k.ptx")).expect("a module"));
+    let mut command = Command::new(&program);
+    let run = finish_fed(command.args(["-arch=sm_80", "-"]).current_dir(folder.path()), module());
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    let plain = std::fs::read(folder.path().join("elf.o")).expect("a result");
+    let other = folder.path().join("real");
+    std::fs::write(&other, "#!/bin/sh\nwc -c\n").expect("a script");
+    finish(Command::new("chmod").arg("+x").arg(&other));
+    let mut command = Command::new(&program);
+    command.args(["-arch=sm_80", "-", "-sanitize=memcheck", "--fallback", &text(&other)]);
+    let run = finish_fed(command.current_dir(folder.path()), module());
+    let bytes = std::fs::metadata(folder.path().join("k.ptx")).expect("a module").len();
+    assert_eq!((run.status, run.out.trim()), (Some(0), bytes.to_string().as_str()), "{}", run.err);
+    let script = "mkfifo pipe && (cat k.ptx > pipe &) && ./ptxas -arch=sm_80 pipe -o out.o";
+    let run = finish(Command::new("sh").args(["-c", script]).current_dir(folder.path()));
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    assert!(std::fs::read(folder.path().join("out.o")).expect("a result") == plain);
 }
 
 /// The newest version that is told is the newest one that is taken.

@@ -107,7 +107,7 @@ mod tests {
     fn changed(operators: &CacheOperators) -> String {
         let new = edited(TEXT, operators.edits(TEXT));
         let changed = new.lines().zip(TEXT.lines()).filter(|(new, old)| new != old);
-        changed.map(|(new, _)| format!("{new}\n")).collect()
+        changed.map(|(new, _)| format!("{}\n", new.trim())).collect()
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use crate::translate::target_text;
 use crate::{CacheOperators, Limits, Log, Severity};
-use oriole_chip::{Chip, PtxTarget};
+use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_diagnostics::LineIndex;
 use oriole_syntax::ast::{AstNode, Instruction, Item};
 use oriole_syntax::{Unit, UnitKind, parse_unit, split_file};
@@ -78,6 +78,27 @@ impl Source {
         let lines = self.text.bytes().filter(|&byte| byte == b'\n').count() as u32;
         self.parts.push(Part { name, lines });
         if self.text.is_empty() { self.text = text } else { self.text.push_str(&text) }
+    }
+
+    /// The chip whose tables make the code for an architecture: the features of a family, which the architecture or the
+    /// text asks for, are in the tables of the chip with all of its own. `None` if the text is for none of the family; the log
+    /// says so.
+    pub fn code_chip(&self, architecture: Chip, log: &mut Log) -> Option<Chip> {
+        let own = architecture.variant();
+        if own == Variant::Accelerated || (own == Variant::Base && !may_be_of_family(&self.text)) {
+            return Some(architecture);
+        }
+        let of_family = |target: PtxTarget| target.variant() == Variant::Family;
+        let Some(target) =
+            Header::of(&self.text).target.filter(|&target| own == Variant::Family || of_family(target))
+        else {
+            return Some(architecture);
+        };
+        if takes(architecture, target) {
+            return Some(architecture.accelerated());
+        }
+        log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
+        None
     }
 
     /// The text.
@@ -170,6 +191,21 @@ impl Source {
             }
         }
     }
+}
+
+/// Whether a text for a target is compiled for an architecture. One for a family is for all variants of its chips.
+fn takes(architecture: Chip, target: PtxTarget) -> bool {
+    match target.variant() {
+        Variant::Family => architecture.accelerated().accepts(target),
+        Variant::Base | Variant::Accelerated => architecture.accepts(target),
+    }
+}
+
+/// Whether a text may name a target of a family, at the first glance.
+fn may_be_of_family(text: &str) -> bool {
+    let directive =
+        text.split_once(".target").map_or("", |(_, behind)| behind.lines().next().unwrap_or_default());
+    directive.split([',', ' ', '\t']).any(|word| word.starts_with("sm_") && word.ends_with('f'))
 }
 
 /// What an entry says of its limits, and where its body begins.
@@ -324,7 +360,7 @@ impl Header {
             log.abort();
             return None;
         }
-        if let Some(target) = self.target.filter(|&target| !chip.accepts(target)) {
+        if let Some(target) = self.target.filter(|&target| !takes(chip, target)) {
             log.say(Severity::Fatal, &target_text(&target.to_string(), chip));
             return None;
         }
@@ -412,6 +448,29 @@ mod tests {
         assert_eq!(source.place(13), ("a.ptx", 13));
         assert_eq!(source.place(14), ("b.ptx", 1));
         assert_eq!(source.place(17), ("b.ptx", 4));
+    }
+
+    #[test]
+    fn families_have_the_tables_of_their_chips() {
+        let code = |architecture: &str, target: &str| {
+            let text = format!(".version 8.8\n.target\t{target}, debug\n");
+            let (source, mut log) = join(&[("a.ptx", &text)]);
+            let architecture = architecture.parse().expect("a chip");
+            let chip = source.expect("one input").code_chip(architecture, &mut log);
+            chip.map_or_else(|| said(&log), |chip| chip.to_string())
+        };
+        for (architecture, target, chip) in [
+            ("sm_100", "sm_90", "sm_100"),
+            ("sm_100f", "sm_90", "sm_100a"),
+            ("sm_100", "sm_100f", "sm_100a"),
+            ("sm_103f", "sm_100f", "sm_103a"),
+            ("sm_100a", "sm_100f", "sm_100a"),
+        ] {
+            assert_eq!(code(architecture, target), chip, "{architecture} {target}");
+        }
+        for (architecture, target) in [("sm_120", "sm_100f"), ("sm_100f", "sm_100a"), ("sm_100", "sm_103f")] {
+            assert!(code(architecture, target).starts_with("ptxas fatal"), "{architecture} {target}");
+        }
     }
 
     #[test]
