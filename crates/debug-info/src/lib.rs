@@ -3,13 +3,15 @@
 //! The tables are DWARF 2 in the dialect of NVIDIA's tools: `opcode_base` is 10, and there is an extended opcode for code that
 //! was inlined. `gimli::write` writes numbers, LEB128 and lengths here; its line programs cannot be used, since they fix
 //! `opcode_base` at 13 and take no opcode that they do not know, so the programs are our own.
-//! It is plain data in, sections out: no query, no PTX syntax and no container may enter.
+//! Tables of others are read by `gimli::read`. It is plain data in, sections out: no query, no PTX syntax and no container may enter.
 
 mod line;
+mod read;
 mod section;
 mod text;
 
 pub use gimli::write::Error;
 pub use line::{Caller, Place, Row, Sequence, SourceFile, Table, line_table, ptx_line_table};
+pub use read::{SourceRow, Start, read_line_table};
 pub use section::{DebugData, Section};
 pub use text::ptx_text;

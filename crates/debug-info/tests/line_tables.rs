@@ -3,7 +3,8 @@
 use expect_test::{Expect, expect};
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, LineInstruction, LittleEndian};
 use oriole_debug_info::{
-    Caller, Place, Row, Sequence, SourceFile, Table, line_table, ptx_line_table, ptx_text,
+    Caller, Place, Row, Sequence, SourceFile, Start, Table, line_table, ptx_line_table, ptx_text,
+    read_line_table,
 };
 use std::fmt::Write as _;
 
@@ -156,6 +157,27 @@ fn inlined_code_names_the_rows_of_its_calls() {
         addresses [(60, 0), (134, 1)]
     "#]],
     );
+}
+
+#[test]
+fn what_is_written_is_read_back() {
+    let places = vec![place(1, 10), place(9, 3), inlined(4, 7, 1, 0)];
+    let kernel =
+        |at| Sequence { size: 0x80, places: places.clone(), rows: vec![row(0, 5, 0), row(at, 6, 2)] };
+    let table = line_table(&files(), &[kernel(0x10), kernel(0x20)]).unwrap();
+    let starts: Vec<Start> = table.addresses.iter().map(|&(at, sequence)| (at, sequence, 0x1000)).collect();
+    let rows = read_line_table(&table.bytes, &starts).unwrap();
+    let rows: Vec<_> = rows.iter().map(|row| (row.code, row.address, &*row.file, row.line)).collect();
+    let expected = [
+        (0, 0x1000, "/src/a.cu", 10),
+        (0, 0x1010, "/src/b.h", 3),
+        (0, 0x1010, "c.h", 7),
+        (1, 0x1000, "/src/a.cu", 10),
+        (1, 0x1020, "/src/b.h", 3),
+        (1, 0x1020, "c.h", 7),
+    ];
+    assert_eq!(rows, expected);
+    assert!(read_line_table(&table.bytes[..20], &[]).is_err());
 }
 
 /// A program begins in line 1 of file 1, and has no row yet.

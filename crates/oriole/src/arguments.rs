@@ -239,6 +239,9 @@ pub struct Dis {
     /// (also weighted by ten to the power of the loop depth), local loads and stores.
     #[arg(long)]
     pub summary: bool,
+    /// The source line that instructions stem from, where the cubin tells it; of inlined code that of the innermost function.
+    #[arg(long, conflicts_with = "summary")]
+    pub lines: bool,
 }
 
 /// `oriole asm`

@@ -7,6 +7,7 @@ use crate::outcome::{Outcome, failed};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_sass::{InstructionWord, append_words};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -30,14 +31,18 @@ pub fn dis(arguments: &Dis) -> Outcome {
     };
     let mut text = String::new();
     let mut failures = Vec::new();
-    for kernel in &cubin.kernels {
+    let places = match arguments.lines.then(|| Places::of(&cubin)).transpose() {
+        Ok(places) => places.unwrap_or_default(),
+        Err(message) => return failed(&format!("{}: {message}", arguments.cubin.display())),
+    };
+    for (index, kernel) in cubin.kernels.iter().enumerate() {
         if arguments.summary {
             if let Err(message) = summary(chip, kernel, &mut text) {
                 failures.push(message);
             }
         } else {
             let write = if arguments.json { json } else { listing };
-            write(chip, kernel, &mut text, &mut failures);
+            write(chip, kernel, places.of_kernel(index), &mut text, &mut failures);
         }
     }
     let outcome = crate::outcome::print(&text);
@@ -93,6 +98,37 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
     Ok(())
 }
 
+/// The places in the source at which code of kernels begins, by address.
+#[derive(Default)]
+struct Places(Vec<BTreeMap<u64, String>>);
+
+impl Places {
+    /// What the line table of a cubin tells.
+    fn of(cubin: &Cubin) -> Result<Places, String> {
+        let mut places = Places(vec![BTreeMap::new(); cubin.kernels.len()]);
+        let Some(table) = cubin.section(".debug_line") else { return Ok(places) };
+        let start = |relocation: &oriole_cubin::read::Relocation| {
+            let symbol = cubin.symbols.get(relocation.symbol)?;
+            let kernel = cubin.kernels.iter().position(|kernel| kernel.text == symbol.section)?;
+            Some((relocation.offset, kernel, symbol.value.wrapping_add_signed(relocation.addend)))
+        };
+        let starts: Vec<_> = table.relocations.iter().filter_map(start).collect();
+        let rows = oriole_debug_info::read_line_table(&table.data, &starts)
+            .map_err(|error| format!("the line table cannot be read: {error}"))?;
+        for row in rows {
+            if let Some(kernel) = places.0.get_mut(row.code) {
+                kernel.insert(row.address, format!("{}:{}", row.file, row.line));
+            }
+        }
+        Ok(places)
+    }
+
+    fn of_kernel(&self, index: usize) -> &BTreeMap<u64, String> {
+        static NONE: BTreeMap<u64, String> = BTreeMap::new();
+        self.0.get(index).unwrap_or(&NONE)
+    }
+}
+
 /// How a word is written that no form takes, in listings and for `asm`.
 const RAW_WORD: &str = ".word 0x";
 
@@ -121,18 +157,36 @@ fn lines<'a>(
     })
 }
 
-fn listing(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, failures: &mut Vec<String>) {
+fn listing(
+    chip: Chip,
+    kernel: &oriole_cubin::read::Kernel,
+    places: &BTreeMap<u64, String>,
+    text: &mut String,
+    failures: &mut Vec<String>,
+) {
     let _ = writeln!(text, "// {} registers {} frame {}", kernel.name, kernel.registers, kernel.frame_size);
     for (address, _, line, _) in lines(chip, kernel, oriole_sass::Style::Exact, failures) {
+        if let Some(place) = places.get(&address) {
+            let _ = writeln!(text, "// {place}");
+        }
         let _ = writeln!(text, "/*{address:04x}*/ {line}");
     }
 }
 
-fn json(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String, failures: &mut Vec<String>) {
+fn json(
+    chip: Chip,
+    kernel: &oriole_cubin::read::Kernel,
+    places: &BTreeMap<u64, String>,
+    text: &mut String,
+    failures: &mut Vec<String>,
+) {
     for (address, word, line, instruction) in lines(chip, kernel, oriole_sass::Style::Plain, failures) {
         let mut value = serde_json::json!({
             "kernel": kernel.name, "address": address, "word": format!("{word:032x}"), "text": line,
         });
+        if let Some((_, place)) = places.range(..=address).next_back() {
+            value["place"] = place.as_str().into();
+        }
         if let Some(oriole_sass::Instruction { op, control, .. }) = instruction {
             value["opcode"] = op.name().into();
             value["stall"] = control.stall.into();

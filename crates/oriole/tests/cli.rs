@@ -185,6 +185,7 @@ fn exit_statuses() {
         (0, &["run", &good, "--on", "sim", "--cubin", &cubin]),
         (0, &["dis", &cubin]),
         (0, &["dis", "--json", &cubin]),
+        (0, &["dis", "--lines", &cubin]),
         (0, &["dis", "--summary", &cubin]),
         (0, &["lint", &cubin]),
         (0, &["isel", "--explain", &right]),

@@ -259,6 +259,7 @@ const PLACES: &str = "\
     .reg .b32 %r<4>;
     .loc 1 50 0
     ld.param.b32 %r1, [x];
+    add.s32 %r1, %r1, 5;
     .loc 1 51 3
     mul.lo.s32 %r2, %r1, %r1;
     st.param.b32 [r], %r2;
@@ -354,22 +355,13 @@ fn line_tables_are_read_alike() {
             assert_eq!(ours.len(), 2, "{chip} {option}");
             assert_eq!(ours, theirs, "{chip} {option}");
         }
-        // Each line of the PTX that they name, but those of declarations, has code of ours.
+        // Of the PTX they name the lines of instructions that take no code here, and of the opening braces, too.
         let lines = |cubin: &Path| places(&ask(&tools, "nvdisasm", &["-gp", "-c", &text(cubin)]));
-        let (ours_of_ptx, theirs_of_ptx) = (lines(&ours), lines(&theirs));
-        for (kernel, theirs) in theirs_of_ptx {
-            let number =
-                |place: &String| place.rsplit_once(' ').map_or(0, |(_, line)| line.parse().unwrap_or(0));
-            let is_instruction =
-                |line: &usize| PLACES.lines().nth(line - 1).is_some_and(|it| it.contains(';'));
-            let ours: Vec<usize> = ours_of_ptx[&kernel].iter().map(number).collect();
-            let missing: Vec<usize> = theirs
-                .iter()
-                .map(number)
-                .filter(is_instruction)
-                .filter(|line| !ours.contains(line))
-                .collect();
-            assert_eq!(missing, [0; 0], "{chip} {kernel}");
+        let theirs_of_ptx = lines(&theirs);
+        for (kernel, places) in lines(&ours) {
+            let others: Vec<&String> =
+                places.iter().filter(|place| !theirs_of_ptx[&kernel].contains(place)).collect();
+            assert_eq!((others, places.len() > 5), (vec![], true), "{chip} {kernel}");
         }
         for option in ["-plr", "-hex"] {
             assert!(!ask(&tools, "nvdisasm", &[option, "-c", &text(&ours)]).is_empty());
