@@ -1,16 +1,10 @@
 //! What stands behind a handle: a text, and what the last compile of it gave.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
-use oriole::ptxas::{Job, Outcome, Step, begin};
-use oriole_ptxas::{Action, Form, Input, Log, Opt, Request, Severity, Source, Threads};
+use oriole_ptxas::{Form, Log, Severity};
 
-/// How messages name the text.
-const INPUT: &str = "application ptx input";
-/// How long the callback is left alone between two questions.
-const PAUSE: Duration = Duration::from_millis(1);
+use crate::steps::{Flow, compile, text_of};
 
 /// What a function of the library says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,9 +32,6 @@ pub enum Code {
     Cancelled = 9,
 }
 
-/// What the caller wants to be asked while a compile runs: whether to give up.
-pub type Flow = Box<dyn FnMut() -> bool + Send>;
-
 /// A text and what is known of it.
 pub struct Compiler {
     text: String,
@@ -56,11 +47,9 @@ struct State {
 }
 
 impl Compiler {
-    /// A text to compile. It ends at the first zero byte, if there is one; bytes that are no UTF-8 are replaced.
+    /// A text to compile.
     pub fn new(bytes: &[u8]) -> Compiler {
-        let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
-        let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
-        Compiler { text, state: Mutex::default() }
+        Compiler { text: text_of(bytes), state: Mutex::default() }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -74,7 +63,7 @@ impl Compiler {
     }
 
     /// Compiles the text with ptxas's options.
-    pub fn compile(&self, words: &[&str]) -> Code {
+    pub fn compile(&self, words: &[String]) -> Code {
         let mut state = self.state();
         let state = &mut *state;
         (state.program, state.errors, state.info) = (None, String::new(), String::new());
@@ -84,12 +73,7 @@ impl Compiler {
             // Half of what there is to say is worth nothing.
             return Code::Cancelled;
         }
-        for entry in log.entries() {
-            match entry.severity {
-                Severity::Info | Severity::Warning => state.info.push_str(&entry.text),
-                Severity::Error | Severity::Fatal => state.errors.push_str(&entry.text),
-            }
-        }
+        sort(&log, &mut state.errors, &mut state.info);
         match ended {
             Ok(program) => {
                 state.program = Some(program);
@@ -115,77 +99,12 @@ impl Compiler {
     }
 }
 
-/// Compiles a text; what there is to say is in the log.
-fn compile(text: &str, words: &[&str], log: &mut Log, flow: Option<&mut Flow>) -> Result<Vec<u8>, Code> {
-    const FAILED: Code = Code::CompilationFailure;
-    let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
-    // The library opens no file.
-    let mut line = oriole_ptxas::parse(&words, log, &mut |_| None).ok_or(FAILED)?;
-    if !line.inputs.is_empty() {
-        for name in &line.inputs {
-            log.say(Severity::Fatal, &format!("Input file '{name}' could not be opened"));
+/// Adds the messages of a compile to two logs: what is wrong, and what else there is to say.
+pub(crate) fn sort(log: &Log, errors: &mut String, info: &mut String) {
+    for entry in log.entries() {
+        match entry.severity {
+            Severity::Info | Severity::Warning => info.push_str(&entry.text),
+            Severity::Error | Severity::Fatal => errors.push_str(&entry.text),
         }
-        log.abort();
-        return Err(FAILED);
     }
-    line.inputs.push(INPUT.to_owned());
-    log.quiet = line.has(Opt::NoWarnings);
-    log.strict = line.has(Opt::WarningsAreErrors);
-    let request = Request::new(&line, log).ok_or(FAILED)?;
-    let Action::Compile(compilation) = &request.action else {
-        log.say(Severity::Fatal, "The library has neither help nor version to print");
-        return Err(FAILED);
-    };
-    if !request.refused.is_empty() {
-        return Err(FAILED);
-    }
-    let input = Input { name: INPUT.to_owned(), text: text.to_owned() };
-    let source = Source::join(vec![input], compilation.chip, log).ok_or(FAILED)?;
-    // A text for a virtual chip is only checked, and that leaves no program.
-    let Step::Compile(job) = begin(compilation, source, log).ok_or(FAILED)? else { return Err(FAILED) };
-    let threads = match compilation.threads {
-        Threads::Unsaid => 1,
-        Threads::All => std::thread::available_parallelism().map_or(1, |count| count.get()),
-        Threads::Some(count) => count,
-    };
-    let start = Instant::now();
-    let compiled = match flow {
-        None => job.compile(threads),
-        Some(flow) => asking(&job, threads, flow),
-    };
-    let compiled = compiled.map_err(|_| Code::Cancelled)?;
-    let microseconds = start.elapsed().as_micros() as u64;
-    let too_new = compiled.diagnostics.iter().any(|found| found.code == oriole::Code::UnsupportedVersion);
-    match job.tell(compiled, microseconds, log) {
-        Some(Outcome::Done(program)) => Ok(program.to_vec()),
-        _ if too_new => Err(Code::UnsupportedPtxVersion),
-        Some(Outcome::Unsupported) | None => Err(FAILED),
-    }
-}
-
-/// Compiles, and asks meanwhile whether to give up: once before it begins, then from a second thread.
-fn asking(
-    job: &Job<'_>,
-    threads: usize,
-    flow: &mut Flow,
-) -> Result<oriole::ptxas::Compiled, oriole::Cancelled> {
-    if flow() {
-        return Err(oriole::Cancelled);
-    }
-    let (done, canceller) = (AtomicBool::new(false), job.canceller());
-    std::thread::scope(|scope| {
-        let asks = scope.spawn(|| {
-            while !done.load(Ordering::Acquire) {
-                if flow() {
-                    canceller.cancel();
-                    break;
-                }
-                std::thread::park_timeout(PAUSE);
-            }
-        });
-        let compiled = job.compile(threads);
-        done.store(true, Ordering::Release);
-        asks.thread().unpark();
-        compiled
-    })
 }

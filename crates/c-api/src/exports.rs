@@ -3,9 +3,9 @@
 
 #![allow(non_snake_case, reason = "the names are those that callers know")]
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
+use crate::pointer::{copy, copy_log, guarded, log_size, put, strings};
 use crate::{Code, Compiler, Flow};
 
 /// What the caller is given for a text.
@@ -13,11 +13,6 @@ pub type Handle = *mut Compiler;
 
 /// What the caller wants to be asked: its own pointer, and one that is null.
 pub type Callback = extern "C" fn(*mut c_void, *mut c_void) -> c_int;
-
-/// Nothing may unwind into C.
-fn guarded(act: impl FnOnce() -> Code) -> Code {
-    catch_unwind(AssertUnwindSafe(act)).unwrap_or(Code::Internal)
-}
 
 /// Asks the compiler behind a handle.
 ///
@@ -27,34 +22,13 @@ unsafe fn with(handle: Handle, act: impl FnOnce(&Compiler) -> Code) -> Code {
     // SAFETY: the caller's promise; only shared references are ever made of it.
     match unsafe { handle.as_ref() } {
         None => Code::InvalidCompilerHandle,
-        Some(compiler) => guarded(|| act(compiler)),
+        Some(compiler) => guarded(Code::Internal, || act(compiler)),
     }
 }
 
-/// Writes a value where the caller said.
-///
-/// # Safety
-/// The pointer is null or may be written.
-unsafe fn put<T>(place: *mut T, value: T) -> Code {
-    if place.is_null() {
-        return Code::InvalidInput;
-    }
-    // SAFETY: the caller's promise, and it is not null.
-    unsafe { place.write(value) };
-    Code::Success
-}
-
-/// Copies bytes to where the caller said.
-///
-/// # Safety
-/// The pointer is null, or as many bytes may be written from it on.
-unsafe fn copy(bytes: &[u8], place: *mut u8) -> Code {
-    if place.is_null() {
-        return Code::InvalidInput;
-    }
-    // SAFETY: the caller's promise; the caller's memory is not ours, so that the two do not overlap.
-    unsafe { place.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    Code::Success
+/// What is said where a pointer may have been null.
+fn written(done: bool) -> Code {
+    if done { Code::Success } else { Code::InvalidInput }
 }
 
 /// The version of the language of options and results: that of the CUDA toolkit whose library this stands for.
@@ -68,10 +42,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetVersion(major: *mut c_uint, minor: *mut
     }
     let (toolkit_major, toolkit_minor) = oriole_ptxas::TOOLKIT;
     // SAFETY: the caller's promise for both.
-    unsafe {
-        put(major, toolkit_major);
-        put(minor, toolkit_minor)
-    }
+    written(unsafe { put(major, toolkit_major) && put(minor, toolkit_minor) })
 }
 
 /// How many versions of PTX are understood.
@@ -81,7 +52,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetVersion(major: *mut c_uint, minor: *mut
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetNumSupportedVersions(count: *mut c_int) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { put(count, oriole_ptxas::ISA_VERSIONS.len() as c_int) }
+    written(unsafe { put(count, oriole_ptxas::ISA_VERSIONS.len() as c_int) })
 }
 
 /// The versions of PTX that are understood, major and minor number each, in ascending order.
@@ -113,12 +84,12 @@ pub unsafe extern "C" fn nvPTXCompilerCreate(
     if compiler.is_null() || text.is_null() || length == 0 {
         return Code::InvalidInput;
     }
-    guarded(|| {
+    guarded(Code::Internal, || {
         // SAFETY: the caller's promise.
         let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
         let handle = Box::into_raw(Box::new(Compiler::new(bytes)));
         // SAFETY: the caller's promise.
-        unsafe { put(compiler, handle) }
+        written(unsafe { put(compiler, handle) })
     })
 }
 
@@ -136,7 +107,7 @@ pub unsafe extern "C" fn nvPTXCompilerDestroy(compiler: *mut Handle) -> Code {
     if handle.is_null() {
         return Code::InvalidCompilerHandle;
     }
-    guarded(|| {
+    guarded(Code::Internal, || {
         // SAFETY: it was made by `Box::into_raw` in `nvPTXCompilerCreate`, and nobody uses it any more.
         drop(unsafe { Box::from_raw(handle) });
         Code::Success
@@ -155,20 +126,8 @@ pub unsafe extern "C" fn nvPTXCompilerCompile(
 ) -> Code {
     let act = |compiler: &Compiler| {
         let Ok(count) = usize::try_from(count) else { return Code::InvalidInput };
-        if count > 0 && options.is_null() {
-            return Code::InvalidInput;
-        }
-        let mut words = Vec::with_capacity(count.min(64));
-        for at in 0..count {
-            // SAFETY: the caller's promise: there are `count` pointers.
-            let option = unsafe { options.add(at).read() };
-            if option.is_null() {
-                return Code::InvalidInput;
-            }
-            // SAFETY: the caller's promise: each ends with a zero byte.
-            words.push(unsafe { CStr::from_ptr(option) }.to_string_lossy());
-        }
-        let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+        // SAFETY: the caller's promise.
+        let Some(words) = (unsafe { strings(count, options) }) else { return Code::InvalidInput };
         compiler.compile(&words)
     };
     // SAFETY: the caller's promise.
@@ -186,7 +145,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetCompiledProgramSize(compiler: Handle, s
             return Code::InvalidInput;
         }
         // SAFETY: the caller's promise.
-        let found = compiler.with_program(|program| unsafe { put(size, program.len()) });
+        let found = compiler.with_program(|program| written(unsafe { put(size, program.len()) }));
         found.unwrap_or(Code::CompilerInvocationIncomplete)
     };
     // SAFETY: the caller's promise.
@@ -201,30 +160,11 @@ pub unsafe extern "C" fn nvPTXCompilerGetCompiledProgramSize(compiler: Handle, s
 pub unsafe extern "C" fn nvPTXCompilerGetCompiledProgram(compiler: Handle, image: *mut c_void) -> Code {
     let act = |compiler: &Compiler| {
         // SAFETY: the caller's promise.
-        let found = compiler.with_program(|program| unsafe { copy(program, image.cast()) });
+        let found = compiler.with_program(|program| written(unsafe { copy(program, image.cast()) }));
         found.unwrap_or(Code::CompilerInvocationIncomplete)
     };
     // SAFETY: the caller's promise.
     unsafe { with(compiler, act) }
-}
-
-/// The size of a log with the zero byte behind it; nothing is there of an empty one.
-fn log_size(log: &str) -> usize {
-    if log.is_empty() { 0 } else { log.len() + 1 }
-}
-
-/// Copies a log and a zero byte; of an empty one the zero byte alone.
-///
-/// # Safety
-/// `place` is null, or that many bytes may be written from it on.
-unsafe fn copy_log(log: &str, place: *mut c_char) -> Code {
-    // SAFETY: the caller's promise.
-    let copied = unsafe { copy(log.as_bytes(), place.cast()) };
-    if copied == Code::Success {
-        // SAFETY: the caller's promise: there is a byte more.
-        unsafe { place.add(log.len()).write(0) };
-    }
-    copied
 }
 
 /// Bytes of the error log with its zero byte; 0 if it is empty.
@@ -234,7 +174,7 @@ unsafe fn copy_log(log: &str, place: *mut c_char) -> Code {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetErrorLogSize(compiler: Handle, size: *mut usize) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { with(compiler, |compiler| compiler.with_errors(|log| put(size, log_size(log)))) }
+    unsafe { with(compiler, |compiler| compiler.with_errors(|log| written(put(size, log_size(log))))) }
 }
 
 /// The error log of the last compile.
@@ -244,7 +184,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetErrorLogSize(compiler: Handle, size: *m
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetErrorLog(compiler: Handle, log: *mut c_char) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { with(compiler, |compiler| compiler.with_errors(|found| copy_log(found, log))) }
+    unsafe { with(compiler, |compiler| compiler.with_errors(|found| written(copy_log(found, log)))) }
 }
 
 /// Bytes of the log of warnings and information with its zero byte; 0 if it is empty.
@@ -254,7 +194,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetErrorLog(compiler: Handle, log: *mut c_
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetInfoLogSize(compiler: Handle, size: *mut usize) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { with(compiler, |compiler| compiler.with_info(|log| put(size, log_size(log)))) }
+    unsafe { with(compiler, |compiler| compiler.with_info(|log| written(put(size, log_size(log))))) }
 }
 
 /// The log of warnings and information of the last compile.
@@ -264,7 +204,7 @@ pub unsafe extern "C" fn nvPTXCompilerGetInfoLogSize(compiler: Handle, size: *mu
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvPTXCompilerGetInfoLog(compiler: Handle, log: *mut c_char) -> Code {
     // SAFETY: the caller's promise.
-    unsafe { with(compiler, |compiler| compiler.with_info(|found| copy_log(found, log))) }
+    unsafe { with(compiler, |compiler| compiler.with_info(|found| written(copy_log(found, log)))) }
 }
 
 /// A pointer of the caller's that is handed to its callback, on whatever thread.

@@ -15,24 +15,22 @@ fn library() -> PathBuf {
     tests.parent().expect("a program lies in a folder").to_owned()
 }
 
-/// A C program makes the calls of `calls.c`; what it prints was compared line by line with what it prints with NVIDIA's
-/// library of CUDA 13.0.88.
-#[test]
-fn calls_from_c() {
+/// What a C program of this folder prints that is linked against the library. Nothing if there is no C compiler.
+fn printed(name: &str) -> Option<String> {
     if Command::new("cc").arg("--version").output().is_err() {
         println!("SKIPPED: there is no C compiler");
-        return;
+        return None;
     }
     let folder = tempfile::tempdir().expect("a folder for a program");
-    let program = folder.path().join("calls");
+    let program = folder.path().join("program");
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let (library, include) = (library(), own.join("include"));
+    let library = library();
     let built = Command::new("cc")
         .args(["-Wall", "-Werror", "-I"])
-        .arg(&include)
+        .arg(own.join("include"))
         .arg("-o")
         .arg(&program)
-        .arg(own.join("tests/calls.c"))
+        .arg(own.join("tests").join(name))
         .arg("-L")
         .arg(&library)
         .arg("-loriole_c")
@@ -42,8 +40,25 @@ fn calls_from_c() {
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let ran = Command::new(&program).current_dir(folder.path()).output().expect("the program starts");
     assert!(ran.status.success(), "{ran:?}");
-    expect_file!["calls.txt"].assert_eq(&String::from_utf8_lossy(&ran.stdout));
-    assert!(!folder.path().join("x.cubin").exists(), "the library writes no file");
+    let files = std::fs::read_dir(folder.path()).expect("the folder is there").count();
+    assert_eq!(files, 1, "the library writes no file");
+    Some(String::from_utf8_lossy(&ran.stdout).into_owned())
+}
+
+/// What `calls.c` prints was compared line by line with what it prints with NVIDIA's library of CUDA 13.0.88.
+#[test]
+fn calls_of_the_compiler_from_c() {
+    if let Some(printed) = printed("calls.c") {
+        expect_file!["calls.txt"].assert_eq(&printed);
+    }
+}
+
+/// The same for `link.c` and the linking library.
+#[test]
+fn calls_of_the_linker_from_c() {
+    if let Some(printed) = printed("link.c") {
+        expect_file!["link.txt"].assert_eq(&printed);
+    }
 }
 
 /// A kernel that adds so many times.

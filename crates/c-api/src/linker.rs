@@ -1,0 +1,252 @@
+//! What stands behind a handle of the linking library: options, and what became of the one text that it was given.
+//!
+//! Of that library's inputs Oriole takes one, PTX; that is what just-in-time compilers give it. Everything else is refused with the
+//! reason in the error log.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use oriole_ptxas::{Form, Log};
+
+use crate::Code;
+use crate::compiler::sort;
+use crate::steps::{compile, text_of};
+
+/// What a function of the linking library says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub enum LinkCode {
+    /// Done.
+    Success = 0,
+    /// An option that is not known, or a value that it cannot have.
+    UnrecognizedOption = 1,
+    /// `-arch=` is missing.
+    MissingArch = 2,
+    /// A pointer or a size, or an input, is none.
+    InvalidInput = 3,
+    /// The text does not compile; the error log says why.
+    PtxCompile = 4,
+    /// A mistake of the compiler, or there is no result.
+    Internal = 6,
+    /// A pointer is null that must not be.
+    NullInput = 10,
+    /// Options that exclude each other.
+    IncompatibleOptions = 11,
+    /// An input that is not what its type says, or is not supported.
+    IncorrectInputType = 12,
+    /// There is no code for the chip.
+    UnsupportedArch = 17,
+}
+
+/// The type of an input: PTX, and whatever it looks like.
+const PTX: i32 = 2;
+const ANY: i32 = 10;
+
+/// What an option of the linking library means for a text of PTX.
+enum Meaning {
+    /// An option of ptxas, with the value behind it if there is one.
+    Ptxas(&'static str),
+    /// The word behind it is ptxas's.
+    Word,
+    /// Nothing: it is for other inputs, or changes nothing that a program sees.
+    Nothing,
+    /// It is refused, with the reason.
+    Refused(&'static str),
+}
+
+/// The options without their dash, and with the sign before a value if they take one.
+const OPTIONS: &[(&str, Meaning)] = &[
+    ("arch=", Meaning::Ptxas("-arch=")),
+    ("maxrregcount=", Meaning::Ptxas("-maxrregcount=")),
+    ("O0", Meaning::Ptxas("-O0")),
+    ("O3", Meaning::Ptxas("-O3")),
+    ("Ofc=", Meaning::Ptxas("--Ofast-compile=")),
+    ("g", Meaning::Ptxas("-g")),
+    ("lineinfo", Meaning::Ptxas("-lineinfo")),
+    ("verbose", Meaning::Ptxas("-v")),
+    ("split-compile=", Meaning::Ptxas("-split-compile=")),
+    ("Xptxas=", Meaning::Word),
+    ("ftz=", Meaning::Nothing),
+    ("prec-div=", Meaning::Nothing),
+    ("prec-sqrt=", Meaning::Nothing),
+    ("fma=", Meaning::Nothing),
+    ("time", Meaning::Nothing),
+    ("no-cache", Meaning::Nothing),
+    ("nvvm-latest", Meaning::Nothing),
+    ("kernels-used=", Meaning::Nothing),
+    ("variables-used=", Meaning::Nothing),
+    ("optimize-unused-variables", Meaning::Nothing),
+    ("split-compile-extended=", Meaning::Nothing),
+    ("jump-table-density=", Meaning::Nothing),
+    ("lto", Meaning::Refused("intermediate code of NVVM is not read")),
+    ("ptx", Meaning::Refused("the result is a cubin")),
+    ("r", Meaning::Refused("no relocatable objects are linked")),
+    ("device-stack-protector", Meaning::Refused("the stack has no canaries")),
+];
+
+/// Options and a text.
+pub struct Linker {
+    words: Vec<String>,
+    /// What was wrong with the options, if anything was.
+    refused: Option<LinkCode>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    added: bool,
+    complete: bool,
+    cubin: Option<Vec<u8>>,
+    errors: String,
+    info: String,
+}
+
+impl Linker {
+    /// A handle for options. Where one is wrong there is a handle all the same, whose error log says which.
+    pub fn new(options: &[String]) -> (Linker, LinkCode) {
+        let mut state = State::default();
+        let mut words = Vec::new();
+        let mut refused = None;
+        for option in options {
+            let known = option.strip_prefix('-').and_then(|bare| {
+                OPTIONS.iter().find_map(|(name, meaning)| {
+                    let value = bare.strip_prefix(name)?;
+                    (value.is_empty() != name.ends_with('=')).then_some((meaning, value))
+                })
+            });
+            let found = match known {
+                Some((Meaning::Ptxas(name), value)) => {
+                    words.push(format!("{name}{value}"));
+                    continue;
+                }
+                Some((Meaning::Word, value)) => {
+                    words.push(value.to_owned());
+                    continue;
+                }
+                Some((Meaning::Nothing, _)) => continue,
+                Some((Meaning::Refused(reason), _)) => {
+                    state.errors += &format!("option {option} is not supported by Oriole: {reason}\n");
+                    LinkCode::IncompatibleOptions
+                }
+                None if option.starts_with("-O") => {
+                    let level = option.trim_start_matches("-O").trim_start_matches('=');
+                    state.errors +=
+                        &format!("unsupported value of -O: {level}. Only 0 and 3 are supported.\n");
+                    LinkCode::UnrecognizedOption
+                }
+                None => {
+                    state.errors += &format!("unrecognized option: {option}\n");
+                    LinkCode::UnrecognizedOption
+                }
+            };
+            refused = refused.or(Some(found));
+        }
+        let chip = options.iter().find_map(|option| option.strip_prefix("-arch="));
+        refused = refused.or_else(|| match chip {
+            Some(chip) => judged(chip, &mut state.errors),
+            None => {
+                state.errors += "missing option: -arch=sm_NN\n";
+                Some(LinkCode::MissingArch)
+            }
+        });
+        let code = refused.unwrap_or(LinkCode::Success);
+        (Linker { words, refused, state: Mutex::new(state) }, code)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A compile that panicked has left nothing half-written: results are put in place at its end.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles an input. What is wrong with it is said now.
+    pub fn add(&self, kind: i32, bytes: &[u8], name: &str) -> LinkCode {
+        let mut state = self.state();
+        let state = &mut *state;
+        if let Some(code) = self.refused {
+            return code;
+        }
+        let is_elf = bytes.starts_with(b"\x7fELF");
+        if kind != PTX && (kind != ANY || is_elf) {
+            state.errors += &format!("{name}: Oriole takes PTX only\n");
+            return LinkCode::IncorrectInputType;
+        }
+        if bytes.is_empty() {
+            return LinkCode::InvalidInput;
+        }
+        if state.added {
+            state.errors += &format!("{name}: Oriole links one text of PTX\n");
+            return LinkCode::InvalidInput;
+        }
+        state.added = true;
+        let mut log = Log::new("ptxas", Form::Library);
+        let compiled = compile(&text_of(bytes), &self.words, &mut log, None);
+        sort(&log, &mut state.errors, &mut state.info);
+        match compiled {
+            Ok(cubin) => {
+                state.cubin = Some(cubin);
+                LinkCode::Success
+            }
+            Err(Code::Internal) => LinkCode::Internal,
+            Err(_) => {
+                state.errors += &format!("ERROR NVJITLINK_ERROR_PTX_COMPILE: JIT the PTX ({name})\n");
+                LinkCode::PtxCompile
+            }
+        }
+    }
+
+    /// Adds a file: that is refused, since the library opens none.
+    pub fn add_file(&self) -> LinkCode {
+        self.state().errors += "Oriole opens no file: read it, and add what it holds\n";
+        LinkCode::InvalidInput
+    }
+
+    /// Ends the list of inputs.
+    pub fn complete(&self) -> LinkCode {
+        let mut state = self.state();
+        if let Some(code) = self.refused {
+            return code;
+        }
+        state.complete = state.cubin.is_some();
+        match (state.complete, state.added) {
+            (true, _) => LinkCode::Success,
+            (false, true) => LinkCode::PtxCompile,
+            (false, false) => {
+                state.errors += "nothing was added\n";
+                LinkCode::InvalidInput
+            }
+        }
+    }
+
+    /// The result, once it is complete.
+    pub fn with_cubin<T>(&self, take: impl FnOnce(&[u8]) -> T) -> Option<T> {
+        let state = self.state();
+        state.cubin.as_deref().filter(|_| state.complete).map(take)
+    }
+
+    /// All that was said of errors.
+    pub fn with_errors<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+        take(&self.state().errors)
+    }
+
+    /// What else was said.
+    pub fn with_info<T>(&self, take: impl FnOnce(&str) -> T) -> T {
+        take(&self.state().info)
+    }
+}
+
+/// What is wrong with the name of a chip.
+fn judged(name: &str, errors: &mut String) -> Option<LinkCode> {
+    if name.starts_with("compute_") {
+        *errors += "ERROR: virtual arch requires -ptx\n";
+        return Some(LinkCode::IncompatibleOptions);
+    }
+    if !name.starts_with("sm_") {
+        *errors +=
+            &format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-arch={name})\n");
+        return Some(LinkCode::UnrecognizedOption);
+    }
+    if name.parse::<oriole::Chip>().is_ok_and(|chip| chip.is_supported()) {
+        return None;
+    }
+    *errors += &format!("ERROR NVJITLINK_ERROR_UNSUPPORTED_ARCH: unsupported architecture ({name})\n");
+    Some(LinkCode::UnsupportedArch)
+}

@@ -1,0 +1,110 @@
+/* Calls of the linking library as programs make them that give it one text of PTX, and what each gives, as text. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "nvJitLink.h"
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+
+static const char *GOOD = HEAD
+    ".visible .entry k(.param .u64 p)\n{\n    .reg .b32 %r<3>;\n    .reg .b64 %d<3>;\n    ld.param.u64 %d1, [p];\n"
+    "    cvta.to.global.u64 %d2, %d1;\n    ld.global.u32 %r1, [%d2];\n    add.u32 %r2, %r1, 3;\n"
+    "    st.global.u32 [%d2], %r2;\n    ret;\n}\n";
+static const char *BAD = HEAD ".visible .entry k()\n{\n    .reg .b32 %r<3>;\n    frob.u32 %r1, %r2;\n    ret;\n}\n";
+static const char *NEW = ".version 99.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+
+static void tell_log(const char *name, nvJitLinkHandle h, nvJitLinkResult (*size_of)(nvJitLinkHandle, size_t *),
+                     nvJitLinkResult (*text_of)(nvJitLinkHandle, char *)) {
+    size_t size = 0;
+    int result = size_of(h, &size);
+    char *text = malloc(size + 2);
+    memset(text, '#', size + 2);
+    printf("  %s: %d", name, result);
+    printf(" %d", text_of(h, text));
+    size_t end = size ? size : 1;
+    printf(" %s, beyond it %s\n", text[end - 1] == 0 ? "ends" : "has no end", text[end] == '#' ? "nothing" : "WRITTEN");
+    text[end - 1] = 0;
+    char *time = strstr(text, "Compile time = ");
+    if (time) strcpy(time, "...\n");
+    printf("%s%s", text, size > 1 && text[size - 2] != '\n' ? "|\n" : "");
+    free(text);
+}
+
+static void tell(nvJitLinkHandle h) {
+    size_t size = 0;
+    int result = nvJitLinkGetLinkedCubinSize(h, &size);
+    char *image = malloc(size + 1);
+    image[size] = '#';
+    printf("  cubin: %d", result);
+    result = nvJitLinkGetLinkedCubin(h, image);
+    printf(" %d%s\n", result, result == 0 && size && memcmp(image, "\177ELF", 4) == 0 && image[size] == '#' ? " an ELF file" : "");
+    free(image);
+    tell_log("errors", h, nvJitLinkGetErrorLogSize, nvJitLinkGetErrorLog);
+    tell_log("information", h, nvJitLinkGetInfoLogSize, nvJitLinkGetInfoLog);
+}
+
+static void link_text(const char *what, const char *text, size_t length, nvJitLinkInputType type, int count,
+                      const char **options) {
+    nvJitLinkHandle h = NULL;
+    printf("%s\n  create %d\n", what, nvJitLinkCreate(&h, count, options));
+    if (!h) {
+        printf("  no handle\n");
+        return;
+    }
+    printf("  add %d", nvJitLinkAddData(h, type, text, length, "the name"));
+    printf(" complete %d\n", nvJitLinkComplete(h));
+    tell(h);
+    printf("  destroy %d", nvJitLinkDestroy(&h));
+    printf(" %s\n", h ? "kept" : "null");
+}
+
+#define LINK(what, text, ...)                                                                                 \
+    do {                                                                                                      \
+        const char *options[] = {__VA_ARGS__};                                                                \
+        link_text(what, text, strlen(text), NVJITLINK_INPUT_PTX, sizeof options / sizeof *options, options);  \
+    } while (0)
+
+int main(void) {
+    unsigned major, minor;
+    printf("version %d", nvJitLinkVersion(&major, &minor));
+    printf(" %u.%u\n", major, minor);
+    const char *chip[] = {"-arch=sm_90"};
+    link_text("no option", GOOD, strlen(GOOD), NVJITLINK_INPUT_PTX, 0, NULL);
+    LINK("no chip", GOOD, "-O3");
+    LINK("a chip", GOOD, "-arch=sm_90");
+    LINK("a chip in two words", GOOD, "-arch", "sm_90");
+    LINK("levels", GOOD, "-arch=sm_90", "-O0");
+    LINK("another level", GOOD, "-arch=sm_90", "-O2");
+    LINK("registers", GOOD, "-arch=sm_90", "-maxrregcount=32", "-fma=0", "-ftz=1", "-prec-div=0", "-prec-sqrt=0");
+    LINK("an assembler's option", GOOD, "-arch=sm_90", "-Xptxas=-v", "-Xptxas=-O1");
+    LINK("a wrong assembler's option", GOOD, "-arch=sm_90", "-Xptxas=-nosuch");
+    LINK("lines", GOOD, "-arch=sm_90", "-lineinfo");
+    LINK("threads", GOOD, "-arch=sm_90", "-split-compile=0", "-no-cache");
+    LINK("an unknown option", GOOD, "-arch=sm_90", "-nosuch");
+    LINK("an unknown chip", GOOD, "-arch=sm_20");
+    LINK("a chip that is none", GOOD, "-arch=foo");
+    LINK("an older chip", GOOD, "-arch=sm_80");
+    LINK("a virtual chip", GOOD, "-arch=compute_90");
+    LINK("a wrong text", BAD, "-arch=sm_90");
+    LINK("a newer text", NEW, "-arch=sm_90");
+    LINK("LTO", GOOD, "-arch=sm_90", "-lto");
+    link_text("a text with its zero byte", GOOD, strlen(GOOD) + 1, NVJITLINK_INPUT_PTX, 1, chip);
+    link_text("any type", GOOD, strlen(GOOD), NVJITLINK_INPUT_ANY, 1, chip);
+    link_text("a wrong type", GOOD, strlen(GOOD), NVJITLINK_INPUT_CUBIN, 1, chip);
+    link_text("no type", GOOD, strlen(GOOD), NVJITLINK_INPUT_NONE, 1, chip);
+    link_text("an empty text", GOOD, 0, NVJITLINK_INPUT_PTX, 1, chip);
+    nvJitLinkHandle h = NULL;
+    printf("nothing added: create %d", nvJitLinkCreate(&h, 1, chip));
+    printf(" complete %d\n", nvJitLinkComplete(h));
+    tell(h);
+    nvJitLinkDestroy(&h);
+    printf("not complete: create %d", nvJitLinkCreate(&h, 1, chip));
+    printf(" add %d\n", nvJitLinkAddData(h, NVJITLINK_INPUT_PTX, GOOD, strlen(GOOD), NULL));
+    tell(h);
+    printf("a file that is not there: %d\n", nvJitLinkAddFile(h, NVJITLINK_INPUT_PTX, "nofile.ptx"));
+    size_t size;
+    printf("PTX of it: %d\n", nvJitLinkGetLinkedPtxSize(h, &size));
+    nvJitLinkDestroy(&h);
+    return 0;
+}
