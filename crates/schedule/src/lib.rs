@@ -7,6 +7,7 @@
 
 mod between_products;
 mod bottom_up;
+mod bounded;
 mod copies;
 mod decoded;
 mod dense_ids;

@@ -9,16 +9,21 @@
 //! its blocks are ordered for some budgets, from the least that an order is known for upwards, and time is weighed
 //! against registers.
 //!
+//! For each budget an order in few registers is followed, and instructions are taken ahead of their place there as far as the budget
+//! goes; a bottom-up order is compared with that. A predicate beyond those of its file counts as a general register, in which it
+//! is kept.
+//!
 //! Where that asks for more registers than there are, time does not matter: every block is ordered within what there is (in
 //! some kernels parts have their own counts of registers), and
 //! in those that do not fit even so, what computes with values only may pass barriers of the block. An address that is
 //! computed before a barrier and used behind it is then computed where it is used.
 
 use crate::between_products::MatrixBlock;
+use crate::bounded::{Followed, Preference};
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
-use crate::region::{Counts, FILES, Region};
+use crate::region::{Counts, Region};
 use crate::{Tables, between_products, bottom_up, occupancy, top_down};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
@@ -26,6 +31,8 @@ use oriole_ori::{
     BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode,
 };
 use oriole_sass::Op;
+use smallvec::SmallVec;
+use std::rc::Rc;
 
 /// Predicates live at once that need no register of another file.
 const PREDICATES: u32 = 6;
@@ -35,6 +42,8 @@ const UNIFORM: u32 = 48;
 /// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
 pub const RESERVED: u32 = 5;
 
+/// With so many registers beyond those of an order, no scheduler was short of them.
+const LOOSE: u32 = 4;
 /// So many registers are free when loads are gathered in batches.
 const BATCH_BUDGET: u32 = 64;
 /// What a predicate beyond them costs at the least, in cycles: it is put into a register and taken out again.
@@ -43,7 +52,7 @@ const SPILLED_PREDICATE: u32 = 2;
 const STEP: u32 = 4;
 /// What a register costs: so many thousandths of the time. It is chosen so that real kernels come out with about as many
 /// registers as a mature compiler gives them.
-const PRICE: u64 = 37;
+const PRICE: u64 = 28;
 /// Registers that allocation mostly takes beside those of values: the stack pointer, and one to make an even number.
 const BESIDE: u32 = 2;
 /// The time of a block of threads is shared by all that an SM holds; it is counted in such parts.
@@ -63,14 +72,34 @@ struct Candidate {
     low: Choice,
     /// The quickest order known.
     quick: Choice,
-    /// Orders that were made for some budgets, whether they kept to them or not: each may be the quickest within another budget.
+    /// Orders that were made for some budgets: each may be the quickest within another budget.
     made: Vec<Choice>,
+    /// The order in few registers, to be followed.
+    followed: Option<Followed>,
+    /// The schedulers that may give another order for a larger budget.
+    schedulers: SmallVec<[Scheduler; 3]>,
 }
+
+/// What makes orders for a budget.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Scheduler {
+    /// The bounded one, which prefers the longest path.
+    Longest,
+    /// The bounded one, which prefers the order that it follows: where registers are short, what comes ahead of its place there takes
+    /// them away from others.
+    First,
+    BottomUp,
+}
+
+/// All of them. Where the first one comes near the quickest order that is known, the others are not asked.
+const SCHEDULERS: [Scheduler; 3] = [Scheduler::Longest, Scheduler::First, Scheduler::BottomUp];
+/// That near: within one cycle of so many.
+const NEAR: u32 = 8;
 
 /// An order with its figures.
 #[derive(Clone)]
 struct Choice {
-    order: Vec<u32>,
+    order: Rc<[u32]>,
     time: u32,
     peak: Counts,
 }
@@ -78,7 +107,7 @@ struct Choice {
 impl Choice {
     fn new(region: &Region, order: Vec<u32>) -> Choice {
         let peak = region.pressure(&order);
-        let mut choice = Choice { time: region.time(&order), peak, order };
+        let mut choice = Choice { time: region.time(&order), peak, order: order.into() };
         choice.time += SPILLED_PREDICATE * choice.spilled();
         choice
     }
@@ -93,13 +122,9 @@ impl Choice {
         self.peak[0] + self.spilled()
     }
 
-    /// Whether it needs less of a file than another one.
-    fn needs_less(&self, other: &Choice) -> bool {
-        self.peak.iter().zip(other.peak).any(|(&own, other)| own < other)
-    }
-
-    fn fits(&self, budget: Counts) -> bool {
-        (0..FILES.len()).all(|k| self.peak[k] <= budget[k])
+    /// Whether it keeps to so many general and uniform registers.
+    fn fits(&self, general: u32, uniform: u32) -> bool {
+        self.registers() <= general && self.peak[2] <= uniform
     }
 }
 
@@ -128,9 +153,8 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
                 *candidate = open;
             }
         }
-        let left =
-            |candidate: &Candidate| budget.general[candidate.block].saturating_sub(candidate.low.spilled());
-        chosen = choose(&mut candidates, options, &resident, &left);
+        let limit = |candidate: &Candidate| budget.general[candidate.block];
+        chosen = choose(&mut candidates, options, &resident, &limit);
     }
     let short = is_short(&candidates, &chosen);
     if options.between_products && !short && between_products::has_matrix_blocks(function) {
@@ -139,7 +163,7 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
         for (candidate, choice) in candidates.iter().zip(&mut chosen) {
             let most = most.min(budget.general[candidate.block]);
             if let Some(order) = blocks.between_products(candidate, &choice.order, most) {
-                choice.order = order;
+                choice.order = order.into();
             }
         }
     }
@@ -194,7 +218,7 @@ fn choose(
     let limits = candidates.iter().map(limit);
     let budget = limits.clone().max().unwrap_or(0);
     // What no order can do without.
-    let low = candidates.iter().map(|candidate| candidate.low.peak[0]);
+    let low = candidates.iter().map(|candidate| candidate.low.registers());
     let least = low.zip(limits).map(|(low, limit)| low.min(limit)).max().unwrap_or(0);
     let (most, price) = match options.mode {
         ScheduleMode::Pressure => (least, PRICE),
@@ -226,14 +250,14 @@ fn weigh(
     let mut more = 0;
     loop {
         let budget = least + more;
-        let of = |candidate: &Candidate| candidate.budget(budget.min(limit(candidate)));
+        let of = |candidate: &Candidate| budget.min(limit(candidate));
         let chosen: Vec<Choice> =
             candidates.iter_mut().map(|candidate| candidate.within(of(candidate))).collect();
         let now = cost(total(&mut chosen.iter().map(|choice| choice.time)), more);
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
             best = Some((now, chosen));
         }
-        let quick = candidates.iter().all(|candidate| candidate.quick.fits(of(candidate)));
+        let quick = candidates.iter().all(|candidate| candidate.quick.registers() <= of(candidate));
         // Steps become wider: what matters is the ratio.
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;
@@ -276,8 +300,18 @@ impl<'a> Blocks<'a> {
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
         let low = fewer(low, source.clone());
         let (weight, bound) = (weight(loops, block), region.least_time());
-        let mut candidate =
-            Candidate { block, weight, bound, low, quick: source.clone(), source, region, made: Vec::new() };
+        let mut candidate = Candidate {
+            block,
+            weight,
+            bound,
+            low,
+            quick: source.clone(),
+            source,
+            region,
+            made: Vec::new(),
+            followed: None,
+            schedulers: SCHEDULERS.into(),
+        };
         if candidate.quick.time > bound {
             let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
             candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick);
@@ -326,6 +360,8 @@ impl Candidate {
     fn seek_lower(&mut self) {
         let order = top_down::order(&self.region, [0, PREDICATES, UNIFORM]);
         self.low = fewer(Choice::new(&self.region, order), self.low.clone());
+        self.followed = None;
+        self.schedulers = SCHEDULERS.into();
     }
 
     /// What its orders may take, with so many general registers; of the other files what it cannot do without.
@@ -333,29 +369,49 @@ impl Candidate {
         [general, self.low.peak[1].max(PREDICATES), self.low.peak[2].max(UNIFORM)]
     }
 
-    /// The quickest order known within a budget; the one in few registers where none fits.
-    fn within(&mut self, budget: Counts) -> Choice {
-        if self.quick.fits(budget) {
+    /// The quickest order known in so many general registers, those of spilled predicates included, or in as many as it cannot do
+    /// without.
+    fn within(&mut self, general: u32) -> Choice {
+        let general = general.max(self.low.registers());
+        if self.quick.fits(general, u32::MAX) {
             return self.quick.clone();
         }
-        for schedule in [bottom_up::order, top_down::order] {
-            let best = self.best_within(budget);
-            if best.time == self.bound && best.fits(budget) {
-                break;
-            }
-            let choice = Choice::new(&self.region, schedule(&self.region, budget));
-            let is_better = |known: &Choice| choice.time < known.time || choice.needs_less(known);
-            if self.made.iter().all(is_better) {
-                self.made.push(choice);
+        let budget = self.budget(general - self.low.spilled());
+        for scheduler in std::mem::take(&mut self.schedulers) {
+            let time = self.best_within(general).time;
+            let near = self.quick.time + self.quick.time / NEAR;
+            let is_done = time == self.bound || scheduler != Scheduler::Longest && time <= near;
+            if is_done || self.make(scheduler, budget) {
+                self.schedulers.push(scheduler);
             }
         }
-        self.best_within(budget).clone()
+        self.best_within(general).clone()
     }
 
-    /// The quickest order within a budget of those that are known; the one in few registers where none fits.
-    fn best_within(&self, budget: Counts) -> &Choice {
+    /// Makes an order for a budget. Says whether a larger budget could give another one.
+    fn make(&mut self, scheduler: Scheduler, budget: Counts) -> bool {
+        let Candidate { region, low, followed, .. } = self;
+        let mut follow = |preference| {
+            let followed = followed.get_or_insert_with(|| Followed::new(region, &low.order));
+            followed.schedule(region, budget, preference)
+        };
+        let (order, limited) = match scheduler {
+            Scheduler::Longest => follow(Preference::Longest),
+            Scheduler::First => follow(Preference::First),
+            Scheduler::BottomUp => (bottom_up::order(region, budget), true),
+        };
+        let choice = Choice::new(region, order);
+        let limited = limited && choice.peak[0] + LOOSE > budget[0];
+        self.made.push(choice);
+        limited
+    }
+
+    /// The quickest order in so many general registers of those that are known.
+    fn best_within(&self, general: u32) -> &Choice {
+        let uniform = self.low.peak[2].max(UNIFORM);
         let known = [&self.low, &self.source].into_iter().chain(&self.made);
-        known.filter(|choice| choice.fits(budget)).min_by_key(|choice| choice.time).unwrap_or(&self.low)
+        let fits = known.filter(|choice| choice.fits(general, uniform));
+        fits.min_by_key(|choice| choice.time).unwrap_or(&self.low)
     }
 }
 

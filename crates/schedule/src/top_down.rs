@@ -9,6 +9,9 @@ const WINDOW: usize = 48;
 /// Registers kept free for results that come several at once.
 const SLACK: Counts = [4, 1, 2];
 
+/// What a value costs where registers of its file run short: a predicate is put into a register and taken out again.
+const WEIGHTS: [i32; 3] = [1, 4, 1];
+
 pub struct State<'a> {
     region: &'a Region,
     /// Readers of each value still to come.
@@ -80,7 +83,7 @@ impl State<'_> {
 }
 
 /// Cycles from each instruction to the end of the longest path that starts there.
-fn heights(region: &Region) -> Vec<u32> {
+pub fn heights(region: &Region) -> Vec<u32> {
     let mut height = vec![0u32; region.len()];
     for node in (0..region.len()).rev() {
         let below =
@@ -107,7 +110,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
             let height = height[node as usize] as i32;
             if tight.contains(&true) {
                 let change = state.change(node);
-                let more: i32 = (0..FILES.len()).filter(|&k| tight[k]).map(|k| change[k]).sum();
+                let more: i32 = (0..FILES.len()).filter(|&k| tight[k]).map(|k| WEIGHTS[k] * change[k]).sum();
                 (-more, height - wait)
             } else {
                 (-wait, height)
