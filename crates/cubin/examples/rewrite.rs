@@ -119,6 +119,7 @@ fn module_of(cubin: &Cubin) -> Module {
         externs,
         slots: slots.into_iter().map(|slot| slot.1).collect(),
         debug: Arc::new(debug_sections(cubin, &targets)),
+        ..Module::default()
     }
 }
 

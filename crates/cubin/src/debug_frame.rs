@@ -13,8 +13,19 @@ pub(crate) struct Frame {
     pub established_at: u32,
     /// Offset of the function in the text.
     pub offset: u64,
-    /// The register pair with the return offset, for functions inside a kernel.
-    pub return_register: Option<u8>,
+    /// Where the caller goes on.
+    pub back: Back,
+}
+
+/// What leads back to the caller.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Back {
+    /// Nothing: it is a kernel.
+    Nowhere,
+    /// A register pair with an offset in the text, of functions inside a kernel.
+    Offset(u8),
+    /// A register pair with an address.
+    Address(u8),
 }
 
 /// An address field: where in the section, and what is added to the kernel's address there.
@@ -23,6 +34,19 @@ pub(crate) struct AddressField {
     pub at: u64,
     /// Offset in the kernel's text.
     pub addend: u64,
+    /// What of the function it is.
+    pub what: AddressKind,
+}
+
+/// What an address field holds.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum AddressKind {
+    /// A place in the text.
+    Place,
+    /// The size of the function.
+    Size,
+    /// Where its common entry is in the section.
+    Common,
 }
 
 const DW64: u32 = 0xffff_ffff;
@@ -74,14 +98,15 @@ fn end(out: &mut Bytes, length_at: usize) {
     out.patch(length_at, &length.to_le_bytes());
 }
 
-/// Appends the two entries of one function; gives its address fields, at most two.
+/// Appends the two entries of one function; gives its address fields: places in the text, and what a linker must know that
+/// moves entries or leaves functions out.
 pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> impl Iterator<Item = AddressField> + use<> {
     let common_at = out.len() as u64;
     let common = begin(out);
     out.u64(u64::MAX).u8(3).u8(0).u8(4).u8(0x7c);
-    match frame.return_register {
-        None => uleb(out, 0xffff_ffff),
-        Some(low) => register(out, low),
+    match frame.back {
+        Back::Nowhere => uleb(out, 0xffff_ffff),
+        Back::Offset(low) | Back::Address(low) => register(out, low),
     }
     out.u8(DEF_CFA);
     register(out, STACK_POINTER);
@@ -90,7 +115,17 @@ pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> impl Iterator<Item = Add
         out.u8(SAME_VALUE);
         register(out, number);
     }
-    let start_field = frame.return_register.map(|low| {
+    if let Back::Address(low) = frame.back {
+        for number in [low, low + 1] {
+            out.u8(SAME_VALUE);
+            register(out, number);
+        }
+    }
+    let offset = match frame.back {
+        Back::Offset(low) => Some(low),
+        Back::Nowhere | Back::Address(_) => None,
+    };
+    let start_field = offset.map(|low| {
         out.u8(SAME_VALUE);
         register(out, low);
         out.u8(VAL_EXPRESSION);
@@ -101,19 +136,22 @@ pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> impl Iterator<Item = Add
         out.u64(0).u8(0x92);
         register(out, low);
         out.u8(0).u8(0x22);
-        AddressField { at, addend: 0 }
+        AddressField { at, addend: 0, what: AddressKind::Place }
     });
     end(out, common);
 
     let own = begin(out);
+    let common_field = AddressField { at: out.len() as u64, addend: common_at, what: AddressKind::Common };
     out.u64(common_at);
-    let offset_field = AddressField { at: out.len() as u64, addend: frame.offset };
-    out.u64(0).u64(frame.size);
-    if frame.return_register.is_none() || frame.frame_size != 0 {
+    let offset_field = AddressField { at: out.len() as u64, addend: frame.offset, what: AddressKind::Place };
+    out.u64(0);
+    let size_field = AddressField { at: out.len() as u64, addend: 0, what: AddressKind::Size };
+    out.u64(frame.size);
+    if frame.back == Back::Nowhere || frame.frame_size != 0 {
         out.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / 4).u8(DEF_CFA);
         register(out, STACK_POINTER);
         uleb(out, u64::from(frame.frame_size));
     }
     end(out, own);
-    start_field.into_iter().chain([offset_field])
+    start_field.into_iter().chain([common_field, offset_field, size_field])
 }

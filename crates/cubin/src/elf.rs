@@ -13,7 +13,10 @@ pub(crate) const SHF_CUDA_V7_BARRIERS_SHIFT: u32 = 20;
 pub(crate) const ABI_VERSION: u8 = 8;
 pub(crate) const ABI_VERSION_7: u8 = 7;
 pub(crate) const EM_CUDA: u16 = 190;
+pub(crate) const ET_REL: u16 = 1;
 pub(crate) const ET_EXEC: u16 = 2;
+/// The section of variables of which the linker keeps one of several.
+pub(crate) const SHN_COMMON: u16 = 0xfff2;
 
 pub(crate) const SHT_PROGBITS: u32 = 1;
 pub(crate) const SHT_SYMTAB: u32 = 2;
@@ -24,7 +27,15 @@ pub(crate) const SHT_NOBITS: u32 = 8;
 pub(crate) const SHT_REL: u32 = 9;
 pub(crate) const SHT_CUDA_INFO: u32 = 0x7000_0000;
 pub(crate) const SHT_CUDA_CALLGRAPH: u32 = 0x7000_0001;
+pub(crate) const SHT_CUDA_PROTOTYPE: u32 = 0x7000_0002;
+pub(crate) const SHT_CUDA_GLOBAL: u32 = 0x7000_0007;
+pub(crate) const SHT_CUDA_GLOBAL_INIT: u32 = 0x7000_0008;
+pub(crate) const SHT_CUDA_SHARED: u32 = 0x7000_000a;
 pub(crate) const SHT_CUDA_RELOCATION_ACTION: u32 = 0x7000_000b;
+pub(crate) const SHT_CUDA_RESERVED_SHARED: u32 = 0x7000_0015;
+pub(crate) const SHT_CUDA_CONSTANT_0: u32 = 0x7000_0064;
+pub(crate) const SHT_CUDA_CONSTANT_2: u32 = 0x7000_0066;
+pub(crate) const SHT_CUDA_CONSTANT_3: u32 = 0x7000_0067;
 pub(crate) const SHT_CUDA_COMPAT: u32 = 0x7000_0086;
 
 pub(crate) const SHF_WRITE: u64 = 1;
@@ -41,11 +52,17 @@ pub(crate) const STT_SECTION: u8 = 3;
 pub(crate) const STT_CUDA_TEXTURE: u8 = 10;
 pub(crate) const STT_CUDA_SAMPLER: u8 = 11;
 pub(crate) const STT_CUDA_SURFACE: u8 = 12;
+/// A variable that a linker places.
+pub(crate) const STT_CUDA_OBJECT: u8 = 13;
 pub(crate) const STB_LOCAL: u8 = 0;
 pub(crate) const STB_GLOBAL: u8 = 1;
 pub(crate) const STB_WEAK: u8 = 2;
 pub(crate) const STO_MANAGED: u8 = 0x04;
+pub(crate) const STV_INTERNAL: u8 = 0x01;
 pub(crate) const STO_ENTRY: u8 = 0x10;
+pub(crate) const STO_GLOBAL: u8 = 0x20;
+pub(crate) const STO_SHARED: u8 = 0x40;
+pub(crate) const STO_CONSTANT: u8 = 0x80;
 pub(crate) const STO_RESERVED_SHARED: u8 = 0xa0;
 
 pub(crate) const PT_LOAD: u32 = 1;

@@ -7,9 +7,21 @@ use oriole_chip::texture::DescriptorTable;
 use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
+/// How the code of a module is put into sections, and what is left to others.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Form {
+    /// An executable: the code of each kernel holds clones of what it calls.
+    #[default]
+    Whole,
+    /// For a linker: each function has a section of its own, and relocations name what is elsewhere.
+    Relocatable,
+}
+
 /// A module ready to be written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
+    /// Into what sections its code goes.
+    pub form: Form,
     /// SM number of the chip, 90 for sm_90.
     pub sm: u16,
     /// The `a` variant of the chip.
@@ -18,7 +30,7 @@ pub struct Module {
     pub virtual_sm: u16,
     /// Who made the file.
     pub tool: Tool,
-    /// Kernels in source order; shared with whoever made them.
+    /// Kernels in source order, and functions with sections of their own; shared with whoever made them.
     pub kernels: Vec<Arc<KernelImage>>,
     /// Variables of user constant memory, bank 3; `Variable::offset` is theirs.
     pub constants: Vec<Variable>,
@@ -32,6 +44,10 @@ pub struct Module {
     pub slots: Vec<Slot>,
     /// Sections for debuggers, in the order of the file.
     pub debug: Arc<Vec<DebugSection>>,
+    /// Variables of shared memory that kernels of other files may see, or that functions have; the linker places them.
+    pub shared: Vec<Variable>,
+    /// Names that other files define: what is declared of them.
+    pub undefined: Vec<Undefined>,
 }
 
 /// A section for debuggers: no memory of the chip holds it.
@@ -43,6 +59,32 @@ pub struct DebugSection {
     pub bytes: Vec<u8>,
     /// Addresses in it.
     pub pointers: Vec<Pointer>,
+}
+
+/// Something that another file defines.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Undefined {
+    /// Name.
+    pub name: String,
+    /// What it is.
+    pub kind: UndefinedKind,
+    /// Bytes of a variable, as far as they are known.
+    pub size: u64,
+    /// The types of results and parameters of a function; empty of a variable.
+    pub prototype: String,
+}
+
+/// Kinds of [`Undefined`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UndefinedKind {
+    /// A function.
+    Function,
+    /// A variable of global memory.
+    Global,
+    /// One of constant memory.
+    Constant,
+    /// One of shared memory.
+    Shared,
 }
 
 /// The strings of the tool note.
@@ -88,6 +130,8 @@ pub enum Binding {
     Global,
     /// `.weak`.
     Weak,
+    /// `.common`: of several files, the largest.
+    Common,
 }
 
 /// Something that has an address.
@@ -101,8 +145,20 @@ pub enum SymbolRef {
     Constant(usize),
     /// `Module::externs[i]`.
     Extern(usize),
+    /// `Module::undefined[i]`.
+    Undefined(usize),
     /// The size of a descriptor in this table, which the loader knows.
     DescriptorSize(DescriptorTable),
+    /// `KernelImage::names[i]` of the code at hand, in whatever file it is defined.
+    Named(usize),
+    /// The code at hand.
+    Own,
+    /// `KernelImage::own_shared[i]` of the code at hand.
+    OwnShared(usize),
+    /// Constant bank 2 of the code at hand.
+    OwnConstants,
+    /// What the loader adds to the addresses of functions.
+    FunctionTable,
 }
 
 /// An 8-byte slot of constant bank 4 that the loader fills with an address.
@@ -148,13 +204,26 @@ pub struct Pointer {
     pub generic: bool,
 }
 
-/// A kernel: its code with all cloned functions and helpers, and the facts the driver and the tools ask for.
+/// What a section of code is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum CodeKind {
+    /// A kernel.
+    #[default]
+    Kernel,
+    /// A function, which others call.
+    Function,
+}
+
+/// A kernel: its code with all cloned functions and helpers, and the facts the driver and the tools ask for; or a function
+/// with a section of its own.
 ///
 /// Offsets of instructions are bytes from the start of the kernel's text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct KernelImage {
     /// Name.
     pub name: String,
+    /// What it is.
+    pub kind: CodeKind,
     /// Binding of its symbol.
     pub binding: Binding,
     /// Instruction words, without the closing self branch and padding: the writer adds those.
@@ -226,8 +295,16 @@ pub struct KernelImage {
     /// The slots behind the parameters with the header indices of textures, samplers and surfaces: indices into
     /// `Module::opaque`.
     pub headers: Vec<usize>,
-    /// Addresses that the loader writes into the code.
+    /// Addresses that the linker or the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
+    /// What the relocations name beyond this code.
+    pub names: Vec<String>,
+    /// Shared variables that a linker places: of the code alone.
+    pub own_shared: Vec<Variable>,
+    /// For a linker: the types of results and parameters of what the code calls through pointers.
+    pub pointed_prototypes: Vec<String>,
+    /// The same of the function itself; empty of a kernel.
+    pub prototype: String,
 }
 
 /// What a kernel does with tensor memory.
@@ -256,6 +333,13 @@ pub struct InnerFunction {
     pub frame_size: u32,
     /// Lower register of the pair that holds the return offset; for unwinding.
     pub return_register: Option<u8>,
+}
+
+impl KernelImage {
+    /// Whether it is a kernel.
+    pub fn is_kernel(&self) -> bool {
+        self.kind == CodeKind::Kernel
+    }
 }
 
 /// The limit on the block that the source states.

@@ -28,6 +28,9 @@ pub struct Cubin {
     pub info: Vec<Attribute>,
     /// Kernels in the order of the file.
     pub kernels: Vec<Kernel>,
+    /// Functions with sections of their own, in the order of the file: relocatable files have them, what linkers make of
+    /// those, and modules for debuggers.
+    pub functions: Vec<Kernel>,
 }
 
 /// A section.
@@ -92,7 +95,7 @@ impl Relocation {
     }
 }
 
-/// A kernel of the file.
+/// A kernel of the file, or a function with a section of its own, which has no parameters here.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Kernel {
     /// Name.
@@ -162,6 +165,9 @@ fn malformed(place: impl Into<String>) -> ReadError {
 
 const LE: LittleEndian = LittleEndian;
 
+/// Sections that a linker lays out in zeroed or shared memory: the file has none of their bytes.
+const NO_BYTES: [u32; 3] = [SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED];
+
 /// Takes a cubin apart.
 pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
     let header = FileHeader64::<LittleEndian>::parse(data).map_err(|_| ReadError::NotACubin)?;
@@ -184,6 +190,7 @@ pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
         symbols,
         info: Vec::new(),
         kernels: Vec::new(),
+        functions: Vec::new(),
     };
     if let Some(section) = cubin.section(".nv.compat") {
         let rows = decode(section)?;
@@ -195,14 +202,19 @@ pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
     if let Some(section) = cubin.section(".nv.info") {
         cubin.info = decode(section)?;
     }
-    let mut kernels = Vec::new();
+    let (mut kernels, mut functions) = (Vec::new(), Vec::new());
     for index in 0..cubin.symbols.len() {
         let symbol = &cubin.symbols[index];
-        if symbol.kind == STT_FUNC && symbol.other & STO_ENTRY != 0 && symbol.section != 0 {
+        if symbol.kind != STT_FUNC || symbol.section == 0 {
+            continue;
+        }
+        if symbol.other & STO_ENTRY != 0 {
             kernels.push(read_kernel(&cubin, index)?);
+        } else if cubin.sections[symbol.section].name.strip_prefix(".text.") == Some(&symbol.name) {
+            functions.push(read_kernel(&cubin, index)?);
         }
     }
-    cubin.kernels = kernels;
+    (cubin.kernels, cubin.functions) = (kernels, functions);
     Ok(cubin)
 }
 
@@ -217,7 +229,7 @@ fn read_sections(header: &FileHeader64<LittleEndian>, data: &[u8]) -> Result<Vec
         };
         let name =
             String::from_utf8(name.to_vec()).map_err(|_| malformed(format!("name of section {index}")))?;
-        let bytes = if index == 0 {
+        let bytes = if index == 0 || NO_BYTES.contains(&entry.sh_type(LE).0) {
             &[][..]
         } else {
             entry.data(LE, data).map_err(|_| malformed(format!("section '{name}'")))?
@@ -332,6 +344,11 @@ impl Cubin {
         self.sections.iter().find(|section| section.name == name)
     }
 
+    /// All code: kernels, then functions with sections of their own.
+    pub fn codes(&self) -> impl Iterator<Item = &Kernel> {
+        self.kernels.iter().chain(&self.functions)
+    }
+
     /// The kernel of this name.
     pub fn kernel(&self, name: &str) -> Option<&Kernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
@@ -376,7 +393,8 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         functions,
         registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
         frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
-        stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol),
+        // Where calls repeat nobody knows how deep they go.
+        stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol).filter(|&size| size != u32::MAX),
         // Of an older file; today there is an attribute.
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
         shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),

@@ -23,20 +23,36 @@ pub enum RelocationKind {
     Abs32Lo = 56,
     /// Instruction bits 32..64: the high half.
     Abs32Hi = 57,
+    /// Branch target: the address in units of 4 at 34..81.
+    Branch = 58,
     /// Instruction bits 32..48: an offset in constant memory.
     Abs16 = 59,
+    /// Constant-bank field of an operand: offset in units of 4 at 40..54, bank at 54..59.
+    ConstOperand = 64,
     /// Constant-bank field: byte offset at 38..54, bank at 54..59.
     ConstField = 66,
+    /// 64 bits of data: the size of a function, which goes with the function if nobody needs it.
+    UnusedClear = 73,
     /// Instruction bits 40..64: a shared-memory offset.
     Abs24 = 74,
     /// Split branch target: low byte of the address in units of 4 at 16..24, the rest at 34..81.
     BranchAbs = 75,
     /// 32 bits of data: the index of a sampler's header, in a slot of its own.
     SamplerIndexAlone = 101,
+    /// 64 bits of data: the address of a function for everybody, in the table of functions if there is one.
+    Unified = 102,
+    /// The low half of the same, in instruction bits 32..64.
+    UnifiedLo = 112,
+    /// The high half.
+    UnifiedHi = 113,
+    /// As [`RelocationKind::BranchAbs`] with one bit more: what is added to an address that is called.
+    CallOffset = 114,
+    /// Constant-bank field of a load into uniform registers: byte offset at 37..54, bank at 54..59.
+    ConstUniform = 115,
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 13] = [
+const ROWS: [(RelocationKind, &str); 21] = [
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
     (RelocationKind::TextureIndex, "R_CUDA_TEX_HEADER_INDEX"),
@@ -46,10 +62,18 @@ const ROWS: [(RelocationKind, &str); 13] = [
     (RelocationKind::Abs32, "R_CUDA_ABS32_32"),
     (RelocationKind::Abs32Lo, "R_CUDA_ABS32_LO_32"),
     (RelocationKind::Abs32Hi, "R_CUDA_ABS32_HI_32"),
+    (RelocationKind::Branch, "R_CUDA_ABS47_34"),
     (RelocationKind::Abs16, "R_CUDA_ABS16_32"),
+    (RelocationKind::ConstOperand, "R_CUDA_CONST_FIELD19_40"),
     (RelocationKind::ConstField, "R_CUDA_CONST_FIELD21_38"),
+    (RelocationKind::UnusedClear, "R_CUDA_UNUSED_CLEAR64"),
     (RelocationKind::Abs24, "R_CUDA_ABS24_40"),
     (RelocationKind::BranchAbs, "R_CUDA_ABS55_16_34"),
+    (RelocationKind::Unified, "R_CUDA_UNIFIED"),
+    (RelocationKind::UnifiedLo, "R_CUDA_UNIFIED32_LO_32"),
+    (RelocationKind::UnifiedHi, "R_CUDA_UNIFIED32_HI_32"),
+    (RelocationKind::CallOffset, "R_CUDA_ABS56_16_34"),
+    (RelocationKind::ConstUniform, "R_CUDA_CONST_FIELD22_37"),
 ];
 
 impl RelocationKind {
@@ -68,6 +92,17 @@ impl RelocationKind {
         ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
     }
 
+    /// The word of an empty field without the bank that belongs to it: the symbol of a constant has it, and linkers add it.
+    pub fn without_bank(self, word: InstructionWord) -> InstructionWord {
+        const BANK: InstructionWord = 0x1f << 54;
+        match self {
+            RelocationKind::ConstOperand | RelocationKind::ConstField | RelocationKind::ConstUniform => {
+                word & !BANK
+            }
+            _ => word,
+        }
+    }
+
     /// The instruction word with the resolved value written into the field; data relocations leave it alone.
     pub fn patch(self, word: InstructionWord, value: u64) -> InstructionWord {
         let field = |word: InstructionWord, low: u32, width: u32, value: u64| {
@@ -80,15 +115,26 @@ impl RelocationKind {
             | RelocationKind::TextureIndex
             | RelocationKind::SamplerIndex
             | RelocationKind::SamplerIndexAlone
-            | RelocationKind::SurfaceIndex => word,
-            RelocationKind::Abs32 | RelocationKind::Abs32Lo => field(word, 32, 32, value),
-            RelocationKind::Abs32Hi => field(word, 32, 32, value >> 32),
+            | RelocationKind::SurfaceIndex
+            | RelocationKind::UnusedClear
+            | RelocationKind::Unified => word,
+            RelocationKind::Abs32 | RelocationKind::Abs32Lo | RelocationKind::UnifiedLo => {
+                field(word, 32, 32, value)
+            }
+            RelocationKind::Abs32Hi | RelocationKind::UnifiedHi => field(word, 32, 32, value >> 32),
+            RelocationKind::Branch => field(word, 34, 47, value >> 2),
             RelocationKind::Abs16 => field(word, 32, 16, value),
+            RelocationKind::ConstOperand => field(word, 40, 14, value >> 2),
             RelocationKind::ConstField => field(word, 38, 16, value),
+            RelocationKind::ConstUniform => field(word, 37, 17, value),
             RelocationKind::Abs24 => field(word, 40, 24, value),
             RelocationKind::BranchAbs => {
                 let units = value >> 2;
                 field(field(word, 16, 8, units), 34, 47, units >> 8)
+            }
+            RelocationKind::CallOffset => {
+                let units = value >> 2;
+                field(field(word, 16, 8, units), 34, 48, units >> 8)
             }
         }
     }

@@ -50,6 +50,10 @@ pub(crate) struct Family {
     pub compat: bool,
     /// Relocations without addend are in sections of their own, and the file explains one kind of relocation.
     pub plain_relocations: bool,
+    /// Addresses of functions may be places in a table that the loader knows, and weak symbols name its parts.
+    pub function_table: bool,
+    /// The system's part of shared memory has a stated end.
+    pub shared_cap: Option<u64>,
     /// What fills the slot of a sampler's header.
     pub sampler_header: RelocationKind,
     /// A kernel with a texture or a surface names the banks of both.
@@ -88,6 +92,8 @@ const AMPERE_FAMILY: Family = Family {
     flags: 4,
     compat: false,
     plain_relocations: true,
+    function_table: false,
+    shared_cap: None,
     sampler_header: RelocationKind::SamplerIndex,
     both_header_banks: false,
     registers_in_section: true,
@@ -107,6 +113,8 @@ static HOPPER: Family = Family {
     flags: 4,
     compat: true,
     plain_relocations: false,
+    function_table: true,
+    shared_cap: None,
     sampler_header: RelocationKind::SamplerIndexAlone,
     both_header_banks: true,
     registers_in_section: false,
@@ -122,7 +130,8 @@ static HOPPER: Family = Family {
 };
 
 /// What Hopper has, and attributes of its own. The code in the form that drivers translate for other chips is not written.
-static BLACKWELL: Family = Family { init_count: true, reserved_bytes: 0x40, ..HOPPER };
+static BLACKWELL: Family =
+    Family { init_count: true, reserved_bytes: 0x40, shared_cap: Some(0x400), ..HOPPER };
 
 /// As Blackwell, with a variable of the system in the reserved shared memory of every kernel.
 static THOR: Family =
@@ -187,6 +196,13 @@ const BARRIERS_ONCE: [InstructionWord; 20] = [
     0x000fe80000000000000000000f007956,
     0x000fe400000000000000000100027882,
 ];
+
+impl Rules {
+    /// Whether the addresses of functions may be places in a table that the loader knows.
+    pub fn calls_by_table(&self) -> bool {
+        self.family.function_table
+    }
+}
 
 /// The rules of an SM number, `None` for a chip whose files this crate cannot write.
 pub fn rules(sm: u16) -> Option<Rules> {

@@ -107,6 +107,128 @@ fn sample() -> Module {
             },
             DebugSection { name: ".debug_str".into(), bytes: b"name\0".into(), ..DebugSection::default() },
         ]),
+        ..Module::default()
+    }
+}
+
+/// A kernel that calls a function of its file and one of another, for a linker.
+fn relocatable(sm: u16) -> Module {
+    let named =
+        |offset, kind, name| TextRelocation { offset, kind, target: SymbolRef::Named(name), addend: 0 };
+    let variable = |name: &str, binding| Variable {
+        name: name.into(),
+        binding,
+        size: 24,
+        alignment: 8,
+        ..Variable::default()
+    };
+    let kernel = KernelImage {
+        name: "k".into(),
+        code: vec![0x7943; 4],
+        registers: 24,
+        relocations: vec![
+            named(0, RelocationKind::BranchAbs, 0),
+            named(16, RelocationKind::BranchAbs, 1),
+            named(32, RelocationKind::UnifiedLo, 1),
+            TextRelocation { offset: 48, kind: RelocationKind::Abs32Lo, target: SymbolRef::Own, addend: 16 },
+        ],
+        names: vec!["f".into(), "other".into()],
+        own_shared: vec![variable("$k$inner", Binding::Local)],
+        pointed_prototypes: vec!["#ff".into()],
+        ..KernelImage::default()
+    };
+    let function = KernelImage {
+        name: "f".into(),
+        kind: CodeKind::Function,
+        code: vec![0x7950],
+        registers: 24,
+        prototype: "#ii".into(),
+        ..KernelImage::default()
+    };
+    Module {
+        form: Form::Relocatable,
+        kernels: vec![Arc::new(kernel), Arc::new(function)],
+        globals: vec![
+            variable("common", Binding::Common),
+            Variable {
+                bytes: Some(vec![0; 8]),
+                pointers: vec![Pointer {
+                    offset: 0,
+                    target: SymbolRef::Undefined(0),
+                    addend: 0,
+                    generic: false,
+                }],
+                ..variable("table", Binding::Global)
+            },
+        ],
+        constants: Vec::new(),
+        shared: vec![variable("tile", Binding::Global)],
+        undefined: vec![Undefined {
+            name: "other".into(),
+            kind: UndefinedKind::Function,
+            size: 0,
+            prototype: "#ff".into(),
+        }],
+        sm,
+        externs: Vec::new(),
+        slots: Vec::new(),
+        opaque: Vec::new(),
+        debug: Arc::default(),
+        ..sample()
+    }
+}
+
+#[test]
+fn relocatable_files_are_read_back() {
+    for (sm, pointer) in [(80, RelocationKind::Abs64), (90, RelocationKind::Unified)] {
+        let file = write(&relocatable(sm)).unwrap();
+        assert_eq!(file[16..18], [1, 0], "a file for a linker");
+        let cubin = read(&file).unwrap();
+        let names = |list: &[read::Kernel]| list.iter().map(|code| code.name.clone()).collect::<Vec<_>>();
+        assert_eq!((names(&cubin.kernels), names(&cubin.functions)), (vec!["k".into()], vec!["f".into()]));
+        let symbol = |name: &str| {
+            let at = cubin.symbols.iter().position(|symbol| symbol.name == name);
+            at.unwrap_or_else(|| panic!("no symbol {name}"))
+        };
+        let of = |name: &str| {
+            let symbol = &cubin.symbols[symbol(name)];
+            (symbol.kind, symbol.binding, symbol.other, symbol.value, symbol.size)
+        };
+        assert_eq!(of("common"), (13, 1, 0x20, 8, 24));
+        assert_eq!(of("tile"), (13, 1, 0x40, 8, 24));
+        assert_eq!(of("$k$inner"), (13, 0, 0x40, 8, 24));
+        assert_eq!(of("other"), (2, 1, 0, 0, 0));
+        let table = &cubin.section(".nv.global.init").unwrap().relocations;
+        assert_eq!((table[0].kind(), table[0].symbol), (Some(pointer), symbol("other")));
+        // Who calls whom, whose address is taken, who calls through pointers, who takes whose address.
+        let graph = &cubin.section(".nv.callgraph").unwrap().data;
+        let pairs: Vec<(u32, u32)> = graph
+            .chunks_exact(8)
+            .map(|pair| {
+                let [from, to] = [0, 4].map(|at| u32::from_le_bytes(pair[at..at + 4].try_into().unwrap()));
+                (from, to)
+            })
+            .collect();
+        let strings = &cubin.section(".strtab").unwrap().data;
+        let place = strings.windows(5).position(|text| text == b"\0#ff\0").unwrap() as u32 + 1;
+        let [k, f, other] = ["k", "f", "other"].map(|name| symbol(name) as u32);
+        let group = |number: u32| (0, number.wrapping_neg());
+        let expected = [
+            group(1),
+            (k, f),
+            (k, other),
+            group(2),
+            (other, place),
+            group(3),
+            (k, place),
+            group(4),
+            (k, other),
+        ];
+        assert_eq!(pairs, expected);
+        // The prototype of a function whose address is taken is in the graph alone.
+        let prototypes = &cubin.section(".nv.prototype").unwrap().data;
+        assert_eq!(prototypes[..4], f.to_le_bytes());
+        assert_eq!(prototypes.len(), 8);
     }
 }
 

@@ -3,7 +3,7 @@
 use oriole_chip::Chip;
 use oriole_ori::{BlockId, Fixup, MachineFunction, ObjectOperation, Origin};
 use oriole_sass::register::PT;
-use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Op, Operand, OperandKind};
+use oriole_sass::{EncodeError, FormId, Guard, Instruction, InstructionWord, Mod, Op, Operand, OperandKind};
 use typed_index_collections::TiVec;
 
 /// The words of a function, with what is still symbolic and what the container must say of them. Positions are
@@ -29,7 +29,8 @@ pub struct EncodedFunction {
     pub entry_marks: Vec<u32>,
     /// Indices of indexed branches (`BRX`).
     pub indexed_branches: Vec<u32>,
-    /// Indices of calls of what the driver provides (`CALL.ABS`).
+    /// Indices of calls of an address (`CALL.ABS`): of what the driver provides, and in a function with a section of its own all
+    /// but those of routines.
     pub absolute_calls: Vec<u32>,
     /// True if there is a call or a convergence region.
     pub needs_call_stack: bool,
@@ -192,6 +193,7 @@ fn anchor_return_addresses(
 pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<InstructionWord, EncodeFailure> {
     let field = match relocation.fixup {
         Fixup::KernelStart if relocation.instruction.op == Op::BRX => Field::Immediate,
+        Fixup::Call(_) if relocation.instruction.mods.has(Mod::ABS) => Field::Immediate,
         Fixup::Block(_) | Fixup::Call(_) | Fixup::KernelStart => Field::Target,
         Fixup::ReturnAddress(_) if relocation.instruction.op == Op::LEPC => Field::Target,
         Fixup::Address { .. } | Fixup::ReturnAddress(_) | Fixup::ReturnDistance(_) => Field::Immediate,
@@ -250,7 +252,7 @@ fn note_facts(encoded: &mut EncodedFunction, at: u32, instruction: &Instruction)
         Op::BRX => encoded.indexed_branches.push(at),
         Op::CALL => {
             encoded.needs_call_stack = true;
-            if !instruction.mods.has(oriole_sass::Mod::REL) {
+            if !instruction.mods.has(Mod::REL) {
                 encoded.absolute_calls.push(at);
             }
         }

@@ -4,12 +4,12 @@ use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::parameters::{Convention, Home, convention};
 use crate::register_parameters::travels_in_own_words;
-use oriole_hir::{Instruction, Operand, Parameter, Signature};
+use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement};
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
     SymbolId, SymbolKind, Table, Value,
 };
-use oriole_ptx::Type;
+use oriole_ptx::{Opcode, Type};
 use oriole_sass::Mod;
 use oriole_sass::register::RZ;
 
@@ -70,7 +70,10 @@ impl Lower<'_> {
         if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
-        let convention = convention(&signature.parameters, &signature.results);
+        let convention = convention(&signature.parameters, &signature.results, self.separate);
+        if convention.stack > 0 && self.moves_stack() {
+            return Err(self.unsupported("a call with arguments on a stack that moves"));
+        }
         let block = convention.block.map(|size| {
             let symbol = self.call_block(size);
             let base = self.b.r();
@@ -82,7 +85,7 @@ impl Lower<'_> {
             self.call_results(&results, &signature, &convention)?;
         let mut shape = CallShape {
             callee: None,
-            stack_bytes: 0,
+            stack_bytes: convention.stack,
             clobbers: clobbers(),
             clobbered_predicates: self.chip.register_files().all_predicates(),
             clobbers_uniform: true,
@@ -128,7 +131,8 @@ impl Lower<'_> {
             Operand::Function(id) => {
                 let function = &self.body.functions[*id];
                 signature = function.signature.clone();
-                let kind = if function.external { SymbolKind::Extern } else { SymbolKind::Function };
+                let of_driver = function.external && !self.separate;
+                let kind = if of_driver { SymbolKind::Extern } else { SymbolKind::Function };
                 Callee::Direct(self.symbol(kind, &function.name))
             }
             target => {
@@ -145,7 +149,8 @@ impl Lower<'_> {
                         _ => {}
                     }
                 }
-                Callee::Indirect(self.text_offset(target)?)
+                let place = if self.separate { self.pointer(target)? } else { self.text_offset(target)? };
+                Callee::Indirect(place)
             }
         };
         Ok((callee, signature))
@@ -168,22 +173,27 @@ impl Lower<'_> {
         if let Some(base) = block {
             sources.push(fixed(base, 4));
         }
+        let stack = (convention.stack > 0).then(|| {
+            let (symbol, base) = (self.symbol(SymbolKind::Arguments, "arguments"), self.b.r());
+            self.frame_address(base, symbol, 0);
+            base
+        });
         for ((argument, &home), parameter) in
             arguments.iter().zip(&convention.parameters).zip(&signature.parameters)
         {
             let words = self.argument_words(argument, parameter)?;
-            match (home, block) {
+            match (home, if matches!(home, Home::Stack(_)) { stack } else { block }) {
                 (Home::Registers(first, count), _) => {
                     for (word, value) in words.into_iter().take(usize::from(count)).enumerate() {
                         sources.push(fixed(value, first + word as u8));
                     }
                 }
-                (Home::Block(offset), Some(base)) => {
+                (Home::Block(offset) | Home::Stack(offset), Some(base)) => {
                     for (word, value) in words.into_iter().enumerate() {
                         self.local_word(value, base, offset as i32 + 4 * word as i32, true);
                     }
                 }
-                (Home::Block(_), None) => {}
+                (Home::Block(_) | Home::Stack(_), None) => {}
             }
         }
         Ok(sources)
@@ -222,7 +232,9 @@ impl Lower<'_> {
                         found.destinations.push(destination);
                     }
                 }
-                Home::Block(offset) => found.fetched.push((result, offset, parameter)),
+                Home::Block(offset) | Home::Stack(offset) => {
+                    found.fetched.push((result, offset, parameter));
+                }
             }
         }
         Ok(found)
@@ -230,6 +242,24 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// Whether the function takes memory from the stack while it runs.
+    fn moves_stack(&self) -> bool {
+        let moves = |statement: &Statement| match statement {
+            Statement::Instruction(i) => {
+                matches!(i.opcode, Opcode::Alloca | Opcode::Stacksave | Opcode::Stackrestore)
+            }
+            _ => false,
+        };
+        self.body.statements.iter().any(moves)
+    }
+
+    /// A pointer to a function, which is where that is, as a pair.
+    fn pointer(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
+        let words = self.words(pointer, Type::B64)?;
+        let words: Words = words.into_iter().map(|word| self.value_of(word)).collect();
+        Ok(Source::values(words))
+    }
+
     /// Where in this kernel's text the function is that a pointer names, as a pair. A pointer holds the place of the
     /// function's entry in the kernel's table of functions, because each kernel has clones of its own, but a pointer
     /// may lie in memory that kernels share.

@@ -71,6 +71,8 @@ pub(crate) struct Lower<'a> {
     pub frame: BTreeMap<VariableId, SymbolId>,
     /// False if the function must do without uniform registers.
     pub uniform: bool,
+    /// The function has a section of its own, and a linker says where everything is.
+    pub separate: bool,
     registers: TiVec<RegisterId, Option<Words>>,
     named: TiVec<Value, bool>,
     labels: TiVec<LabelId, Option<BlockId>>,
@@ -96,6 +98,7 @@ impl<'a> Lower<'a> {
             LowerError::new(Code::NotSupportedTarget, None, format!("no code can be made for {chip}"))
         })?;
         function.is_entry = body.is_entry;
+        function.is_separate = environment.options.relocatable;
         let calls = body
             .statements
             .iter()
@@ -117,6 +120,7 @@ impl<'a> Lower<'a> {
             parameter_memory: BTreeMap::new(),
             call_block: None,
             uniform,
+            separate: environment.options.relocatable,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
             named: TiVec::new(),
@@ -338,6 +342,7 @@ impl<'a> Lower<'a> {
             SymbolKind::Extern => 6,
             SymbolKind::Opaque => 7,
             SymbolKind::DescriptorSize => 8,
+            SymbolKind::Arguments => 9,
         };
         if tag != 3
             && let Some(&id) = self.symbols.get(&(tag, name.to_string()))

@@ -22,12 +22,15 @@ pub(crate) enum Home {
     Registers(u8, u8),
     /// In the block of memory that the caller provides, at this offset in bytes.
     Block(u32),
+    /// At the bottom of the caller's frame, at this offset in bytes.
+    Stack(u32),
 }
 
 /// How a signature passes its words.
 ///
-/// What does not fit into the registers of the convention travels in a block of the caller's frame, whose local
-/// address is then the first word passed. Functions with such signatures are only called by code of our own.
+/// What does not fit into the registers of the convention travels in memory. Where all code is of our own that is a block of
+/// the caller's frame, whose local address is then the first word passed. Between functions that a linker joins arguments are
+/// at the bottom of the caller's frame, and a block, whose address is the first word as well, has results only.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Convention {
     /// For each parameter.
@@ -36,6 +39,8 @@ pub(crate) struct Convention {
     pub results: Vec<Home>,
     /// Bytes of the block; `None` if there is none.
     pub block: Option<u32>,
+    /// Bytes of arguments at the bottom of the caller's frame.
+    pub stack: u32,
 }
 
 /// Bytes of a parameter, in whole words.
@@ -65,20 +70,25 @@ fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     places
 }
 
-/// The convention of a signature.
-pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Convention {
+/// The next place in memory for a parameter, behind `size` bytes of others.
+fn in_memory(size: &mut u32, parameter: &Parameter) -> u32 {
+    let at = size.next_multiple_of(parameter.align.clamp(4, 16));
+    *size = at.saturating_add(u32::try_from(whole_bytes(parameter)).unwrap_or(u32::MAX));
+    at
+}
+
+/// The convention of a signature; `separate` of a function that a linker joins with others.
+pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter], separate: bool) -> Convention {
     let all = |places: &[Option<Home>]| places.iter().copied().collect::<Option<Vec<Home>>>();
     let result_places = all(&assign(results, 0));
     if let (Some(parameters), Some(results)) = (all(&assign(parameters, 0)), &result_places) {
-        return Convention { parameters, results: results.clone(), block: None };
+        return Convention { parameters, results: results.clone(), block: None, stack: 0 };
+    }
+    if separate {
+        return linked_convention(parameters, results, result_places);
     }
     let mut size = 0u32;
-    let mut in_block = |parameter: &Parameter| {
-        size = size.next_multiple_of(parameter.align.clamp(4, 16));
-        let at = size;
-        size = size.saturating_add(u32::try_from(whole_bytes(parameter)).unwrap_or(u32::MAX));
-        Home::Block(at)
-    };
+    let mut in_block = |parameter: &Parameter| Home::Block(in_memory(&mut size, parameter));
     let parameters = parameters
         .iter()
         .zip(assign(parameters, 1))
@@ -88,7 +98,30 @@ pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter]) -> Con
         Some(places) => places,
         None => results.iter().map(&mut in_block).collect(),
     };
-    Convention { parameters, results, block: Some(size) }
+    Convention { parameters, results, block: Some(size), stack: 0 }
+}
+
+/// The convention of a signature with more than the registers hold, between functions that a linker joins.
+fn linked_convention(
+    parameters: &[Parameter],
+    results: &[Parameter],
+    result_places: Option<Vec<Home>>,
+) -> Convention {
+    let (mut stack, mut block) = (0, 0);
+    let places = assign(parameters, usize::from(result_places.is_none()));
+    let parameters = parameters
+        .iter()
+        .zip(places)
+        .map(|(parameter, place)| place.unwrap_or_else(|| Home::Stack(in_memory(&mut stack, parameter))))
+        .collect();
+    let in_block = |parameter: &Parameter| Home::Block(in_memory(&mut block, parameter));
+    match result_places {
+        Some(results) => Convention { parameters, results, block: None, stack },
+        None => {
+            let results = results.iter().map(in_block).collect();
+            Convention { parameters, results, block: Some(block), stack }
+        }
+    }
 }
 
 impl Lower<'_> {
@@ -163,7 +196,7 @@ impl Lower<'_> {
         if self.body.is_entry {
             return Ok(());
         }
-        let convention = convention(&self.body.parameters, &self.body.results);
+        let convention = convention(&self.body.parameters, &self.body.results, self.separate);
         let mut destinations = Vec::new();
         let mut fixed = |value: Value, register: u8| {
             let mut destination = Destination::new(File::R, [value]);
@@ -174,7 +207,7 @@ impl Lower<'_> {
         if let Some(block) = block {
             fixed(block, FIRST);
         }
-        let mut late = Vec::new();
+        let (mut late, mut on_stack) = (Vec::new(), Vec::new());
         let addressed = self.addressed_parameters();
         let mut taken = Vec::new();
         for (index, &home) in convention.parameters.iter().enumerate() {
@@ -190,6 +223,7 @@ impl Lower<'_> {
                     }
                 }
                 (Home::Block(offset), Some(variable)) => late.push((variable, offset)),
+                (Home::Stack(offset), Some(variable)) => on_stack.push((variable, offset)),
                 (_, None) => {}
             }
         }
@@ -208,6 +242,14 @@ impl Lower<'_> {
         for (variable, offset) in late {
             let Some(block) = block else { continue };
             self.parameter_memory.insert(variable, ParameterMemory::Block(block, offset as i32));
+        }
+        if !on_stack.is_empty() {
+            let base = self.b.r();
+            self.b.op(Pseudo::CallerFrame).to(base).emit();
+            let places = on_stack
+                .into_iter()
+                .map(|(variable, offset)| (variable, ParameterMemory::Block(base, offset as i32)));
+            self.parameter_memory.extend(places);
         }
         self.receive_registers()?;
         for variable in taken {
@@ -240,7 +282,7 @@ impl Lower<'_> {
 
     /// The words that a function returns, each in its register; what returns in memory is written there.
     pub fn return_words(&mut self) -> Result<Vec<Source>, LowerError> {
-        let convention = convention(&self.body.parameters, &self.body.results);
+        let convention = convention(&self.body.parameters, &self.body.results, self.separate);
         let mut sources = Vec::new();
         for (index, home) in convention.results.into_iter().enumerate() {
             let Some(variable) = self.parameter_variable(VariableKind::Result(index as u32)) else {
@@ -261,7 +303,7 @@ impl Lower<'_> {
                         self.local_word(value, base, offset + 4 * word as i32, true);
                     }
                 }
-                (Home::Block(_), _) => {}
+                (Home::Block(_) | Home::Stack(_), _) => {}
             }
         }
         Ok(sources)
@@ -390,23 +432,45 @@ mod tests {
             parameter(Type::B8, Some(2)),
             parameter(Type::F32, None),
         ];
-        let places = convention(&list, &[]);
+        let places = convention(&list, &[], false);
         let registers = [(4, 1), (6, 2), (5, 1), (8, 2), (10, 1), (11, 1), (12, 1)];
         let expected: Vec<Home> =
             registers.iter().map(|&(first, words)| Home::Registers(first, words)).collect();
-        assert_eq!(places, Convention { parameters: expected, results: vec![], block: None });
+        assert_eq!(places, Convention { parameters: expected, results: vec![], block: None, stack: 0 });
     }
 
     #[test]
     fn what_does_not_fit_goes_into_a_block() {
         let list = [parameter(Type::U32, None), parameter(Type::B8, Some(50)), parameter(Type::U64, None)];
-        let places = convention(&list, &[parameter(Type::B8, Some(64))]);
+        let places = convention(&list, &[parameter(Type::B8, Some(64))], false);
         assert_eq!(
             places,
             Convention {
                 parameters: vec![Home::Registers(5, 1), Home::Block(0), Home::Registers(6, 2)],
                 results: vec![Home::Block(52)],
                 block: Some(116),
+                stack: 0,
+            }
+        );
+    }
+
+    #[test]
+    fn what_does_not_fit_between_linked_functions_goes_on_the_stack() {
+        let aligned = |length, align| Parameter { align, ..parameter(Type::B8, Some(length)) };
+        let list = [aligned(40, 8), parameter(Type::U64, None), aligned(24, 16), parameter(Type::U32, None)];
+        let places = convention(&list, &[aligned(64, 8)], true);
+        assert_eq!(
+            places,
+            Convention {
+                parameters: vec![
+                    Home::Registers(6, 10),
+                    Home::Stack(0),
+                    Home::Stack(16),
+                    Home::Registers(5, 1),
+                ],
+                results: vec![Home::Block(0)],
+                block: Some(64),
+                stack: 40,
             }
         );
     }

@@ -66,6 +66,12 @@ impl Lower<'_> {
         };
         let d = self.b.pair();
         match (declared.space, declared.kind) {
+            (Space::Global, _) if self.separate => {
+                let symbol = self.variable_symbol(variable)?;
+                self.b.mov(d[0], Self::address_word(symbol, AddressPart::Low, small));
+                self.b.mov(d[1], Self::address_word(symbol, AddressPart::High, small));
+                return Ok(d);
+            }
             (Space::Global, _) => {
                 let symbol = self.variable_symbol(variable)?;
                 let slot = SourceKind::Const { bank: 4, base: ConstBase::AddressSlot(symbol), offset: 0 };
@@ -91,6 +97,13 @@ impl Lower<'_> {
                     }
                     None => self.b.mov(d[0], own),
                 }
+            }
+            // A linker writes sixteen bits of a place in constant memory.
+            (Space::Constant, _) if self.separate && small < 0 => {
+                let symbol = self.variable_symbol(variable)?;
+                let start = self.b.r();
+                self.b.mov(start, Self::address_word(symbol, AddressPart::Low, 0));
+                self.add(d[0], start.into(), imm(small as u32));
             }
             (Space::Constant, _) => {
                 let symbol = self.variable_symbol(variable)?;
@@ -129,10 +142,11 @@ impl Lower<'_> {
         self.b.op(Pseudo::FrameAddress).to(d).from(place).emit();
     }
 
-    /// The address of a function, as a pair: a number that only a call through a pointer understands.
+    /// The address of a function, as a pair: a number that only a call through a pointer understands, or where a linker places
+    /// it.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function];
-        if named.external {
+        if named.external && !self.separate {
             return Err(self.unsupported(format!("the address of the external function `{}`", named.name)));
         }
         let symbol = self.symbol(SymbolKind::Function, &named.name);

@@ -2,9 +2,12 @@
 
 use crate::{KNOBS, Knob, Options, PassOptions, Value};
 
-/// What lowering may know: nothing yet changes what PTX means.
+/// What lowering may know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct LowerOptions {}
+pub struct LowerOptions {
+    /// The output is to be linked with others: functions and variables are where a linker puts them.
+    pub relocatable: bool,
+}
 
 /// How the scheduler before allocation ranks ready instructions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -94,7 +97,7 @@ pub struct AllocateOptions {
 impl Options {
     /// The part that lowering reads.
     pub fn lower(&self) -> LowerOptions {
-        LowerOptions {}
+        LowerOptions { relocatable: self.relocatable }
     }
 
     /// What the passes over Ori may know; a stage takes of it what its passes declare.

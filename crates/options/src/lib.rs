@@ -23,6 +23,8 @@ pub struct Options {
     pub level: u8,
     /// Debug information.
     pub debug: DebugOptions,
+    /// The output is to be linked with others: each function has a section of its own, and what is elsewhere is named.
+    pub relocatable: bool,
     /// A value for each row of [`KNOBS`], in that order.
     values: Vec<Value>,
 }
@@ -30,7 +32,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let values = KNOBS.iter().map(|knob| knob.default).collect();
-        Options { level: 3, debug: DebugOptions::default(), values }
+        Options { level: 3, debug: DebugOptions::default(), relocatable: false, values }
     }
 }
 
@@ -107,6 +109,17 @@ mod tests {
                 assert_eq!(differs, knob.readers.contains(&reader), "knob {} and {reader:?}", knob.name);
             }
         }
+    }
+
+    #[test]
+    fn relocatable_output_concerns_lowering_only() {
+        let base = Options::default();
+        let linked = Options { relocatable: true, ..base.clone() };
+        assert_ne!(base.lower(), linked.lower());
+        assert_eq!(
+            (base.passes(), base.order(), base.allocate(), base.select(), base.finish()),
+            (linked.passes(), linked.order(), linked.allocate(), linked.select(), linked.finish())
+        );
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub enum SymbolKind {
     Opaque,
     /// The size of a descriptor of the driver, which the loader knows.
     DescriptorSize,
+    /// The bottom of the frame, with the arguments of calls that are in no register.
+    Arguments,
 }
 
 /// A named thing the function refers to.
@@ -126,6 +128,9 @@ pub struct Function {
     /// For a routine of the compiler: what it may overwrite. It keeps everything else, has no frame, and returns to the
     /// place that the private convention says.
     pub routine: Option<Clobbers>,
+    /// The function has a section of its own, which a linker places: calls, returns and the addresses of functions are
+    /// absolute, and relocations complete them.
+    pub is_separate: bool,
     /// All values.
     pub values: TiVec<Value, ValueData>,
     /// Blocks; entry is block 0. Canonical order is RPO.

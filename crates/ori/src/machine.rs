@@ -97,7 +97,7 @@ impl MachineInstruction {
 pub enum Fixup {
     /// Branch (or BSSY) target: a block of this function.
     Block(BlockId),
-    /// Call target: relative to the end of the instruction.
+    /// Call target: relative to the end of the instruction, or of an absolute call the address.
     Call(SymbolId),
     /// 32-bit immediate: part of the address of a variable or function, plus an offset.
     Address { symbol: SymbolId, part: AddressPart, offset: i32 },

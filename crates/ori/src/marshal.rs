@@ -11,7 +11,7 @@ use crate::{
 use oriole_chip::Chip;
 use oriole_sass::form::{self, Form, SlotKind, Table};
 use oriole_sass::register::{PT, RZ, URZ};
-use oriole_sass::{Class, EncodeError, FormId, Mods, Op, Operand, OperandKind};
+use oriole_sass::{Class, EncodeError, FormId, Mod, Mods, Op, Operand, OperandKind};
 use smallvec::SmallVec;
 
 /// What the machine sees of an instruction: operands, what is still symbolic, and the form that takes them.
@@ -96,7 +96,7 @@ fn named_operands(
     register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
 ) -> Result<(Op, Operands, Option<Fixup>), MarshalError> {
     let Opcode::Sass(op) = instruction.opcode else { return Err(MarshalError::Pseudo) };
-    let mut map = Map { function, op, register, fixup: None };
+    let mut map = Map { function, op, absolute: instruction.mods.has(Mod::ABS), register, fixup: None };
     let mut operands = Operands::new();
     for destination in &instruction.destinations {
         operands.push(Operand::plain(map.destination(destination)?));
@@ -202,6 +202,8 @@ fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
 struct Map<'a, R> {
     function: &'a Function,
     op: Op,
+    /// What is called is named by its address, not by the distance to it.
+    absolute: bool,
     register: R,
     fixup: Option<Fixup>,
 }
@@ -278,7 +280,8 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
                 }
             }
             &SourceKind::Address32 { symbol, part, offset } => {
-                if matches!(self.function.symbols[symbol].kind, SymbolKind::Local(_)) {
+                if matches!(self.function.symbols[symbol].kind, SymbolKind::Local(_) | SymbolKind::Arguments)
+                {
                     return Err(MarshalError::LocalAddress);
                 }
                 self.symbolic(Fixup::Address { symbol, part, offset })?;
@@ -290,7 +293,7 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
             }
             SourceKind::Callee(symbol) => {
                 self.symbolic(Fixup::Call(*symbol))?;
-                OperandKind::Target(0)
+                if self.absolute { OperandKind::Imm(0) } else { OperandKind::Target(0) }
             }
             SourceKind::KernelStart => {
                 self.symbolic(Fixup::KernelStart)?;

@@ -63,6 +63,8 @@ pub enum Pseudo {
     /// `d <- stack pointer + offset of a local variable + byte offset`: the 32-bit local address of a variable;
     /// the source is [`crate::SourceKind::Address32`] of a local symbol. Expanded after allocation.
     FrameAddress,
+    /// `d <- stack pointer of the caller`, where the arguments begin that it put on the stack. Expanded after allocation.
+    CallerFrame,
     /// Takes memory from the stack: its local address. Sources: how many bytes, and what the address is a multiple of, a
     /// literal power of two. Expanded after allocation, like the two below.
     StackAllocate,
@@ -106,6 +108,7 @@ impl Pseudo {
         Pseudo::Return,
         Pseudo::Parameters,
         Pseudo::FrameAddress,
+        Pseudo::CallerFrame,
         Pseudo::StackAllocate,
         Pseudo::StackSave,
         Pseudo::StackRestore,

@@ -196,6 +196,7 @@ impl FunctionParser {
                     cursor.expect("=")?;
                     self.function.barriers = cursor.number_as()?;
                 }
+                ("separate", _) => self.function.is_separate = true,
                 ("registers", _) => {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);
@@ -265,6 +266,7 @@ impl FunctionParser {
             "extern" => SymbolKind::Extern,
             "opaque" => SymbolKind::Opaque,
             "descriptor_size" => SymbolKind::DescriptorSize,
+            "arguments" => SymbolKind::Arguments,
             other => return Err(format!("unknown symbol kind `{other}`")),
         };
         cursor.expect("\"")?;

@@ -49,6 +49,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(clobbers) = function.routine {
         write!(f, " clobbers={:x} predicates={:x}", clobbers.general, clobbers.predicates)?;
     }
+    if function.is_separate {
+        f.write_str(" separate")?;
+    }
     if let Some(limit) = function.register_limit {
         write!(f, " registers={limit}")?;
     }
@@ -143,6 +146,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Extern => "extern",
         SymbolKind::Opaque => "opaque",
         SymbolKind::DescriptorSize => "descriptor_size",
+        SymbolKind::Arguments => "arguments",
     }
 }
 

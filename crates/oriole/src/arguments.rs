@@ -128,6 +128,9 @@ pub struct Compile {
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
+    /// Write a relocatable file for a linker: a section for each function, and what other files define left open.
+    #[arg(short = 'c', long)]
+    pub compile_only: bool,
     /// Print what each function needs.
     #[arg(short, long)]
     pub verbose: bool,

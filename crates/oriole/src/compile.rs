@@ -18,10 +18,11 @@ pub fn compile(arguments: &Compile) -> Outcome {
     if let Some(number) = arguments.target.arch.as_deref().and_then(|arch| arch.strip_prefix("compute_")) {
         return parse_only(arguments, number);
     }
-    let (chip, options) = match options(&arguments.target) {
+    let (chip, mut options) = match options(&arguments.target) {
         Ok(read) => read,
         Err(message) => return misused(&message),
     };
+    options.relocatable = arguments.compile_only;
     let cache = match arguments.cache.open() {
         Ok(cache) => cache,
         Err(message) => return misused(&message),

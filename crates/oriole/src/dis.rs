@@ -35,7 +35,7 @@ pub fn dis(arguments: &Dis) -> Outcome {
         Ok(places) => places.unwrap_or_default(),
         Err(message) => return failed(&format!("{}: {message}", arguments.cubin.display())),
     };
-    for (index, kernel) in cubin.kernels.iter().enumerate() {
+    for (index, kernel) in cubin.codes().enumerate() {
         if arguments.summary {
             if let Err(message) = summary(chip, kernel, &mut text) {
                 failures.push(message);
@@ -105,11 +105,11 @@ struct Places(Vec<BTreeMap<u64, String>>);
 impl Places {
     /// What the line table of a cubin tells.
     fn of(cubin: &Cubin) -> Result<Places, String> {
-        let mut places = Places(vec![BTreeMap::new(); cubin.kernels.len()]);
+        let mut places = Places(vec![BTreeMap::new(); cubin.codes().count()]);
         let Some(table) = cubin.section(".debug_line") else { return Ok(places) };
         let start = |relocation: &oriole_cubin::read::Relocation| {
             let symbol = cubin.symbols.get(relocation.symbol)?;
-            let kernel = cubin.kernels.iter().position(|kernel| kernel.text == symbol.section)?;
+            let kernel = cubin.codes().position(|kernel| kernel.text == symbol.section)?;
             Some((relocation.offset, kernel, symbol.value.wrapping_add_signed(relocation.addend)))
         };
         let starts: Vec<_> = table.relocations.iter().filter_map(start).collect();

@@ -8,6 +8,7 @@ mod conformance;
 mod copies;
 mod files;
 mod judge;
+mod linking;
 mod lsp;
 mod oracle;
 mod ptxas;

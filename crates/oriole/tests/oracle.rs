@@ -17,7 +17,7 @@ pub fn tools() -> PathBuf {
 }
 
 /// What a tool prints about a file; it must not complain.
-fn ask(folder: &Path, tool: &str, arguments: &[&str]) -> String {
+pub fn ask(folder: &Path, tool: &str, arguments: &[&str]) -> String {
     // One tool calls another by its name.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = std::iter::once(folder.to_owned()).chain(std::env::split_paths(&path));

@@ -134,7 +134,7 @@ pub fn round_trip(cubin: &Path, folder: &Path) -> (usize, Vec<String>) {
     let bytes = std::fs::read(&words).expect("asm leaves a file");
     let back = bytes.chunks_exact(16).map(|word| u128::from_le_bytes(word.try_into().expect("16 bytes")));
     let back: Vec<u128> = back.collect();
-    let all: Vec<u128> = read.kernels.iter().flat_map(|kernel| kernel.code.clone()).collect();
+    let all: Vec<u128> = read.codes().flat_map(|code| code.code.clone()).collect();
     assert_eq!(all.len(), back.len(), "{}: words that come back", cubin.display());
     let wrong = all.iter().zip(&back).filter(|(word, back)| word != back);
     (all.len(), wrong.map(|(word, back)| format!("{word:032x} comes back as {back:032x}")).collect())

@@ -9,7 +9,8 @@ use crate::Target;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{
-    IndirectBranch, InnerFunction, KernelImage, Mbarrier, RelocationKind, SymbolRef, TextRelocation,
+    Binding, CodeKind, IndirectBranch, InnerFunction, KernelImage, Mbarrier, RelocationKind, SymbolRef,
+    TextRelocation, Variable,
 };
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, ObjectOperation, SymbolId, SymbolKind, Table};
@@ -40,6 +41,8 @@ pub struct LinkedFunction {
     pub parameter_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.
     pub register_limit: Option<u16>,
+    /// It has a section of its own, and a linker joins it with others.
+    pub is_separate: bool,
 }
 
 impl LinkedFunction {
@@ -154,6 +157,8 @@ pub enum ImageError {
     NoAddress(String),
     /// Too much static shared memory: bytes, and the limit in bytes.
     SharedTooLarge(u64, u64),
+    /// Code that a linker is to complete names something in a way that no relocation of the chip is for.
+    NoRelocation(String),
     /// Code takes the address of a variable that stands behind so many others that the table of addresses has no place
     /// for it.
     TooManySlots(String),
@@ -174,6 +179,9 @@ impl std::fmt::Display for ImageError {
             }
             ImageError::SharedTooLarge(bytes, limit) => {
                 write!(f, "uses too much shared data ({bytes:#x} bytes, {limit:#x} at most)")
+            }
+            ImageError::NoRelocation(name) => {
+                write!(f, "`{name}` cannot be named in relocatable code of this chip yet")
             }
             ImageError::TooManySlots(name) => {
                 write!(
@@ -199,7 +207,7 @@ pub fn kernel_image<'a>(
     symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
 ) -> Result<KernelImage, ImageError> {
-    let members = closure(target, entry, symbols, find)?;
+    let members = closure(target.words, target.container.entry, entry, symbols, find)?;
     let named = symbols.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
     let shared = SharedLayout::new(&members, &variables, &target.limits)?;
@@ -228,6 +236,61 @@ pub fn kernel_image<'a>(
     Ok(image)
 }
 
+/// Lays out a section of code that a linker joins with others: one kernel or function, and the routines that it calls. What
+/// it names beyond that is left to relocations, so that nothing of the rest of the module is asked for but what its aliases
+/// mean.
+///
+/// # Errors
+/// See [`ImageError`].
+pub fn section_image<'a>(
+    target: &Target,
+    (name, kind): (&str, CodeKind),
+    symbols: &ModuleSymbols,
+    find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
+) -> Result<KernelImage, ImageError> {
+    // What stands at the entry of kernels is for those alone.
+    let entry = if kind == CodeKind::Kernel { target.container.entry } else { &[] };
+    let members = closure(target.words, entry, name, symbols, find)?;
+    let (constant2, table_offsets) = tables(target.words, &members, symbols)?;
+    let linker = Linker {
+        target,
+        members: &members,
+        symbols,
+        variables: &Variables::new(),
+        shared: &SharedLayout::default(),
+        table_offsets: &table_offsets,
+    };
+    let own = members.first().map(|member| member.function);
+    let own_shared =
+        own.iter().flat_map(|function| &function.shared).map(|(variable, size, align)| Variable {
+            name: format!("${name}${variable}"),
+            binding: Binding::Local,
+            size: *size,
+            alignment: *align,
+            ..Variable::default()
+        });
+    let mut image = KernelImage {
+        name: name.to_owned(),
+        kind,
+        constant2,
+        code: entry.to_vec(),
+        own_start: members.first().map_or(0, |member| member.base),
+        own_shared: own_shared.collect(),
+        ..KernelImage::default()
+    };
+    for (index, member) in members.iter().enumerate() {
+        linker.place(index, member, &mut image)?;
+    }
+    finish_facts(&members, &mut image);
+    let calls = own.is_some_and(|function| !function.encoded.absolute_calls.is_empty());
+    if kind == CodeKind::Function || calls {
+        image.registers = image.registers.max(LEAST_FOR_CALLS);
+    }
+    image.syscalls.clear();
+    image.stack_size = None;
+    Ok(image)
+}
+
 /// The first of the registers in which a function has its return address.
 const FUNCTION_RETURN: u8 = oriole_regalloc::abi::RETURN_ADDRESS;
 /// The same of a routine.
@@ -247,9 +310,10 @@ struct Member<'a> {
 /// Variables of the module by name.
 type Variables<'a> = BTreeMap<&'a str, &'a ModuleVariable>;
 
-/// The kernel and everything it reaches, in order of first reference.
+/// The kernel and everything it reaches, in order of first reference, behind the words that stand before it.
 fn closure<'a>(
-    target: &Target,
+    shape: WordShape,
+    before: &[oriole_sass::InstructionWord],
     entry: &str,
     symbols: &ModuleSymbols,
     find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
@@ -258,14 +322,13 @@ fn closure<'a>(
     let mut indices: BTreeMap<String, usize> = BTreeMap::new();
     let mut names = vec![(entry.to_owned(), false)];
     indices.insert(entry.to_owned(), 0);
-    let shape = target.words;
-    let mut base = shape.address(target.container.entry.len() as u32);
+    let mut base = shape.address(before.len() as u32);
     let mut next = 0;
     while next < names.len() {
         let (name, is_routine) = names[next].clone();
         let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
         let mut callees = Vec::new();
-        let direct = function.called().map(|name| symbols.meant(name));
+        let direct = function.called().filter(|_| !function.is_separate).map(|name| symbols.meant(name));
         let pointed: &[String] = if function.calls_through_pointers() { &symbols.functions } else { &[] };
         let mut seen = BTreeSet::new();
         let functions = direct.chain(pointed.iter().map(String::as_str)).map(|name| (name, false));
@@ -289,6 +352,7 @@ fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori
     function.symbols.get(symbol).ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
 }
 
+#[derive(Default)]
 struct SharedLayout {
     /// Offsets in the shared window: of module variables by name, of local ones by member and name.
     offsets: BTreeMap<(Option<usize>, String), u64>,
@@ -426,6 +490,9 @@ impl Linker<'_> {
         let first = image.code.len();
         image.code.extend_from_slice(&encoded.words);
         for relocation in &encoded.relocations {
+            if member.function.is_separate && self.leave(index, member, relocation, image)? {
+                continue;
+            }
             if let Some(word) = self.resolve(index, member, relocation, image)? {
                 image.code[first + relocation.at as usize] = word;
             }
@@ -452,6 +519,9 @@ impl Linker<'_> {
                 offset: at(branch),
                 targets: targets.map(|&start| at(start)).collect(),
             });
+        }
+        if member.function.is_separate {
+            self.calls_through_pointers(member, image);
         }
         image.has_call |= encoded.needs_call_stack;
         image.syscalls.extend(encoded.absolute_calls.iter().map(|&call| at(call)));
@@ -563,7 +633,11 @@ impl Linker<'_> {
                         });
                         return Ok(None);
                     }
-                    SymbolKind::Local(_) | SymbolKind::Helper | SymbolKind::Extern | SymbolKind::Opaque => {
+                    SymbolKind::Local(_)
+                    | SymbolKind::Arguments
+                    | SymbolKind::Helper
+                    | SymbolKind::Extern
+                    | SymbolKind::Opaque => {
                         return Err(ImageError::Internal(format!(
                             "the address of `{}` is no link-time number",
                             symbol.name
@@ -580,6 +654,160 @@ impl Linker<'_> {
         oriole_encode::patch(self.target.chip, relocation, value)
             .map(Some)
             .map_err(|failure| ImageError::Internal(failure.to_string()))
+    }
+
+    /// Leaves what a relocation of a function with a section of its own names to the linker; false where the section itself
+    /// tells. Relocations patch fields in one way each, so that the field of the word says which it must be.
+    fn leave(
+        &self,
+        index: usize,
+        member: &Member,
+        relocation: &Relocation,
+        image: &mut KernelImage,
+    ) -> Result<bool, ImageError> {
+        let encoded = &member.function.encoded;
+        let table = self.target.container.calls_by_table();
+        let (target, addend, kinds): (SymbolRef, i64, &[RelocationKind]) = match relocation.fixup {
+            Fixup::Block(_) | Fixup::KernelStart | Fixup::ReturnDistance(_) => return Ok(false),
+            Fixup::ReturnAddress(part) => {
+                let call = relocation.anchor.checked_sub(1);
+                if !call.is_some_and(|call| encoded.absolute_calls.contains(&call)) {
+                    return Ok(false);
+                }
+                let behind = member.base + self.target.words.address(relocation.anchor);
+                (SymbolRef::Own, i64::from(behind), half(part, false))
+            }
+            Fixup::Call(symbol) => {
+                let symbol = symbol_ref(member.function, symbol)?;
+                if symbol.kind == SymbolKind::Helper {
+                    return Ok(false);
+                }
+                let named = self.named(&symbol.name, image);
+                (named, 0, &[RelocationKind::Branch, RelocationKind::BranchAbs])
+            }
+            Fixup::Const { base: ConstBase::Bank, .. } => return Ok(false),
+            Fixup::Const { base: ConstBase::Table(table), offset } => {
+                let start = self.table_offsets[index].get(table as usize);
+                let start = start.ok_or_else(|| ImageError::Internal("no such table".to_owned()))?;
+                (SymbolRef::OwnConstants, i64::from(*start) + i64::from(offset), &CONSTANT_FIELDS)
+            }
+            Fixup::Const { base: ConstBase::Variable(symbol) | ConstBase::HeaderSlot(symbol), offset } => {
+                let named = self.named(&symbol_ref(member.function, symbol)?.name, image);
+                (named, i64::from(offset), &CONSTANT_FIELDS)
+            }
+            Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
+                let name = &symbol_ref(member.function, symbol)?.name;
+                return Err(ImageError::Internal(format!("a slot for the address of `{name}`")));
+            }
+            Fixup::SharedOffset { symbol, offset } => {
+                let symbol = &symbol_ref(member.function, symbol)?.name;
+                (self.shared(symbol, image), self.behind_reserved(offset), &[RelocationKind::Abs24])
+            }
+            Fixup::Address { symbol, part, offset } => {
+                let symbol = symbol_ref(member.function, symbol)?;
+                match symbol.kind {
+                    SymbolKind::Shared => {
+                        let shared = self.shared(&symbol.name, image);
+                        (shared, self.behind_reserved(offset), &[RelocationKind::Abs32])
+                    }
+                    SymbolKind::Constant => {
+                        (self.named(&symbol.name, image), i64::from(offset), &[RelocationKind::Abs16])
+                    }
+                    SymbolKind::Global => {
+                        (self.named(&symbol.name, image), i64::from(offset), half(part, false))
+                    }
+                    SymbolKind::Function => {
+                        (self.named(&symbol.name, image), i64::from(offset), half(part, table))
+                    }
+                    _ => return Ok(false),
+                }
+            }
+        };
+        let (word, kind) = self.unresolved(relocation, kinds)?.ok_or_else(|| {
+            let name = match target {
+                SymbolRef::Named(name) => image.names[name].clone(),
+                _ => member.name.clone(),
+            };
+            ImageError::NoRelocation(name)
+        })?;
+        let first = self.target.words.index(member.base) as usize;
+        image.code[first + relocation.at as usize] = kind.without_bank(word);
+        let offset = member.base + self.target.words.address(relocation.at);
+        image.relocations.push(TextRelocation { offset, kind, target, addend });
+        Ok(true)
+    }
+
+    /// The word with an empty field, and which of the kinds patches just that field.
+    fn unresolved(
+        &self,
+        relocation: &Relocation,
+        kinds: &[RelocationKind],
+    ) -> Result<Option<(oriole_sass::InstructionWord, RelocationKind)>, ImageError> {
+        let filled = |value: u32| {
+            oriole_encode::patch(self.target.chip, relocation, i64::from(value))
+                .map_err(|failure| ImageError::Internal(failure.to_string()))
+        };
+        let empty = filled(0)?;
+        let probes = PROBES.map(|probe| filled(probe).map(|word| (probe, word)));
+        let probes = probes.into_iter().collect::<Result<Vec<_>, ImageError>>()?;
+        // An offset in constant memory that is no multiple of four fits into the field of a load only.
+        let fine = oriole_encode::patch(self.target.chip, relocation, ODD_PROBE.into()).ok();
+        let takes_bytes = |kind: RelocationKind| {
+            !matches!(kind, RelocationKind::ConstField | RelocationKind::ConstUniform)
+                || fine == Some(kind.patch(empty, ODD_PROBE.into()))
+        };
+        let patches = |kind: &&RelocationKind| {
+            // The high half of an address is patched as the low one is.
+            let shift =
+                if matches!(kind, RelocationKind::Abs32Hi | RelocationKind::UnifiedHi) { 32 } else { 0 };
+            takes_bytes(**kind)
+                && probes.iter().all(|&(probe, word)| kind.patch(empty, u64::from(probe) << shift) == word)
+        };
+        Ok(kinds.iter().find(patches).map(|&kind| (empty, kind)))
+    }
+
+    /// What code of another section names.
+    fn named(&self, name: &str, image: &mut KernelImage) -> SymbolRef {
+        let name = self.symbols.meant(name);
+        let known = image.names.iter().position(|known| known == name);
+        SymbolRef::Named(known.unwrap_or_else(|| {
+            image.names.push(name.to_owned());
+            image.names.len() - 1
+        }))
+    }
+
+    /// A shared variable: of the function, or of whatever module defines it.
+    fn shared(&self, name: &str, image: &mut KernelImage) -> SymbolRef {
+        let own = self
+            .members
+            .first()
+            .and_then(|member| member.function.shared.iter().position(|(variable, ..)| variable == name));
+        own.map_or_else(|| self.named(name, image), SymbolRef::OwnShared)
+    }
+
+    /// Linkers count shared variables from the end of the system's part.
+    fn behind_reserved(&self, offset: i32) -> i64 {
+        i64::from(offset) + i64::from(self.target.limits.static_shared_start)
+    }
+
+    /// Calls through pointers name what the loader adds to the addresses of functions, where it does.
+    fn calls_through_pointers(&self, member: &Member, image: &mut KernelImage) {
+        if !self.target.container.calls_by_table() {
+            return;
+        }
+        let encoded = &member.function.encoded;
+        let direct = |call: u32| {
+            let named = |it: &Relocation| it.at == call && matches!(it.fixup, Fixup::Call(_));
+            encoded.relocations.iter().any(named)
+        };
+        for &call in encoded.absolute_calls.iter().filter(|&&call| !direct(call)) {
+            image.relocations.push(TextRelocation {
+                offset: member.base + self.target.words.address(call),
+                kind: RelocationKind::CallOffset,
+                target: SymbolRef::FunctionTable,
+                addend: 0,
+            });
+        }
     }
 
     fn function_value(&self, name: &str) -> Result<i64, ImageError> {
@@ -670,6 +898,24 @@ impl Linker<'_> {
     }
 }
 
+/// What fits each field that a relocation patches, multiples of four, and one that is none.
+const PROBES: [u32; 2] = [0x1234, 0x0edc];
+const ODD_PROBE: u32 = 0x1235;
+
+/// The relocations of operands in constant memory.
+const CONSTANT_FIELDS: [RelocationKind; 3] =
+    [RelocationKind::ConstField, RelocationKind::ConstOperand, RelocationKind::ConstUniform];
+
+/// The relocation of one half of an address; of a function perhaps in the table that the loader knows.
+fn half(part: AddressPart, in_table: bool) -> &'static [RelocationKind] {
+    match (part, in_table) {
+        (AddressPart::Low, false) => &[RelocationKind::Abs32Lo],
+        (AddressPart::High, false) => &[RelocationKind::Abs32Hi],
+        (AddressPart::Low, true) => &[RelocationKind::UnifiedLo],
+        (AddressPart::High, true) => &[RelocationKind::UnifiedHi],
+    }
+}
+
 /// The number of the operation in the attribute.
 fn barrier_object_kind(operation: ObjectOperation) -> u8 {
     match operation {
@@ -689,9 +935,11 @@ fn barrier_object_kind(operation: ObjectOperation) -> u8 {
     }
 }
 
+/// Fewest registers of a thread whose code calls by the convention, or is called so.
+const LEAST_FOR_CALLS: u32 = 24;
+
 /// Registers, stack and order of what was collected over all members.
 fn finish_facts(members: &[Member], image: &mut KernelImage) {
-    const LEAST_FOR_CALLS: u32 = 24;
     if members.iter().skip(1).any(|member| !member.is_routine) || !image.externs.is_empty() {
         image.registers = image.registers.max(LEAST_FOR_CALLS);
     }

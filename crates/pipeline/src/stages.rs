@@ -312,6 +312,7 @@ fn linked(
         spill_stores: stored,
         spill_loads: loaded,
         parameter_bytes: allocated.function.parameter_bytes,
+        is_separate: allocated.function.is_separate,
         register_limit: allocated.function.register_limit.filter(|&limit| limit < all),
     })
 }

@@ -72,6 +72,11 @@ pub(crate) fn diagnostics_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, 
     found
 }
 
+/// Whether a diagnostic keeps a container from being written: an error, but for what a linker may find in other files.
+pub(crate) fn stops(diagnostic: &Diagnostic, relocatable: bool) -> bool {
+    diagnostic.is_error() && !(relocatable && diagnostic.code == Code::UnresolvedExternal)
+}
+
 /// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start.
 pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     in_file_order(db, file, diagnostics_by_unit(db, file))
@@ -98,6 +103,11 @@ fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
     code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
 }
 
+/// Whether only functions are compiled that a kernel reaches: others are for the linker.
+fn is_selective(db: &dyn Db, file: SourceFile, config: Config) -> bool {
+    has_kernels(db, file) && !graph::lower_options(db, config).relocatable
+}
+
 /// Whether a kernel reaches a function: the container has the code of no other.
 fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -> bool {
     let kernels = graph::call_graph(db, file).kernels.get(&**unit.name(db));
@@ -110,7 +120,7 @@ fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
-    let selective = has_kernels(db, file);
+    let selective = is_selective(db, file, config);
     each_code_unit(db, file, threads, |db, unit| {
         if !selective || unit.kind(db) == UnitKind::Entry || is_reached(db, file, unit) {
             let _ = graph::encoded(db, unit, config);
@@ -180,7 +190,9 @@ pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) 
 
 fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
     check_each(db, file, threads);
+    let relocatable = graph::lower_options(db, config).relocatable;
     let mut found = diagnostics(db, file);
+    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, relocatable));
     found.extend(target_diagnostics(db, file, config));
     found.extend(stand_in_diagnostic(db, file, config));
     found.extend(encoding_diagnostic(db, config));
@@ -188,11 +200,12 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
         return Compiled { cubin: None, diagnostics: found };
     }
     warm(db, file, config, threads);
-    let selective = has_kernels(db, file);
+    let selective = is_selective(db, file, config);
     let mut failures = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
         let failed = match unit.kind(db) {
             UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if relocatable => graph::kernel_image(db, unit, config).as_ref().err(),
             UnitKind::Function if !selective || is_reached(db, file, unit) => {
                 graph::encoded(db, unit, config).as_ref().err()
             }

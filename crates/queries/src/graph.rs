@@ -267,11 +267,13 @@ pub fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnost
     module::module_diagnostics(db, file)
 }
 
-/// Whether any diagnostic about the file is an error: then nothing is written.
+/// Whether any diagnostic about the file is an error: then nothing is written. What a linker may find in other files is none
+/// in `relocatable` output.
 #[salsa::tracked(returns(copy))]
-pub fn has_errors(db: &dyn Db, file: SourceFile) -> bool {
+pub fn has_errors(db: &dyn Db, file: SourceFile, relocatable: bool) -> bool {
     let _running = db.executes("has_errors", Place::File(file));
-    driver::diagnostics_by_unit(db, file).iter().any(|(_, diagnostic)| diagnostic.is_error())
+    let found = driver::diagnostics_by_unit(db, file);
+    found.iter().any(|(_, diagnostic)| driver::stops(diagnostic, relocatable))
 }
 
 // ---- a chip; no edit and no knob runs these again
@@ -536,7 +538,7 @@ pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVaria
     link::module_data(db, file)
 }
 
-/// A kernel with all that it reaches, laid out.
+/// A kernel with all that it reaches, laid out; in relocatable output a kernel or function with its routines alone.
 #[salsa::tracked(returns(ref), heap_size = weight::image)]
 pub fn kernel_image<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelImage> {
     let _running = db.executes("kernel_image", Place::UnitConfig(unit, config));

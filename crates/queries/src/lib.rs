@@ -9,6 +9,7 @@ pub mod failure;
 pub mod graph;
 pub mod link;
 pub mod module;
+mod relocatable;
 mod stage;
 mod stored;
 pub mod view;

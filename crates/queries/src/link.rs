@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use oriole_cubin::layout::pack;
 use oriole_cubin::{
-    Binding, Bound, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory,
-    Tool, WriteError,
+    Binding, Bound, Form, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef,
+    TensorMemory, Tool, WriteError,
 };
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement};
@@ -26,7 +26,7 @@ use oriole_syntax::UnitKind;
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
-use crate::stage;
+use crate::{relocatable, stage};
 
 /// Functions that the driver links in, so that a module may call them without a definition.
 const DRIVER_FUNCTIONS: [&str; 6] =
@@ -373,6 +373,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                 | SymbolKind::Extern
                 | SymbolKind::Function
                 | SymbolKind::Helper
+                | SymbolKind::Arguments
                 | SymbolKind::Local(_) => {}
             }
         }
@@ -388,6 +389,9 @@ pub(crate) fn kernel_image<'db>(
     config: Config,
 ) -> Staged<KernelImage> {
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    if graph::lower_options(db, config).relocatable {
+        return relocatable::section_image(db, unit, config, body);
+    }
     let target = stage::target_of(db, config)?;
     let name: &str = unit.name(db);
     let weak = graph::linkage(db, unit) == Some(Linkage::Weak);
@@ -402,9 +406,9 @@ pub(crate) fn kernel_image<'db>(
     })
 }
 
-fn image_failure(kernel: &str, error: &ImageError) -> Failed {
+pub(crate) fn image_failure(kernel: &str, error: &ImageError) -> Failed {
     let code = match error {
-        ImageError::NoAddress(_) => Code::NotSupported,
+        ImageError::NoAddress(_) | ImageError::NoRelocation(_) => Code::NotSupported,
         ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
         ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,
         ImageError::TooManySlots(_) => Code::TooLarge,
@@ -414,7 +418,7 @@ fn image_failure(kernel: &str, error: &ImageError) -> Failed {
 }
 
 /// What only the source says of a kernel.
-fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelImage) {
+pub(crate) fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelImage) {
     image.parameters = body
         .parameters
         .iter()
@@ -476,7 +480,8 @@ fn tensor_memory(body: &Body) -> TensorMemory {
 }
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
-    if graph::has_errors(db, file) {
+    let relocatable = graph::lower_options(db, config).relocatable;
+    if graph::has_errors(db, file, relocatable) {
         return Err(Failed::Diagnosed);
     }
     let chip = graph::chip_info(db, config);
@@ -489,11 +494,14 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
             name: "oriole".to_owned(),
             version: concat!("Oriole ", env!("CARGO_PKG_VERSION")).to_owned(),
             build: String::new(),
-            arguments: format!("-arch {chip}"),
+            arguments: format!("-arch {chip}{}", if relocatable { " -c" } else { "" }),
         },
-        externs: graph::module_layout(db, file).symbols.externs.clone(),
         ..Module::default()
     };
+    if relocatable {
+        return relocatable::cubin(db, file, config, module);
+    }
+    module.externs.clone_from(&graph::module_layout(db, file).symbols.externs);
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
@@ -502,7 +510,8 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     let data = graph::module_data(db, file);
     let functions = function_values(db, file, data);
     guarded("cubin", || {
-        place_variables(symbols, data, &functions, &mut module)?;
+        let known = KnownAddresses { functions: &functions, constants: BTreeMap::new() };
+        place_variables(symbols, data, known, BTreeMap::new(), &mut module)?;
         let globals = (0..module.globals.len()).map(SymbolRef::Global);
         let externs = (0..module.externs.len()).map(SymbolRef::Extern);
         module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
@@ -528,16 +537,16 @@ fn function_values(
     names.into_iter().filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
 }
 
-fn place_variables(
+pub(crate) fn place_variables(
     layout: &ModuleSymbols,
     data: &[oriole_hir::ModuleVariable],
-    functions: &BTreeMap<String, u64>,
+    mut known: KnownAddresses<'_>,
+    mut symbols: BTreeMap<String, SymbolRef>,
     module: &mut Module,
 ) -> Result<(), Failed> {
     let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
         data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
-    let mut symbols = BTreeMap::new();
-    let mut known = KnownAddresses { functions, constants: BTreeMap::new() };
+    let linked = module.form == Form::Relocatable;
     // Nothing else names a kernel.
     let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
     if initial.flat_map(|initial| &initial.relocations).next().is_some() {
@@ -550,6 +559,7 @@ fn place_variables(
         let variable = oriole_cubin::Variable {
             name: placed.name.clone(),
             binding: match value.info.linkage {
+                Some(Linkage::Common) if linked => Binding::Common,
                 Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
                 Some(Linkage::Weak) => Binding::Weak,
                 None => Binding::Local,
@@ -561,13 +571,20 @@ fn place_variables(
             ..oriole_cubin::Variable::default()
         };
         match placed.space {
+            VariableSpace::Shared if linked => {
+                if value.info.linkage != Some(Linkage::Extern) {
+                    module.shared.push(variable);
+                }
+            }
             // A size of 0 is that of a dynamic array.
             VariableSpace::Shared if placed.size == 0 => {
                 dynamic = dynamic.max(Some(placed.align.max(1) as u32));
             }
             VariableSpace::Shared => {}
             VariableSpace::Constant(offset) => {
-                known.constants.insert(placed.name.clone(), offset);
+                if !linked {
+                    known.constants.insert(placed.name.clone(), offset);
+                }
                 symbols.insert(placed.name.clone(), SymbolRef::Constant(module.constants.len()));
                 module.constants.push(oriole_cubin::Variable { offset, ..variable });
             }
@@ -610,11 +627,11 @@ fn place_variables(
 
 /// Addresses that are numbers when the module is laid out: they are written into initial values, and no loader
 /// completes them.
-struct KnownAddresses<'a> {
+pub(crate) struct KnownAddresses<'a> {
     /// Values of functions, by name.
-    functions: &'a BTreeMap<String, u64>,
+    pub functions: &'a BTreeMap<String, u64>,
     /// Offsets of `.const` variables in their bank, by name. A generic address of one is for the loader.
-    constants: BTreeMap<String, u64>,
+    pub constants: BTreeMap<String, u64>,
 }
 
 impl KnownAddresses<'_> {
@@ -666,7 +683,7 @@ fn pointers(
     initial.relocations.iter().filter(|it| known.of(it).is_none()).map(pointer).collect()
 }
 
-fn write_failure(error: &WriteError) -> Failed {
+pub(crate) fn write_failure(error: &WriteError) -> Failed {
     let code = match error {
         WriteError::UnsupportedChip(_) => Code::NotSupportedTarget,
         WriteError::TooLarge { what, .. } if what.contains("constant") => Code::TooMuchConstantMemory,

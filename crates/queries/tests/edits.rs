@@ -202,6 +202,12 @@ const EDITS_OF_LINES: &[Edit] = &[
     }),
 ];
 
+/// Edits while the output is relocatable.
+const RELOCATABLE: &[Edit] = &[
+    ("the body of a callee, relocatable", |text| text.replace("%r1, 1000;", "%r1, 3000;")),
+    ("the initial value of a global, relocatable", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
+];
+
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
 
@@ -248,6 +254,7 @@ fn edits_run_what_the_table_says() {
         assert!(session.compile() == first, "back from `{name}`");
         session.executed();
     }
+    differing += &relocatable_edits(&mut session, &base);
     oriole_queries::compile(&session.db, session.file, session.other, 1);
     differing += &differences("a second target", &session, "sm_90a");
     session.compile();
@@ -286,6 +293,29 @@ fn no_code_is_compiled_for_the_sake_of_lines() {
     session.compile();
     differing += &differences("with line tables, no debug information", &session, "sm_90");
     assert!(differing.is_empty(), "{differing}");
+}
+
+/// What differs from the table for edits of a module that is compiled for a linker.
+fn relocatable_edits(session: &mut Session, base: &str) -> String {
+    let mut relocatable = Options::default();
+    relocatable.relocatable = true;
+    session.config.update(&mut session.db, &relocatable);
+    let first = session.compile();
+    assert_eq!(first.diagnostics.first(), None, "the module compiles for a linker");
+    session.executed();
+    let mut differing = String::new();
+    for (name, change) in RELOCATABLE {
+        session.edit(&change(base));
+        assert!(session.compile() != first, "the edit `{name}` changes the file");
+        differing += &differences(name, session, "sm_90");
+        session.edit(base);
+        assert!(session.compile() == first, "back from `{name}`");
+        session.executed();
+    }
+    session.config.update(&mut session.db, &Options::default());
+    session.compile();
+    session.executed();
+    differing
 }
 
 /// Types something into `k7` and deletes it: nothing of the back end runs for another kernel.

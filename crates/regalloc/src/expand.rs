@@ -3,7 +3,7 @@
 //!
 //! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
 
-use crate::frame::{FRAME_ALIGN, move_stack, moves_stack};
+use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves};
@@ -153,6 +153,10 @@ impl Expander {
             saves.barriers.push((b, at as i32));
             at += 4;
         }
+        if aligns_stack(&self.function) {
+            saves.stack_pointer = Some(at as i32);
+            at += 4 + ALIGNMENT_SLACK;
+        }
         self.assignment.frame_bytes = at.next_multiple_of(FRAME_ALIGN);
         Ok(saves)
     }
@@ -202,8 +206,10 @@ impl Expander {
             }));
             out.push(load);
         }
-        if frame > 0 {
-            out.push(move_stack(self.stack_pointer, -frame, origin));
+        match saves.stack_pointer {
+            None if frame == 0 => {}
+            None => out.push(move_stack(self.stack_pointer, -frame, origin)),
+            Some(offset) => self.aligned_frame(offset, origin, out),
         }
         for &(register, offset) in &saves.general {
             let value = self.physical(File::R, register);
@@ -226,6 +232,18 @@ impl Expander {
             out.push(copy(base, Source::value(self.stack_pointer), None, origin));
         }
         Ok(())
+    }
+
+    /// Adds the frame to the stack at a place that is aligned, and keeps there where the stack ended before.
+    fn aligned_frame(&mut self, offset: i32, origin: Origin, out: &mut Vec<Instruction>) {
+        // It carries no parameter: it is free at the entry.
+        let before = self.physical(File::R, 0);
+        let kept = Destination::new(File::R, [before]);
+        out.push(copy(kept, Source::value(self.stack_pointer), None, origin));
+        let least = self.assignment.frame_bytes - ALIGNMENT_SLACK;
+        out.push(move_stack(self.stack_pointer, -(least as i32), origin));
+        out.push(align_stack(self.stack_pointer, origin));
+        out.push(self.store(offset, before, origin));
     }
 
     fn reads_stack_pointer(&self) -> bool {
@@ -292,18 +310,45 @@ impl Expander {
                     self.assignment.general_registers = self.assignment.general_registers.max(count);
                 }
                 let mut back = Instruction::new(Op::RET, instruction.origin);
-                back.mods.insert(Mod::REL);
+                let absolute = self.function.is_separate && !routine;
+                back.mods.insert(if absolute { Mod::ABS } else { Mod::REL });
                 back.mods.insert(Mod::NODEC);
                 back.sources.push(Source::values([a, b]));
-                back.sources.push(Source::plain(SourceKind::KernelStart));
+                back.sources.push(if absolute {
+                    Source::literal(0)
+                } else {
+                    Source::plain(SourceKind::KernelStart)
+                });
                 out.push(back);
                 Ok(())
             }
             Pseudo::StackAllocate | Pseudo::StackSave | Pseudo::StackRestore => {
                 self.move_stack(pseudo, &instruction, out)
             }
+            Pseudo::CallerFrame => {
+                out.push(self.caller_frame(instruction, saves));
+                Ok(())
+            }
             other => Err(AllocateError::Input(format!("{other:?} should have been expanded before"))),
         }
+    }
+
+    /// The stack pointer as the caller left it: kept in the frame where that was aligned, and else the end of the frame.
+    fn caller_frame(&self, instruction: Instruction, saves: &Saves) -> Instruction {
+        let mut found = instruction;
+        let frame = self.assignment.frame_bytes;
+        match saves.stack_pointer {
+            Some(offset) => {
+                found.opcode = Opcode::Sass(Op::LDL);
+                found.sources.push(local_address(self.frame_base, offset));
+                found.memory = Some(MemoryInfo::SPILL_LOAD);
+            }
+            None => {
+                found.opcode = Opcode::Sass(Op::IADD3);
+                found.sources.extend([Source::value(self.frame_base), Source::imm(frame), Source::rz()]);
+            }
+        }
+        found
     }
 
     /// Takes memory from the stack, says where it ends, or sets that. Nothing is kept below the frame that must stay at
@@ -380,7 +425,9 @@ impl Expander {
             out.push(self.load(value, offset, origin));
         }
         let frame = self.assignment.frame_bytes as i32;
-        if frame > 0 {
+        if let Some(offset) = saves.stack_pointer {
+            out.push(self.load(self.stack_pointer, offset, origin));
+        } else if frame > 0 {
             out.push(move_stack(self.stack_pointer, frame, origin));
         }
     }
@@ -427,7 +474,8 @@ impl Expander {
                     let address = Source::plain(SourceKind::ReturnAddress(part));
                     out.push(copy(Destination::new(File::R, [value]), address, None, origin));
                 }
-                call.mods.insert(Mod::REL);
+                let absolute = self.function.is_separate;
+                call.mods.insert(if absolute { Mod::ABS } else { Mod::REL });
                 match callee {
                     Some(symbol) => call.sources.push(Source::plain(SourceKind::Callee(symbol))),
                     None => {
@@ -435,7 +483,9 @@ impl Expander {
                         let target = target
                             .ok_or_else(|| AllocateError::Input("an indirect call of nothing".into()))?;
                         call.sources.push(Source { fixed: None, ..target });
-                        call.sources.push(Source::plain(SourceKind::KernelStart));
+                        if !absolute {
+                            call.sources.push(Source::plain(SourceKind::KernelStart));
+                        }
                     }
                 }
             }
@@ -634,6 +684,8 @@ const EXTERNAL_TARGET: u8 = 2;
 struct Saves {
     general: Vec<(u8, i32)>,
     barriers: Vec<(u8, i32)>,
+    /// Where the caller's stack pointer is kept, in a function that aligns its own.
+    stack_pointer: Option<i32>,
 }
 
 /// Sends branches through the blocks that were made for moves between registers and stayed empty.

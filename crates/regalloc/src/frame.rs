@@ -5,7 +5,7 @@ use crate::{AllocateError, abi};
 use oriole_ori::{
     Address, AddressPart, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolKind, Value,
 };
-use oriole_sass::Op;
+use oriole_sass::{Mod, Op};
 
 /// Where things are, before spills are known. Bytes.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -28,6 +28,22 @@ pub fn moves_stack(function: &Function) -> bool {
 /// The register that names the frame: the stack pointer where it stays.
 pub fn base_register(function: &Function) -> u8 {
     if moves_stack(function) { abi::FRAME_POINTER } else { abi::STACK_POINTER }
+}
+
+/// The alignment of the stack pointer that callers written by others keep.
+const STACK_ALIGN: u32 = 8;
+
+/// Bytes of a frame that its alignment may leave unused.
+pub const ALIGNMENT_SLACK: u32 = FRAME_ALIGN - STACK_ALIGN;
+
+/// True if the frame wants more alignment than a caller that is not known keeps.
+pub fn aligns_stack(function: &Function) -> bool {
+    let is_called_by_others = function.is_separate && !function.is_entry && function.routine.is_none();
+    let mut calls =
+        function.blocks.iter().flat_map(|block| &block.instructions).filter_map(|i| i.call.as_ref());
+    is_called_by_others
+        && (function.locals.iter().any(|local| local.align > STACK_ALIGN)
+            || calls.any(|call| call.stack_bytes > 0))
 }
 
 /// Offsets in address operands are 24 bits, signed.
@@ -53,6 +69,7 @@ pub fn layout(function: &Function) -> Result<Frame, AllocateError> {
 pub fn resolve(function: &mut Function, frame: &Frame, stack_pointer: Value) -> Result<(), AllocateError> {
     let offset_of = |function: &Function, symbol: oriole_ori::SymbolId| match function.symbols[symbol].kind {
         SymbolKind::Local(index) => frame.local_offsets.get(index as usize).map(|&o| o as i32),
+        SymbolKind::Arguments => Some(0),
         _ => None,
     };
     for block in function.block_ids() {
@@ -99,4 +116,16 @@ pub fn move_stack(stack_pointer: Value, by: i32, origin: oriole_ori::Origin) -> 
     add.sources.push(Source::imm(by as u32));
     add.sources.push(Source::plain(SourceKind::Zero(File::R)));
     add
+}
+
+/// An instruction that makes the stack pointer a multiple of what frames are multiples of.
+pub fn align_stack(stack_pointer: Value, origin: oriole_ori::Origin) -> Instruction {
+    let mut align = Instruction::new(Op::LOP3, origin);
+    align.mods.insert(Mod::LUT);
+    align.destinations.push(oriole_ori::Destination::new(File::R, [stack_pointer]));
+    let never = Source { invert: true, ..Source::plain(SourceKind::True(File::P)) };
+    let mask = Source::imm(FRAME_ALIGN.wrapping_neg());
+    align.sources.extend([Source::value(stack_pointer), mask, Source::rz()]);
+    align.sources.extend([Source::plain(SourceKind::Literal(0xc0)), never]);
+    align
 }

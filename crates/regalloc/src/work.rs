@@ -73,6 +73,7 @@ impl Work {
             function: Function {
                 is_entry: function.is_entry,
                 routine: function.routine,
+                is_separate: function.is_separate,
                 values: function.values.clone(),
                 blocks: function.block_ids().zip(&function.blocks).map(bare).collect(),
                 symbols: function.symbols.clone(),

@@ -144,7 +144,13 @@ fn kind(instruction: &Instruction) -> Kind {
             op.info().class(&instruction.mods),
             Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group
         ),
-        Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy | Pseudo::FrameAddress | Pseudo::Undefined) => {
+        Opcode::Pseudo(
+            Pseudo::Copy
+            | Pseudo::ParallelCopy
+            | Pseudo::FrameAddress
+            | Pseudo::CallerFrame
+            | Pseudo::Undefined,
+        ) => {
             return Kind::Free;
         }
         // Calls and parameters.

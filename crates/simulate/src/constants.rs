@@ -80,12 +80,14 @@ impl Banks {
     }
 }
 
-/// Addresses of the module's variables.
+/// Addresses of the module's variables, and of code.
 pub(crate) struct Variables {
     /// Address of `.nv.global.init`.
     pub initialized: u64,
     /// Address of `.nv.global`.
     pub zeroed: u64,
+    /// Sections of code, by index, and where they are: the kernel at the start, then functions with sections of their own.
+    pub code: Vec<(usize, u64)>,
 }
 
 /// The address of a symbol in its own space.
@@ -102,7 +104,10 @@ fn address(cubin: &Cubin, symbol: usize, variables: &Variables) -> u64 {
         ".nv.global.init" => variables.initialized.wrapping_add(symbol.value),
         ".nv.global" => variables.zeroed.wrapping_add(symbol.value),
         ".nv.constant3" => CONSTANT_WINDOW.wrapping_add(symbol.value),
-        _ => symbol.value,
+        _ => {
+            let code = variables.code.iter().find(|(section, _)| *section == symbol.section);
+            code.map_or(0, |(_, start)| *start).wrapping_add(symbol.value)
+        }
     }
 }
 
@@ -113,7 +118,7 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
         let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
         let kind = relocation.kind();
         let at = relocation.offset as usize;
-        if matches!(kind, Some(RelocationKind::Abs64 | RelocationKind::Generic64))
+        if matches!(kind, Some(RelocationKind::Abs64 | RelocationKind::Generic64 | RelocationKind::Unified))
             && let Some(place) = bytes.get_mut(at..at.saturating_add(8))
         {
             place.copy_from_slice(&value.to_le_bytes());
@@ -122,9 +127,19 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
     bytes
 }
 
-/// Places the module's variables in global memory.
-pub(crate) fn place_variables(cubin: &Cubin, global: &mut Global) -> Result<Variables, Fault> {
-    let mut variables = Variables { initialized: 0, zeroed: 0 };
+/// Places the module's variables in global memory, and the code beside the kernel.
+pub(crate) fn place_variables(
+    shape: WordShape,
+    cubin: &Cubin,
+    kernel: &Kernel,
+    global: &mut Global,
+) -> Result<Variables, Fault> {
+    let mut variables = Variables { initialized: 0, zeroed: 0, code: Vec::new() };
+    let mut start = 0;
+    for code in std::iter::once(kernel).chain(&cubin.functions) {
+        variables.code.push((code.text, start));
+        start += shape.size(code.code.len());
+    }
     if let Some(section) = cubin.section(".nv.global.init") {
         variables.initialized = global.add(section.data.clone());
     }
@@ -143,22 +158,27 @@ pub(crate) fn place_variables(cubin: &Cubin, global: &mut Global) -> Result<Vari
     Ok(variables)
 }
 
-/// The code with the addresses that the loader would write into it.
+/// The code of the kernel and of the functions with sections of their own, with the addresses that the loader would write
+/// into it.
 pub(crate) fn relocated_code(
     shape: WordShape,
     cubin: &Cubin,
     kernel: &Kernel,
     variables: &Variables,
 ) -> Vec<oriole_sass::InstructionWord> {
-    let mut code = kernel.code.clone();
-    for relocation in &cubin.sections[kernel.text].relocations {
-        let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
-        let at = u32::try_from(relocation.offset).ok().map(|offset| shape.index(offset) as usize);
-        if let (Some(kind), Some(word)) = (relocation.kind(), at.and_then(|at| code.get_mut(at))) {
-            *word = kind.patch(*word, value);
+    let mut all = Vec::new();
+    for section in std::iter::once(kernel).chain(&cubin.functions) {
+        let mut code = section.code.clone();
+        for relocation in &cubin.sections[section.text].relocations {
+            let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
+            let at = u32::try_from(relocation.offset).ok().map(|offset| shape.index(offset) as usize);
+            if let (Some(kind), Some(word)) = (relocation.kind(), at.and_then(|at| code.get_mut(at))) {
+                *word = kind.patch(*word, value);
+            }
         }
+        all.append(&mut code);
     }
-    code
+    all
 }
 
 /// The factor that makes a block number, in single precision and truncated, the number of its cluster.

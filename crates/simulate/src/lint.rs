@@ -37,13 +37,13 @@ pub(crate) struct Block {
     next: Vec<(u32, bool)>,
 }
 
-/// Checks the scheduling control of all kernels of a file. Hazards come sorted by kernel and place, each pair of
+/// Checks the scheduling control of all kernels of a file, and of functions with sections of their own. Hazards come sorted by kernel and place, each pair of
 /// places once for each register. Kernels of chips without latency facts are not checked.
 pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
     let Some(chip) = chip_of(cubin.sm, cubin.accelerated) else { return Vec::new() };
     let Some(model) = Model::of(chip) else { return Vec::new() };
     let mut hazards = Vec::new();
-    for kernel in &cubin.kernels {
+    for kernel in cubin.codes() {
         let program = Program::decode(chip, model, &kernel.code);
         let mut found = BTreeSet::new();
         check(model, kernel, &program, &mut found);

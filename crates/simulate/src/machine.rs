@@ -241,7 +241,7 @@ impl<'a> Machine<'a> {
             return Err(Fault::Launch(format!("{given} arguments for {wanted} parameters")));
         }
         let mut global = Global::default();
-        let variables = place_variables(cubin, &mut global)?;
+        let variables = place_variables(chip.words(), cubin, kernel, &mut global)?;
         let bank_end = kernel.parameter_base.max(layout.parameters).checked_add(kernel.parameter_size);
         if bank_end.is_none_or(|end| end > crate::constants::BANK_BYTES) {
             return Err(Fault::Launch(format!(

@@ -5,24 +5,31 @@ use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
 use crate::image::{Bound, KernelImage, OpaqueKind, ParameterSpace};
 use crate::notes;
+use crate::relocation::RelocationKind;
 use crate::rules::Abi;
+use crate::{SymbolRef, UndefinedKind};
 use oriole_chip::SMALL_PARAMETER_BYTES;
+use std::collections::BTreeSet;
 
 /// What a kernel with tensor memory has of the pool at first.
 const TENSOR_POOL: u8 = 0x80;
 
-impl Writer<'_> {
+impl<'a> Writer<'a> {
     pub(super) fn module_info(&self) -> Attributes {
         let mut rows = Attributes::default();
         for (index, kernel) in self.module.kernels.iter().enumerate() {
             rows.words(code::REGCOUNT, [self.kernel_symbols[index], kernel.registers]);
-            for (function, symbol) in kernel.functions.iter().zip(&self.inner_symbols[index]) {
+            let inner = kernel.functions.iter().zip(&self.inner_symbols[index]);
+            for (function, symbol) in inner.filter(|_| !self.is_relocatable()) {
                 rows.words(code::FRAME_SIZE, [*symbol, function.frame_size]);
             }
             rows.words(code::FRAME_SIZE, [self.kernel_symbols[index], kernel.frame_size]);
         }
         for &index in &self.order {
-            if let Some(size) = self.module.kernels[index].stack_size {
+            if self.is_relocatable() {
+                // How deep calls go is for the linker to find.
+                rows.words(code::MAX_STACK_SIZE, [self.kernel_symbols[index], 0]);
+            } else if let Some(size) = self.module.kernels[index].stack_size {
                 rows.words(code::MIN_STACK_SIZE, [self.kernel_symbols[index], size]);
             }
         }
@@ -95,7 +102,9 @@ impl Writer<'_> {
         if tensor.in_pairs {
             rows.none(code::TCGEN05_2CTA_USED);
         }
-        rows.half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff));
+        if kernel.is_kernel() {
+            rows.half(code::MAXREG_COUNT, kernel.max_registers.unwrap_or(0xff));
+        }
         if kernel.barriers != 0 && has_notes {
             rows.byte(code::NUM_BARRIERS, kernel.barriers);
         }
@@ -105,6 +114,10 @@ impl Writer<'_> {
         if !kernel.externs.is_empty() {
             let symbols = kernel.externs.iter().map(|&index| self.extern_symbols[index]);
             rows.words(code::EXTERNS, symbols);
+        }
+        let undefined = self.undefined_functions(index);
+        if !undefined.is_empty() {
+            rows.words(code::EXTERNS, undefined);
         }
         if has_notes {
             rows.half(code::MERCURY_ISA_VERSION, family.isa_version);
@@ -179,7 +192,8 @@ impl Writer<'_> {
         })
     }
 
-    pub(super) fn callgraph(&self) -> Vec<u8> {
+    /// The call graph; `place` says where the strings have a prototype.
+    pub(super) fn callgraph(&self, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<u8> {
         let mut out = Bytes::default();
         for group in 1..=4u32 {
             out.u32(0).u32(group.wrapping_neg());
@@ -190,9 +204,120 @@ impl Writer<'_> {
                     }
                 }
             }
+            for (from, to) in self.linked_group(group, place) {
+                out.u32(from).u32(to);
+            }
         }
         out.0
     }
+
+    /// The symbols of the functions that relocations of this kind in a section of code name, each once.
+    fn named(&self, code: usize, wanted: impl Fn(RelocationKind) -> bool) -> Vec<u32> {
+        let mut found = Vec::new();
+        for relocation in &self.module.kernels[code].relocations {
+            // The code's own address is where a callee goes back.
+            let named = matches!(relocation.target, SymbolRef::Named(_));
+            let symbol = self.resolve_in(code, relocation.target, "").ok();
+            let symbol = symbol.filter(|symbol| named && wanted(relocation.kind) && !found.contains(symbol));
+            found.extend(symbol);
+        }
+        found
+    }
+
+    /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names.
+    fn undefined_functions(&self, code: usize) -> Vec<u32> {
+        let mut found = self.named(code, is_call);
+        found.extend(self.addressed(code));
+        let variables = self.module.globals.iter().zip(&self.global_symbols);
+        let variables = variables.chain(self.module.constants.iter().zip(&self.constant_symbols));
+        let named = self.named(code, |_| true);
+        for (variable, _) in variables.filter(|(_, symbol)| named.contains(symbol)) {
+            let functions = variable.pointers.iter().filter(|pointer| self.names_function(pointer.target));
+            found.extend(functions.filter_map(|pointer| self.resolve(pointer.target, "").ok()));
+        }
+        found.retain(|symbol| self.undefined_symbols.contains(symbol));
+        let mut seen = BTreeSet::new();
+        found.retain(|&symbol| seen.insert(symbol));
+        found
+    }
+
+    /// Whether it is a function that an initial value names.
+    pub(super) fn names_function(&self, target: SymbolRef) -> bool {
+        match target {
+            SymbolRef::Kernel(index) => self.module.kernels.get(index).is_some_and(|code| !code.is_kernel()),
+            SymbolRef::Undefined(index) => {
+                let undefined = self.module.undefined.get(index);
+                undefined.is_some_and(|undefined| undefined.kind == UndefinedKind::Function)
+            }
+            _ => false,
+        }
+    }
+
+    /// The functions whose addresses a section of code takes.
+    fn addressed(&self, code: usize) -> Vec<u32> {
+        let functions = self.module.kernels.iter().zip(&self.kernel_symbols);
+        let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
+        let functions = functions.filter(|(code, _)| !code.is_kernel()).map(|(_, &symbol)| symbol);
+        let undefined =
+            undefined.filter(|(other, _)| other.kind == UndefinedKind::Function).map(|(_, &symbol)| symbol);
+        let functions: Vec<u32> = functions.chain(undefined).collect();
+        let is_address = |kind| matches!(kind, RelocationKind::Abs32Lo | RelocationKind::UnifiedLo);
+        let mut found = self.named(code, is_address);
+        found.retain(|symbol| functions.contains(symbol));
+        found
+    }
+
+    /// The functions whose addresses code or initial values take.
+    pub(super) fn address_taken(&self) -> BTreeSet<u32> {
+        let by_code = self.order.iter().flat_map(|&code| self.addressed(code));
+        let variables = self.module.globals.iter().chain(&self.module.constants);
+        let targets = variables.flat_map(|variable| &variable.pointers).map(|pointer| pointer.target);
+        let targets = targets.filter(|&target| self.names_function(target));
+        by_code.chain(targets.filter_map(|target| self.resolve(target, "").ok())).collect()
+    }
+
+    /// The prototypes of functions by their symbols.
+    pub(super) fn function_prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
+        let module = self.module;
+        let own = module.kernels.iter().zip(&self.kernel_symbols);
+        let own = own.map(|(code, &symbol)| (symbol, code.prototype.as_str()));
+        let others = module.undefined.iter().zip(&self.undefined_symbols);
+        own.chain(others.map(|(other, &symbol)| (symbol, other.prototype.as_str())))
+    }
+
+    /// What the call graph tells a linker: who calls whom, whose address is taken with its prototype, who calls through a
+    /// pointer by which prototype, and who takes whose address.
+    fn linked_group(&self, group: u32, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<(u32, u32)> {
+        if !self.is_relocatable() {
+            return Vec::new();
+        }
+        let pairs = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<(u32, u32)> {
+            let all = self.order.iter().map(|&code| (self.kernel_symbols[code], of(code)));
+            all.flat_map(|(own, others)| others.into_iter().map(move |other| (own, other))).collect()
+        };
+        match group {
+            1 => pairs(&|code| self.named(code, is_call)),
+            2 => {
+                let taken = self.address_taken();
+                let functions = self.function_prototypes().filter(|(symbol, _)| taken.contains(symbol));
+                functions.map(|(symbol, prototype)| (symbol, place(prototype))).collect()
+            }
+            3 => {
+                let module = self.module;
+                let calls = self.order.iter().flat_map(|&code| {
+                    let own = self.kernel_symbols[code];
+                    module.kernels[code].pointed_prototypes.iter().map(move |prototype| (own, prototype))
+                });
+                calls.map(|(own, prototype)| (own, place(prototype))).collect()
+            }
+            _ => pairs(&|code| self.addressed(code)),
+        }
+    }
+}
+
+/// Whether the relocation completes a direct call.
+fn is_call(kind: RelocationKind) -> bool {
+    matches!(kind, RelocationKind::Branch | RelocationKind::BranchAbs)
 }
 
 /// The instructions that the driver must know of.

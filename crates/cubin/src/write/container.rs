@@ -2,6 +2,7 @@
 
 use super::{Key, Link, Strings, WriteError, Writer, fits};
 use crate::elf::*;
+use crate::image::Form;
 use crate::rules::Abi;
 
 /// One range of memory that the loader makes: its access, and which sections lie in it.
@@ -11,7 +12,11 @@ impl Writer<'_> {
     fn symbol_table(&self, strings: &mut Strings) -> Vec<u8> {
         let mut out = Bytes(Vec::with_capacity(self.symbols.len() * 24));
         for symbol in &self.symbols {
-            let section = symbol.section.map_or(0, |key| self.index_of(key));
+            let section = match symbol.section {
+                None => 0,
+                Some(Key::Common) => u32::from(SHN_COMMON),
+                Some(key) => self.index_of(key),
+            };
             out.u32(strings.add(symbol.name))
                 .u8(symbol.binding << 4 | symbol.kind)
                 .u8(symbol.other)
@@ -29,12 +34,19 @@ impl Writer<'_> {
         let mut names = Strings::new(self.sections.len());
         let table = self.symbol_table(&mut strings);
         let name_offsets: Vec<u32> = self.sections.iter().map(|section| names.add(section.1.name)).collect();
+        let mut prototypes = Bytes::default();
+        for (symbol, prototype) in self.prototypes() {
+            prototypes.u32(symbol).u32(strings.add(prototype.into()));
+        }
+        let mut graph = self.callgraph(&mut |prototype| strings.add(prototype.into()));
         let (mut strings, mut names, mut table) = (strings.bytes, names.bytes, table);
         for (key, draft) in &mut self.sections {
             let data = match key {
                 Key::Names => &mut names,
                 Key::Strings => &mut strings,
                 Key::Symbols => &mut table,
+                Key::Prototype => &mut prototypes.0,
+                Key::Callgraph => &mut graph,
                 _ => continue,
             };
             draft.memory_size = data.len() as u64;
@@ -85,7 +97,10 @@ impl Writer<'_> {
                 .u64(draft.entry_size);
         }
         let programs_at = file.len() as u64;
-        let programs = self.program_headers(&offsets, programs_at);
+        let programs = match self.module.form {
+            Form::Whole => self.program_headers(&offsets, programs_at),
+            Form::Relocatable => Vec::new(),
+        };
         file.raw(&programs);
         let header = self.file_header(headers_at, programs_at, programs.len() / 56);
         file.0[..64].copy_from_slice(&header);
@@ -106,8 +121,12 @@ impl Writer<'_> {
             }
         };
         out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os, abi]).raw(&[0; 7]);
-        out.u16(ET_EXEC).u16(EM_CUDA).u32(version).u64(0).u64(programs_at).u64(headers_at).u32(flags);
-        out.u16(64).u16(56).u16(programs as u16).u16(64).u16(self.sections.len() as u16 + 1).u16(1);
+        let (kind, programs_at, entry) = match self.module.form {
+            Form::Whole => (ET_EXEC, programs_at, 56),
+            Form::Relocatable => (ET_REL, 0, 0),
+        };
+        out.u16(kind).u16(EM_CUDA).u32(version).u64(0).u64(programs_at).u64(headers_at).u32(flags);
+        out.u16(64).u16(entry).u16(programs as u16).u16(64).u16(self.sections.len() as u16 + 1).u16(1);
         out.0
     }
 

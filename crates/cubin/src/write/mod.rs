@@ -5,7 +5,7 @@ mod attributes;
 mod container;
 mod symbols;
 
-use crate::debug_frame::{self, Frame};
+use crate::debug_frame::{self, AddressKind, Back, Frame};
 use crate::elf::*;
 use crate::image::*;
 use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
@@ -16,7 +16,7 @@ use hashbrown::HashTable;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
 use oriole_sass::{InstructionWord, append_words};
-use rustc_hash::FxBuildHasher;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use std::hash::BuildHasher;
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
@@ -168,6 +168,7 @@ enum Key {
     Compat,
     KernelInfo,
     Callgraph,
+    Prototype,
     RelocationAction,
     Relocations,
     Constant4,
@@ -177,14 +178,17 @@ enum Key {
     GlobalInit,
     Shared(usize),
     ReservedShared,
+    LinkedShared,
     Global,
+    /// No section: variables that several files may have.
+    Common,
     Constant0(usize),
 }
 
 impl Key {
     /// A number of its own for each section that others refer to: those that there may be many of come behind the others.
     fn number(self) -> usize {
-        const OF_MODULE: usize = 17;
+        const OF_MODULE: usize = 20;
         const OF_EACH: usize = 5;
         match self {
             Key::Names => 0,
@@ -204,6 +208,9 @@ impl Key {
             Key::GlobalInit => 14,
             Key::ReservedShared => 15,
             Key::Global => 16,
+            Key::Prototype => 17,
+            Key::LinkedShared => 18,
+            Key::Common => 19,
             Key::Constant2(kernel) => OF_MODULE + OF_EACH * kernel,
             Key::Text(kernel) => OF_MODULE + OF_EACH * kernel + 1,
             Key::Shared(kernel) => OF_MODULE + OF_EACH * kernel + 2,
@@ -305,6 +312,15 @@ struct Writer<'a> {
     size_symbols: Vec<u32>,
     constant0_symbols: Vec<u32>,
     opaque_symbols: Vec<u32>,
+    shared_symbols: Vec<u32>,
+    undefined_symbols: Vec<u32>,
+    own_shared_symbols: Vec<Vec<u32>>,
+    constant2_symbols: Vec<u32>,
+    /// The symbols of `.debug_frame` and of what the loader adds to addresses of functions.
+    frame_symbol: u32,
+    table_symbol: u32,
+    /// What code of another name may refer to.
+    symbols_by_name: FxHashMap<&'a str, u32>,
     sections: Vec<(Key, SectionDraft<'a>)>,
     /// The place of each section in the file by the number of its key; of several with one key the first.
     section_indices: Vec<u32>,
@@ -322,8 +338,9 @@ fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteErr
 /// Lays out the variables that have bytes, or those that have none: the most aligned first, so that no padding stands
 /// between them, and variables of one alignment in order of declaration.
 fn place(variables: &[Variable], initialized: bool) -> Placed {
-    let mut members: Vec<usize> =
-        (0..variables.len()).filter(|&index| variables[index].bytes.is_some() == initialized).collect();
+    let belongs =
+        |variable: &Variable| variable.binding != Binding::Common && variable.bytes.is_some() == initialized;
+    let mut members: Vec<usize> = (0..variables.len()).filter(|&index| belongs(&variables[index])).collect();
     members.sort_by_key(|&index| std::cmp::Reverse(variables[index].alignment.max(1)));
     let items: Vec<(u64, u64)> =
         members.iter().map(|&index| (variables[index].size, variables[index].alignment)).collect();
@@ -331,10 +348,21 @@ fn place(variables: &[Variable], initialized: bool) -> Placed {
     Placed { offsets, size, alignment, members }
 }
 
+/// Bytes of variables one after the other, and the largest alignment.
+fn extent(variables: &[&Variable]) -> (u64, u64) {
+    let items: Vec<(u64, u64)> =
+        variables.iter().map(|variable| (variable.size, variable.alignment)).collect();
+    let (_, size, alignment) = layout::pack(&items);
+    (size, alignment)
+}
+
+/// The first of the two registers in which functions with sections of their own have their return address.
+const FUNCTION_RETURN: u8 = 20;
+
 fn binding_number(binding: Binding) -> u8 {
     match binding {
         Binding::Local => STB_LOCAL,
-        Binding::Global => STB_GLOBAL,
+        Binding::Global | Binding::Common => STB_GLOBAL,
         Binding::Weak => STB_WEAK,
     }
 }
@@ -374,7 +402,9 @@ impl<'a> Writer<'a> {
                 return Err(WriteError::BadReference { place: format!("kernel '{name}'") });
             }
         }
-        for variable in module.globals.iter().chain(&module.constants) {
+        let own_shared = module.kernels.iter().flat_map(|code| &code.own_shared);
+        let variables = module.globals.iter().chain(&module.constants).chain(&module.shared);
+        for variable in variables.chain(own_shared) {
             if variable.bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > variable.size)
                 || variable.pointers.iter().any(|pointer| pointer.offset.saturating_add(8) > variable.size)
             {
@@ -398,6 +428,13 @@ impl<'a> Writer<'a> {
             size_symbols: vec![0; DescriptorTable::ALL.len()],
             constant0_symbols: vec![0; module.kernels.len()],
             opaque_symbols: vec![0; module.opaque.len()],
+            shared_symbols: vec![0; module.shared.len()],
+            undefined_symbols: vec![0; module.undefined.len()],
+            own_shared_symbols: module.kernels.iter().map(|code| vec![0; code.own_shared.len()]).collect(),
+            constant2_symbols: vec![0; module.kernels.len()],
+            frame_symbol: 0,
+            table_symbol: 0,
+            symbols_by_name: FxHashMap::default(),
             sections: Vec::new(),
             section_indices: Vec::new(),
         })
@@ -445,15 +482,37 @@ impl<'a> Writer<'a> {
     }
 
     fn variable_symbol(&mut self, variable: &'a Variable, key: Key, value: u64) -> u32 {
+        let managed = if variable.managed { STO_MANAGED } else { 0 };
+        let (kind, space) = match (self.module.form, key) {
+            (Form::Whole, _) => (STT_OBJECT, 0),
+            (Form::Relocatable, Key::Constant3) => (STT_CUDA_OBJECT, STO_CONSTANT),
+            (Form::Relocatable, Key::LinkedShared | Key::Shared(_)) => (STT_CUDA_OBJECT, STO_SHARED),
+            (Form::Relocatable, _) => (STT_CUDA_OBJECT, STO_GLOBAL),
+        };
         self.symbol(SymbolDraft {
             name: variable.name.as_str().into(),
-            kind: STT_OBJECT,
+            kind,
             binding: binding_number(variable.binding),
-            other: if variable.managed { STO_MANAGED } else { 0 },
+            other: managed | space,
             section: Some(key),
             value,
             size: variable.size,
         })
+    }
+
+    /// Whether a linker puts the code together.
+    fn is_relocatable(&self) -> bool {
+        self.module.form == Form::Relocatable
+    }
+
+    /// The kernels among the code, in the order of the file.
+    fn kernels(&self) -> Vec<usize> {
+        self.order.iter().copied().filter(|&index| self.module.kernels[index].is_kernel()).collect()
+    }
+
+    /// What a section is called that a linker lays out, and what the loader finds in its place.
+    fn kind_of(&self, linked: u32, loaded: u32) -> u32 {
+        if self.is_relocatable() { linked } else { loaded }
     }
 
     fn resolve(&self, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
@@ -462,9 +521,33 @@ impl<'a> Writer<'a> {
             SymbolRef::Global(index) => (&self.global_symbols, index),
             SymbolRef::Constant(index) => (&self.constant_symbols, index),
             SymbolRef::Extern(index) => (&self.extern_symbols, index),
+            SymbolRef::Undefined(index) => (&self.undefined_symbols, index),
             SymbolRef::DescriptorSize(table) => (&self.size_symbols, table as usize),
+            SymbolRef::Named(_)
+            | SymbolRef::Own
+            | SymbolRef::OwnShared(_)
+            | SymbolRef::OwnConstants
+            | SymbolRef::FunctionTable => {
+                return Err(WriteError::BadReference { place: place.to_string() });
+            }
         };
         list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
+    }
+
+    /// The same of what code refers to.
+    fn resolve_in(&self, code: usize, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
+        let found = match target {
+            SymbolRef::Named(index) => {
+                let name = self.module.kernels[code].names.get(index);
+                name.and_then(|name| self.symbols_by_name.get(name.as_str())).copied()
+            }
+            SymbolRef::Own => Some(self.kernel_symbols[code]),
+            SymbolRef::OwnShared(index) => self.own_shared_symbols[code].get(index).copied(),
+            SymbolRef::OwnConstants => Some(self.constant2_symbols[code]),
+            SymbolRef::FunctionTable => Some(self.table_symbol),
+            target => return self.resolve(target, place),
+        };
+        found.ok_or_else(|| WriteError::BadReference { place: place.to_string() })
     }
 
     fn add(
@@ -508,21 +591,27 @@ impl<'a> Writer<'a> {
                 frame_size: kernel.frame_size,
                 established_at: kernel.frame_established_at,
                 offset: 0,
-                return_register: None,
+                back: if kernel.is_kernel() { Back::Nowhere } else { Back::Address(FUNCTION_RETURN) },
             };
             let functions = kernel.functions.iter().enumerate().map(|(position, function)| Frame {
                 size: self.inner_size(index, position),
                 frame_size: function.frame_size,
                 established_at: 0,
                 offset: u64::from(function.offset),
-                return_register: function.return_register,
+                back: function.return_register.map_or(Back::Nowhere, Back::Offset),
             });
             for frame in std::iter::once(own).chain(functions) {
-                relocations.extend(debug_frame::append(&mut out, &frame).map(|field| RelocationDraft {
-                    offset: field.at,
-                    kind: RelocationKind::Abs64,
-                    symbol: self.kernel_symbols[index],
-                    addend: field.addend as i64,
+                let relocatable = self.is_relocatable();
+                let fields = debug_frame::append(&mut out, &frame)
+                    .filter(|field| relocatable || field.what == AddressKind::Place);
+                let own = self.kernel_symbols[index];
+                relocations.extend(fields.map(|field| {
+                    let (kind, symbol) = match field.what {
+                        AddressKind::Place => (RelocationKind::Abs64, own),
+                        AddressKind::Size => (RelocationKind::UnusedClear, own),
+                        AddressKind::Common => (RelocationKind::Abs64, self.frame_symbol),
+                    };
+                    RelocationDraft { offset: field.at, kind, symbol, addend: field.addend as i64 }
                 }));
             }
         }
@@ -580,10 +669,19 @@ impl<'a> Writer<'a> {
     fn pointer(&self, place: &str, base: u64, pointer: &Pointer) -> Result<RelocationDraft, WriteError> {
         Ok(RelocationDraft {
             offset: base + pointer.offset,
-            kind: if pointer.generic { RelocationKind::Generic64 } else { RelocationKind::Abs64 },
+            kind: self.pointer_kind(pointer),
             symbol: self.resolve(pointer.target, place)?,
             addend: pointer.addend,
         })
+    }
+
+    /// How a pointer in an initial value is completed.
+    fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
+        match (self.names_function(pointer.target), pointer.generic) {
+            (true, _) if self.rules.family.function_table => RelocationKind::Unified,
+            (false, true) => RelocationKind::Generic64,
+            (true, _) | (false, false) => RelocationKind::Abs64,
+        }
     }
 
     fn image_of(size: u64, variables: &[(&Variable, u64)]) -> Vec<u8> {
@@ -636,11 +734,13 @@ impl<'a> Writer<'a> {
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Section(Key::Text(kernel));
         }
-        let graph = self.callgraph();
+        // Where strings are is known at the end.
+        let graph = self.callgraph(&mut |_| 0);
         let draft = self.add(Key::Callgraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, graph);
         draft.link = Link::Section(Key::Symbols);
         draft.entry_size = 8;
-        if family.plain_relocations {
+        self.reserve_prototypes();
+        if family.plain_relocations && !self.is_relocatable() {
             let draft = self.add(
                 Key::RelocationAction,
                 ".nv.rel.action",
@@ -667,7 +767,8 @@ impl<'a> Writer<'a> {
     /// Constant bank 0 of each kernel: the driver fills it.
     fn add_parameter_banks(&mut self) {
         let module = self.module;
-        for kernel in self.order.clone() {
+        let kind = self.kind_of(SHT_CUDA_CONSTANT_0, SHT_PROGBITS);
+        for kernel in self.kernels() {
             let image = &module.kernels[kernel];
             let size = match image.headers.len() as u32 {
                 0 => self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size,
@@ -676,7 +777,7 @@ impl<'a> Writer<'a> {
             let draft = self.add(
                 Key::Constant0(kernel),
                 Name::of(".nv.constant0.", &image.name),
-                SHT_PROGBITS,
+                kind,
                 SHF_ALLOC | SHF_INFO_LINK,
                 4,
                 Content::Zeros(size as usize),
@@ -703,7 +804,7 @@ impl<'a> Writer<'a> {
                 drafts.push(RelocationDraft {
                     offset: u64::from(relocation.offset),
                     kind: relocation.kind,
-                    symbol: self.resolve(relocation.target, &place)?,
+                    symbol: self.resolve_in(kernel, relocation.target, &place)?,
                     addend: relocation.addend,
                 });
             }
@@ -789,7 +890,7 @@ impl<'a> Writer<'a> {
             self.add(
                 Key::Constant3,
                 ".nv.constant3",
-                SHT_PROGBITS,
+                self.kind_of(SHT_CUDA_CONSTANT_3, SHT_PROGBITS),
                 SHF_ALLOC,
                 alignment,
                 Self::image_of(constants_size, &variables),
@@ -801,7 +902,7 @@ impl<'a> Writer<'a> {
                 let draft = self.add(
                     Key::Constant2(kernel),
                     Name::of(".nv.constant2.", &image.name),
-                    SHT_PROGBITS,
+                    self.kind_of(SHT_CUDA_CONSTANT_2, SHT_PROGBITS),
                     SHF_ALLOC | SHF_INFO_LINK,
                     4,
                     Content::Borrowed(&image.constant2),
@@ -875,11 +976,15 @@ impl<'a> Writer<'a> {
             self.add(
                 Key::GlobalInit,
                 ".nv.global.init",
-                SHT_PROGBITS,
+                self.kind_of(SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS),
                 SHF_WRITE | SHF_ALLOC,
                 alignment,
                 data,
             );
+        }
+        if self.is_relocatable() {
+            self.add_linked_memory();
+            return;
         }
         let shared: Vec<usize> = self
             .order
@@ -909,7 +1014,6 @@ impl<'a> Writer<'a> {
             add_shared(self, kernel);
         }
         let family = self.rules.family;
-        let variable = family.reserved_variable;
         let variables: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
         if family.reserves_shared {
             self.add(
@@ -917,7 +1021,7 @@ impl<'a> Writer<'a> {
                 ".nv.shared.reserved.0",
                 SHT_NOBITS,
                 SHF_WRITE | SHF_ALLOC,
-                variable.map_or(1, |_| 16),
+                self.reserved_alignment(),
                 Vec::new(),
             )
             .memory_size = u64::from(family.reserved_bytes + variables);
@@ -932,11 +1036,76 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// Global and shared memory that a linker lays out: of shared variables only their sizes are told.
+    fn add_linked_memory(&mut self) {
+        let module = self.module;
+        let flags = SHF_WRITE | SHF_ALLOC;
+        if !self.zeroed.members.is_empty() {
+            let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
+            self.add(Key::Global, ".nv.global", SHT_CUDA_GLOBAL, flags, alignment, Vec::new()).memory_size =
+                size;
+        }
+        let reserved: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
+        if reserved > 0 {
+            let (key, kind) = (Key::ReservedShared, SHT_CUDA_RESERVED_SHARED);
+            let alignment = self.reserved_alignment();
+            self.add(key, ".nv.shared.reserved.0", kind, flags, alignment, Vec::new()).memory_size =
+                u64::from(reserved);
+        }
+        let mut of_module: Vec<&Variable> = module.shared.iter().collect();
+        for index in self.order.clone() {
+            let code = &module.kernels[index];
+            if !code.is_kernel() {
+                of_module.extend(&code.own_shared);
+            } else if !code.own_shared.is_empty() {
+                let (size, alignment) = extent(&code.own_shared.iter().collect::<Vec<_>>());
+                let name = Name::of(".nv.shared.", &code.name);
+                let key = Key::Shared(index);
+                let draft =
+                    self.add(key, name, SHT_CUDA_SHARED, flags | SHF_INFO_LINK, alignment, Vec::new());
+                draft.memory_size = size;
+                draft.info = Link::Section(Key::Text(index));
+            }
+        }
+        if !of_module.is_empty() {
+            let (size, alignment) = extent(&of_module);
+            let name = ".nv_debug.shared";
+            self.add(Key::LinkedShared, name, SHT_CUDA_SHARED, flags, alignment, Vec::new()).memory_size =
+                size;
+        }
+    }
+
+    /// What the system's part of shared memory is aligned to.
+    fn reserved_alignment(&self) -> u64 {
+        self.rules.family.reserved_variable.map_or(1, |_| 16)
+    }
+
     /// The variables of the system in shared memory: one that the family has, and what is written down of tensor memory.
     fn reserved_variables(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
         let takes = self.module.kernels.iter().any(|kernel| kernel.tensor_memory.takes_columns);
         let partition = takes.then_some(("__nv_reservedSMEM_tcgen05_partition", 0x20));
         self.rules.family.reserved_variable.into_iter().chain(partition)
+    }
+
+    /// Drafts the section of prototypes, which is filled when the strings have their places.
+    fn reserve_prototypes(&mut self) {
+        let count = self.prototypes().count();
+        if count > 0 {
+            let kind = SHT_CUDA_PROTOTYPE;
+            let draft = self.add(Key::Prototype, ".nv.prototype", kind, 0, 4, Content::Zeros(8 * count));
+            draft.link = Link::Section(Key::Symbols);
+            draft.entry_size = 8;
+        }
+    }
+
+    /// Functions of which a linker is told what they take and give, by their symbols.
+    fn prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
+        // The call graph has those of functions whose addresses are taken; nobody else knows those of the file alone.
+        let taken = self.address_taken();
+        self.function_prototypes().filter(move |(symbol, prototype)| {
+            let is_local = self.symbols[*symbol as usize].binding == STB_LOCAL;
+            !prototype.is_empty() && !is_local && !taken.contains(symbol)
+        })
     }
 
     fn index_of(&self, key: Key) -> u32 {

@@ -3,8 +3,23 @@
 use super::{Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
 use crate::rules::Abi;
-use crate::{OpaqueKind, SymbolRef};
+use crate::{Binding, OpaqueKind, SymbolRef, UndefinedKind};
 use oriole_chip::texture::DescriptorTable;
+
+/// What the loader adds to the address of a function that is called through a pointer.
+const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
+
+/// The parts of the tables of functions and data that all devices know.
+const FUNCTION_TABLE: [&str; 8] = [
+    "__UDT_OFFSET",
+    FUNCTION_OFFSET,
+    "__UFT_CANONICAL",
+    "__UDT_CANONICAL",
+    "__UFT",
+    "__UDT",
+    "__UFT_END",
+    "__UDT_END",
+];
 
 impl<'a> Writer<'a> {
     /// Draws up the symbol table. Indices are final after this.
@@ -19,23 +34,27 @@ impl<'a> Writer<'a> {
             size: 0,
         });
         self.code_sections();
-        if self.rules.family.reserves_shared {
+        if self.is_relocatable() {
+            self.function_table();
+            self.linked_shared();
+        } else if self.rules.family.reserves_shared {
             self.reserved_shared();
         }
         self.descriptor_sizes();
         self.variables();
-        self.section_symbol(".debug_frame", Key::DebugFrame);
+        self.frame_symbol = self.section_symbol(".debug_frame", Key::DebugFrame);
         let module = self.module;
         for (index, section) in module.debug.iter().enumerate() {
             self.section_symbol(section.name.as_str(), Key::Debug(index));
         }
         self.section_symbol(".nv.callgraph", Key::Callgraph);
-        if self.rules.family.plain_relocations {
+        if self.rules.family.plain_relocations && !self.is_relocatable() {
             self.section_symbol(".nv.rel.action", Key::RelocationAction);
         }
         self.code_symbols();
         self.outside_symbols();
-        for kernel in self.order.clone() {
+        self.undefined_symbols();
+        for kernel in self.kernels() {
             self.constant0_symbols[kernel] = self.section_symbol(
                 Name::of(".nv.constant0.", &module.kernels[kernel].name),
                 Key::Constant0(kernel),
@@ -44,6 +63,20 @@ impl<'a> Writer<'a> {
         if self.rules.family.local_symbols_first {
             self.put_local_symbols_first();
         }
+        self.name_symbols();
+    }
+
+    /// What code of another name may refer to: everything that the module defines or declares.
+    fn name_symbols(&mut self) {
+        let module = self.module;
+        let code = module.kernels.iter().map(|code| code.name.as_str()).zip(&self.kernel_symbols);
+        let names = code
+            .chain(module.globals.iter().map(|variable| variable.name.as_str()).zip(&self.global_symbols))
+            .chain(module.constants.iter().map(|variable| variable.name.as_str()).zip(&self.constant_symbols))
+            .chain(module.shared.iter().map(|variable| variable.name.as_str()).zip(&self.shared_symbols))
+            .chain(module.opaque.iter().map(|opaque| opaque.name.as_str()).zip(&self.opaque_symbols))
+            .chain(module.undefined.iter().map(|other| other.name.as_str()).zip(&self.undefined_symbols));
+        self.symbols_by_name = names.map(|(name, &symbol)| (name, symbol)).collect();
     }
 
     /// The sections of notes and of each kernel.
@@ -55,7 +88,9 @@ impl<'a> Writer<'a> {
         }
         for kernel in self.order.clone() {
             self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
-            if module.kernels[kernel].shared_size.is_some() {
+            let own_shared = self.is_relocatable() && module.kernels[kernel].is_kernel();
+            let own_shared = own_shared && !module.kernels[kernel].own_shared.is_empty();
+            if module.kernels[kernel].shared_size.is_some() || own_shared {
                 self.section_symbol(
                     Name::of(".nv.shared.", &module.kernels[kernel].name),
                     Key::Shared(kernel),
@@ -66,6 +101,90 @@ impl<'a> Writer<'a> {
                     Name::of(".nv.constant2.", &module.kernels[kernel].name),
                     Key::Constant2(kernel),
                 );
+                if self.is_relocatable() {
+                    self.constant2_symbols[kernel] = self.own_constants(kernel);
+                }
+            }
+        }
+    }
+
+    /// Constant bank 2 of a section of code as a variable, which a linker joins with those of others.
+    fn own_constants(&mut self, code: usize) -> u32 {
+        let image = &self.module.kernels[code];
+        self.symbol(SymbolDraft {
+            name: Name::of(&image.name, ".const_opt"),
+            kind: STT_CUDA_OBJECT,
+            binding: STB_LOCAL,
+            other: STO_CONSTANT | STV_INTERNAL,
+            section: Some(Key::Constant2(code)),
+            value: 0,
+            size: image.constant2.len() as u64,
+        })
+    }
+
+    /// The parts of the table of functions that other devices know, and the system's part of shared memory: the linker
+    /// defines them where there are any.
+    fn function_table(&mut self) {
+        let family = self.rules.family;
+        let weak = |name: &'static str, value, size| SymbolDraft {
+            name: name.into(),
+            kind: STT_OBJECT,
+            binding: STB_WEAK,
+            other: 0,
+            section: None,
+            value,
+            size,
+        };
+        if family.function_table {
+            for name in FUNCTION_TABLE {
+                let symbol = self.symbol(weak(name, 0, 8));
+                if name == FUNCTION_OFFSET {
+                    self.table_symbol = symbol;
+                }
+            }
+        }
+        if family.reserves_shared {
+            self.symbol(weak(".nv.reservedSmem.offset0", u64::from(family.reserved_bytes), 4));
+        }
+        let shared = !self.module.shared.is_empty()
+            || self.module.kernels.iter().any(|code| !code.own_shared.is_empty());
+        if let Some(cap) = family.shared_cap.filter(|_| shared) {
+            self.symbol(weak(".nv.reservedSmem.cap", cap, 4));
+        }
+    }
+
+    /// Shared variables: a linker finds their alignment in place of an offset.
+    fn linked_shared(&mut self) {
+        let module = self.module;
+        let of_functions = module.kernels.iter().filter(|code| !code.is_kernel());
+        if !module.shared.is_empty() || of_functions.into_iter().any(|code| !code.own_shared.is_empty()) {
+            self.section_symbol(".nv_debug.shared", Key::LinkedShared);
+        }
+        let reserved: Vec<_> = self.reserved_variables().collect();
+        if !reserved.is_empty() {
+            self.section_symbol(".nv.shared.reserved.0", Key::ReservedShared);
+        }
+        for (name, bytes) in reserved {
+            self.symbol(SymbolDraft {
+                name: name.into(),
+                kind: STT_CUDA_OBJECT,
+                binding: STB_WEAK,
+                other: STO_RESERVED_SHARED,
+                section: Some(Key::ReservedShared),
+                value: self.reserved_alignment(),
+                size: u64::from(bytes),
+            });
+        }
+        for (index, variable) in module.shared.iter().enumerate() {
+            self.shared_symbols[index] =
+                self.variable_symbol(variable, Key::LinkedShared, variable.alignment.max(1));
+        }
+        for code in self.order.clone() {
+            let image = &module.kernels[code];
+            let key = if image.is_kernel() { Key::Shared(code) } else { Key::LinkedShared };
+            for (index, variable) in image.own_shared.iter().enumerate() {
+                let symbol = self.variable_symbol(variable, key, variable.alignment.max(1));
+                self.own_shared_symbols[code][index] = symbol;
             }
         }
     }
@@ -156,6 +275,12 @@ impl<'a> Writer<'a> {
                 self.global_symbols[index] = self.variable_symbol(&module.globals[index], key, offset);
             }
         }
+        for (index, variable) in module.globals.iter().enumerate() {
+            if variable.binding == Binding::Common {
+                let alignment = variable.alignment.max(1);
+                self.global_symbols[index] = self.variable_symbol(variable, Key::Common, alignment);
+            }
+        }
         if !module.slots.is_empty() {
             self.section_symbol(".nv.constant4", Key::Constant4);
         }
@@ -177,11 +302,15 @@ impl<'a> Writer<'a> {
                 name: module.kernels[kernel].name.as_str().into(),
                 kind: STT_FUNC,
                 binding: binding_number(module.kernels[kernel].binding),
-                other: STO_ENTRY,
+                other: if module.kernels[kernel].is_kernel() { STO_ENTRY } else { 0 },
                 section: Some(Key::Text(kernel)),
                 value: 0,
                 size,
             });
+            // A linker would take them for functions of their own, which nobody calls.
+            if self.is_relocatable() {
+                continue;
+            }
             for (index, function) in module.kernels[kernel].functions.iter().enumerate() {
                 let size = self.inner_size(kernel, index);
                 self.inner_symbols[kernel][index] = self.symbol(SymbolDraft {
@@ -228,6 +357,28 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// What other files define.
+    fn undefined_symbols(&mut self) {
+        let module = self.module;
+        for (index, other) in module.undefined.iter().enumerate() {
+            let (kind, space) = match other.kind {
+                UndefinedKind::Function => (STT_FUNC, 0),
+                UndefinedKind::Global => (STT_CUDA_OBJECT, STO_GLOBAL),
+                UndefinedKind::Constant => (STT_CUDA_OBJECT, STO_CONSTANT),
+                UndefinedKind::Shared => (STT_CUDA_OBJECT, STO_SHARED),
+            };
+            self.undefined_symbols[index] = self.symbol(SymbolDraft {
+                name: other.name.as_str().into(),
+                kind,
+                binding: STB_GLOBAL,
+                other: space,
+                section: None,
+                value: 0,
+                size: other.size,
+            });
+        }
+    }
+
     /// Moves the local symbols before the others, and renumbers what was handed out.
     fn put_local_symbols_first(&mut self) {
         let mut order: Vec<usize> = (0..self.symbols.len()).collect();
@@ -238,7 +389,7 @@ impl<'a> Writer<'a> {
         }
         let mut drafts: Vec<Option<SymbolDraft<'a>>> = self.symbols.drain(..).map(Some).collect();
         self.symbols = order.iter().filter_map(|&index| drafts[index].take()).collect();
-        let inner = self.inner_symbols.iter_mut().flatten();
+        let inner = self.inner_symbols.iter_mut().chain(&mut self.own_shared_symbols).flatten();
         let lists = self
             .kernel_symbols
             .iter_mut()
@@ -247,6 +398,10 @@ impl<'a> Writer<'a> {
             .chain(&mut self.extern_symbols)
             .chain(&mut self.size_symbols)
             .chain(&mut self.opaque_symbols)
+            .chain(&mut self.shared_symbols)
+            .chain(&mut self.undefined_symbols)
+            .chain(&mut self.constant2_symbols)
+            .chain([&mut self.frame_symbol, &mut self.table_symbol])
             .chain(&mut self.constant0_symbols);
         inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);
     }

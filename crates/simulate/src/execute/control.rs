@@ -231,6 +231,14 @@ fn call(context: &mut Context) -> Result<(), Fault> {
             let absolute = context.has(Mod::ABS);
             context.branch_indirect(1, lanes, absolute)
         }
+        OperandKind::Imm(address) if context.has(Mod::ABS) => {
+            if address as u64 >= EXTERN_FUNCTIONS {
+                return Err(Fault::NotSimulated("call of a function outside the file".into()));
+            }
+            let moves = context.by_target(lanes, |_| address)?;
+            context.branch(&moves);
+            Ok(())
+        }
         _ => {
             let target = context.target(1)?;
             context.branch(&[(lanes, target)]);
