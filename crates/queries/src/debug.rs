@@ -63,6 +63,7 @@ pub(crate) fn kernel_lines<'db>(
     let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
     let words = stage::target_of(db, config)?.words;
     let file = unit.file(db);
+    let in_order = graph::finish_options(db, config).level == 0;
     let mut lines = KernelLines::default();
     let own = |function: &InnerFunction| {
         let prefix = function.name.strip_prefix('$')?.strip_prefix(&*image.name)?;
@@ -78,9 +79,15 @@ pub(crate) fn kernel_lines<'db>(
         let places = add_places(map, &mut lines.places);
         let member = lines.members.len() as u32;
         lines.members.push(unit.name(db).clone());
+        let first = encoded.origins.iter().map(|&Origin(ordinal)| ordinal).min().unwrap_or_default();
+        // Code in the order of the source begins with what is set up for all of it, and that belongs to the first instruction.
+        let set_up = match in_order {
+            true => encoded.origins.iter().take_while(|&&Origin(ordinal)| ordinal != first).count(),
+            false => 0,
+        };
         let mut last = None;
-        for (index, &origin) in (0..).zip(&encoded.origins) {
-            let Origin(ordinal) = origin;
+        for (index, &Origin(ordinal)) in (0..).zip(&encoded.origins) {
+            let ordinal = if (index as usize) < set_up { first } else { ordinal };
             if last.replace(ordinal) == Some(ordinal) {
                 continue;
             }
