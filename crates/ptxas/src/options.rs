@@ -85,7 +85,7 @@ options! {
         "Allow optimizations that take much time and memory.";
     ToolsPatch = "compile-as-tools-patch", "astoolspatch", Flag, Refused("patches for tools have a calling convention of their own"),
         "Compile a patch for tools.";
-    CompileOnly = "compile-only", "c", Flag, Refused("no relocatable objects are made"),
+    CompileOnly = "compile-only", "c", Flag, Same,
         "Make a relocatable object.";
     Annotate = "compiler-annotations", "annotate", Flag, NoEffect("it adds notes for tools, never code"),
         "Add notes of the compiler to the result.";

@@ -176,6 +176,7 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
         // The parser lets no other texts through than the two that the knob takes.
         options.set("fmad", fmad).ok()?;
     }
+    options.relocatable = line.has(Opt::CompileOnly);
     options.debug = DebugOptions { lines: line.has(Opt::LineInfo), suppressed: line.has(Opt::NoDebugInfo) };
     Some(options)
 }
@@ -348,6 +349,9 @@ fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
             (Opt::ExtensibleProgram, _) if line.has(Opt::CompileOnly) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"
+            }
+            (Opt::FunctionRegisters, _) if line.has(Opt::CompileOnly) => {
+                "functions of an object have the registers that they need"
             }
             (_, Here::Refused(why)) => why,
             _ => continue,
