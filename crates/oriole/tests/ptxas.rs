@@ -320,6 +320,11 @@ fn nvcc_compiles_with_oriole() {
     assert_eq!(made.status, Some(0), "{}", made.err);
     let source = "__global__ void twice(float *a) { a[threadIdx.x] *= 2; }\nint main() { return 0; }\n";
     std::fs::write(folder.path().join("a.cu"), source).expect("a file");
+    let caller =
+        "__device__ int f(int);\n__global__ void g(int *a) { *a = f(*a); }\nint main() { return 0; }\n";
+    std::fs::write(folder.path().join("b.cu"), caller).expect("a file");
+    std::fs::write(folder.path().join("c.cu"), "__device__ int f(int x) { return 3 * x; }\n")
+        .expect("a file");
     let real = text(&cuda.join("bin/nvcc"));
     let prefix = ["--ptxas-prefix", env!("CARGO_BIN_EXE_oriole")];
     for (nvcc, options) in [(made.out.trim(), &[][..]), (real.as_str(), &prefix[..])] {
@@ -329,8 +334,14 @@ fn nvcc_compiles_with_oriole() {
         assert!(run.err.contains("Compiling entry function '_Z5twicePf' for 'sm_80'"), "{}", run.err);
         let cubin = std::fs::read(folder.path().join("a.cubin")).expect("a cubin");
         assert!(cubin.windows(6).any(|part| part == b"Oriole"), "{nvcc} called another ptxas");
-        let words = ["-arch=sm_80", "-c", "a.cu", "-o", "a.o"];
-        let run = finish(Command::new(nvcc).args(words).args(options).current_dir(folder.path()));
-        assert_eq!(run.status, Some(0), "{nvcc}: {}{}", run.out, run.err);
+        for words in [
+            &["-c", "a.cu", "-o", "a.o"][..],
+            &["-dc", "b.cu", "c.cu"],
+            &["-dlink", "b.o", "c.o", "-o", "d.o"],
+        ] {
+            let mut command = Command::new(nvcc);
+            let run = finish(command.arg("-arch=sm_80").args(words).args(options).current_dir(folder.path()));
+            assert_eq!(run.status, Some(0), "{nvcc} {words:?}: {}{}", run.out, run.err);
+        }
     }
 }

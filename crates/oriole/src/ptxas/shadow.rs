@@ -29,7 +29,13 @@ fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
     let bin = bin.canonicalize()?;
     let profile = fs::read_to_string(cuda.join("bin/nvcc.profile"))?;
     fs::write(bin.join("nvcc.profile"), shadowed(&profile, &cuda, &bin))?;
-    link(&nvcc, &bin.join("nvcc"))?;
+    // nvcc looks for some of its files beside itself.
+    for entry in fs::read_dir(cuda.join("bin"))? {
+        let entry = entry?;
+        if entry.file_name() != "nvcc.profile" && entry.file_name() != "ptxas" {
+            link(&entry.path(), &bin.join(entry.file_name()))?;
+        }
+    }
     link(&std::env::current_exe()?, &bin.join("ptxas"))?;
     Ok(bin.join("nvcc").display().to_string())
 }
