@@ -23,6 +23,9 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Err(message) => return misused(&message),
     };
     options.relocatable = arguments.compile_only;
+    if options.relocatable && options.debug.lines && !options.debug.suppressed {
+        eprintln!("warning: relocatable files have no line tables: --generate-line-info is ignored");
+    }
     let cache = match arguments.cache.open() {
         Ok(cache) => cache,
         Err(message) => return misused(&message),

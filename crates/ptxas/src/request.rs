@@ -178,6 +178,12 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
     }
     options.relocatable = line.has(Opt::CompileOnly);
     options.debug = DebugOptions { lines: line.has(Opt::LineInfo), suppressed: line.has(Opt::NoDebugInfo) };
+    if options.relocatable && options.debug.lines && !options.debug.suppressed {
+        log.say(
+            Severity::Warning,
+            "Relocatable objects of Oriole have no line tables: '--generate-line-info' is ignored",
+        );
+    }
     Some(options)
 }
 
