@@ -150,9 +150,9 @@ fn switches_of_allocation_change_kernels() {
     let rows = switches.iter().zip(found);
     let report: String = rows.map(|(switch, found)| format!("{switch}: {found:?}\n")).collect();
     expect![[r#"
-        no-remat: Some("mma_quarters, 55 to 0")
+        no-remat: Some("mma_quarters, 28 to 0")
         no-register-clusters: Some("sparse_floats, 0 to 0")
-        no-hoist-constants: Some("gemm_f16, 192 to 192")
+        no-hoist-constants: Some("gemm_f16, 194 to 194")
     "#]]
     .assert_eq(&report);
 }

@@ -42,6 +42,8 @@ const UNIFORM: u32 = 48;
 /// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
 pub const RESERVED: u32 = 5;
 
+/// Time does not matter where more than one register is lacking for so many that there are.
+const LACKING: u32 = 4;
 /// With so many registers beyond those of an order, no scheduler was short of them.
 const LOOSE: u32 = 4;
 /// So many registers are free when loads are gathered in batches.
@@ -372,7 +374,12 @@ impl Candidate {
     /// The quickest order known in so many general registers, those of spilled predicates included, or in as many as it cannot do
     /// without.
     fn within(&mut self, general: u32) -> Choice {
-        let general = general.max(self.low.registers());
+        let needed = self.low.registers();
+        // What lacks many registers is kept in the frame: the fewer values are live at each place, the less of it.
+        if needed > general.saturating_add(general / LACKING) {
+            return self.low.clone();
+        }
+        let general = general.max(needed);
         if self.quick.fits(general, u32::MAX) {
             return self.quick.clone();
         }
