@@ -3,9 +3,12 @@
 use std::path::Path;
 use std::process::Command;
 
-const PACKAGES: [&str; 4] = [
+/// The first two need headers of their own release, and would take the newest ones.
+const PACKAGES: [&str; 6] = [
     "nvidia-cuda-nvcc==13.0.88",
     "nvidia-nvvm==13.0.88",
+    "nvidia-cuda-crt==13.0.88",
+    "nvidia-cuda-runtime==13.0.88",
     "nvidia-cuda-nvdisasm==13.2.86",
     "nvidia-cuda-cuobjdump==13.2.86",
 ];
