@@ -3,21 +3,23 @@
 
 mod attributes;
 mod container;
+mod draft;
+mod memory;
+mod relocations;
 mod symbols;
 
 use crate::debug_frame::{self, AddressKind, Back, Frame};
 use crate::elf::*;
 use crate::image::*;
-use crate::layout::{self, TEXT_ALIGNMENT, padded_words};
+use crate::layout::{TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::{Abi, Rules, rules};
-use hashbrown::HashTable;
-use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
-use oriole_sass::{InstructionWord, append_words};
-use rustc_hash::{FxBuildHasher, FxHashMap};
-use std::hash::BuildHasher;
+use rustc_hash::FxHashMap;
+
+use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
+use memory::{Placed, place};
 
 /// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
@@ -67,214 +69,6 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// A name in parts, which are joined where it is written.
-#[derive(Clone, Copy)]
-struct Name<'a>([&'a str; 3]);
-
-impl<'a> Name<'a> {
-    /// The name of something of a kernel.
-    fn of(prefix: &'a str, kernel: &'a str) -> Name<'a> {
-        Name([prefix, kernel, ""])
-    }
-
-    /// The same with more before it.
-    fn after(self, prefix: &'a str) -> Name<'a> {
-        Name([prefix, self.0[0], self.0[1]])
-    }
-}
-
-impl<'a> From<&'a str> for Name<'a> {
-    fn from(name: &'a str) -> Name<'a> {
-        Name::of("", name)
-    }
-}
-
-struct SectionDraft<'a> {
-    name: Name<'a>,
-    kind: u32,
-    flags: u64,
-    /// Link and info name sections by index into the draft list, or hold plain numbers.
-    link: Link,
-    info: Link,
-    alignment: u64,
-    entry_size: u64,
-    data: Content<'a>,
-    /// Bytes in memory of a section without bytes in the file.
-    memory_size: u64,
-}
-
-/// The bytes of a section.
-enum Content<'a> {
-    Bytes(Vec<u8>),
-    Borrowed(&'a [u8]),
-    /// So many zeros.
-    Zeros(usize),
-    /// Instruction words and what is behind them: one self branch, then so many words of padding.
-    Code {
-        shape: WordShape,
-        words: &'a [InstructionWord],
-        self_branch: InstructionWord,
-        padding: (InstructionWord, usize),
-    },
-}
-
-impl Content<'_> {
-    fn len(&self) -> usize {
-        match self {
-            Content::Bytes(bytes) => bytes.len(),
-            Content::Borrowed(bytes) => bytes.len(),
-            Content::Zeros(count) => *count,
-            Content::Code { shape, words, padding, .. } => shape.bytes() * (words.len() + 1 + padding.1),
-        }
-    }
-
-    fn append_to(&self, file: &mut Bytes) {
-        match self {
-            Content::Bytes(bytes) => file.0.extend_from_slice(bytes),
-            Content::Borrowed(bytes) => file.0.extend_from_slice(bytes),
-            Content::Zeros(count) => file.0.resize(file.len() + count, 0),
-            Content::Code { shape, words, self_branch, padding: (padding, count) } => {
-                let behind = std::iter::once(self_branch).chain(std::iter::repeat_n(padding, *count));
-                append_words(*shape, words.iter().chain(behind), &mut file.0);
-            }
-        }
-    }
-}
-
-impl From<Vec<u8>> for Content<'_> {
-    fn from(bytes: Vec<u8>) -> Self {
-        Content::Bytes(bytes)
-    }
-}
-
-#[derive(Clone, Copy)]
-enum Link {
-    Number(u32),
-    /// Draft section by key.
-    Section(Key),
-}
-
-/// Which section a draft is; the order of the variants is nothing, the order of drafting is.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Key {
-    Names,
-    Strings,
-    Symbols,
-    DebugFrame,
-    Debug(usize),
-    ToolkitNote,
-    CudaNote,
-    Info,
-    Compat,
-    KernelInfo,
-    Callgraph,
-    Prototype,
-    RelocationAction,
-    Relocations,
-    Constant4,
-    Constant3,
-    Constant2(usize),
-    Text(usize),
-    GlobalInit,
-    Shared(usize),
-    ReservedShared,
-    LinkedShared,
-    Global,
-    /// No section: variables that several files may have.
-    Common,
-    Constant0(usize),
-}
-
-impl Key {
-    /// A number of its own for each section that others refer to: those that there may be many of come behind the others.
-    fn number(self) -> usize {
-        const OF_MODULE: usize = 20;
-        const OF_EACH: usize = 5;
-        match self {
-            Key::Names => 0,
-            Key::Strings => 1,
-            Key::Symbols => 2,
-            Key::DebugFrame => 3,
-            Key::ToolkitNote => 4,
-            Key::CudaNote => 5,
-            Key::Info => 6,
-            Key::Compat => 7,
-            Key::KernelInfo => 8,
-            Key::Callgraph => 9,
-            Key::RelocationAction => 10,
-            Key::Relocations => 11,
-            Key::Constant4 => 12,
-            Key::Constant3 => 13,
-            Key::GlobalInit => 14,
-            Key::ReservedShared => 15,
-            Key::Global => 16,
-            Key::Prototype => 17,
-            Key::LinkedShared => 18,
-            Key::Common => 19,
-            Key::Constant2(kernel) => OF_MODULE + OF_EACH * kernel,
-            Key::Text(kernel) => OF_MODULE + OF_EACH * kernel + 1,
-            Key::Shared(kernel) => OF_MODULE + OF_EACH * kernel + 2,
-            Key::Constant0(kernel) => OF_MODULE + OF_EACH * kernel + 3,
-            Key::Debug(index) => OF_MODULE + OF_EACH * index + 4,
-        }
-    }
-}
-
-struct SymbolDraft<'a> {
-    name: Name<'a>,
-    kind: u8,
-    binding: u8,
-    other: u8,
-    section: Option<Key>,
-    value: u64,
-    size: u64,
-}
-
-struct RelocationDraft {
-    offset: u64,
-    kind: RelocationKind,
-    symbol: u32,
-    addend: i64,
-}
-
-/// A string table that holds each string once.
-struct Strings {
-    bytes: Vec<u8>,
-    /// Where each string begins.
-    starts: HashTable<u32>,
-}
-
-impl Strings {
-    /// A table that begins with the empty string, with room for so many others.
-    fn new(count: usize) -> Strings {
-        Strings { bytes: vec![0], starts: HashTable::with_capacity(count) }
-    }
-
-    fn add(&mut self, name: Name<'_>) -> u32 {
-        if name.0.iter().all(|part| part.is_empty()) {
-            return 0;
-        }
-        let at = self.bytes.len();
-        name.0.iter().for_each(|part| self.bytes.extend_from_slice(part.as_bytes()));
-        self.bytes.push(0);
-        // With the zero at its end no string is the start of another one.
-        let (before, own) = self.bytes.split_at(at);
-        let hash = |bytes: &[u8]| FxBuildHasher.hash_one(bytes);
-        if let Some(&known) = self.starts.find(hash(own), |&known| before[known as usize..].starts_with(own))
-        {
-            self.bytes.truncate(at);
-            return known;
-        }
-        let rest = |at: u32| {
-            let rest = &before[at as usize..];
-            let length = rest.iter().position(|&byte| byte == 0).map_or(rest.len(), |end| end + 1);
-            hash(&rest[..length])
-        };
-        self.starts.insert_unique(hash(own), at as u32, |&at| rest(at));
-        at as u32
-    }
-}
-
 /// What `.nv.rel.action` says: the bits of the constant-bank field that one kind of relocation patches.
 const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36];
 
@@ -285,14 +79,6 @@ pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
         rules.limits = rules.limits.accelerated();
     }
     Writer::new(module, rules)?.finish()
-}
-
-struct Placed {
-    offsets: Vec<u64>,
-    size: u64,
-    alignment: u64,
-    /// Index of the section's variables in the module's list.
-    members: Vec<usize>,
 }
 
 struct Writer<'a> {
@@ -333,27 +119,6 @@ fn code_size(rules: &Rules, kernel: &KernelImage) -> u64 {
 
 fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteError> {
     if size <= limit { Ok(()) } else { Err(WriteError::TooLarge { what: what(), size, limit }) }
-}
-
-/// Lays out the variables that have bytes, or those that have none: the most aligned first, so that no padding stands
-/// between them, and variables of one alignment in order of declaration.
-fn place(variables: &[Variable], initialized: bool) -> Placed {
-    let belongs =
-        |variable: &Variable| variable.binding != Binding::Common && variable.bytes.is_some() == initialized;
-    let mut members: Vec<usize> = (0..variables.len()).filter(|&index| belongs(&variables[index])).collect();
-    members.sort_by_key(|&index| std::cmp::Reverse(variables[index].alignment.max(1)));
-    let items: Vec<(u64, u64)> =
-        members.iter().map(|&index| (variables[index].size, variables[index].alignment)).collect();
-    let (offsets, size, alignment) = layout::pack(&items);
-    Placed { offsets, size, alignment, members }
-}
-
-/// Bytes of variables one after the other, and the largest alignment.
-fn extent(variables: &[&Variable]) -> (u64, u64) {
-    let items: Vec<(u64, u64)> =
-        variables.iter().map(|variable| (variable.size, variable.alignment)).collect();
-    let (_, size, alignment) = layout::pack(&items);
-    (size, alignment)
 }
 
 /// The first of the two registers in which functions with sections of their own have their return address.
@@ -618,82 +383,6 @@ impl<'a> Writer<'a> {
         (out.0, relocations)
     }
 
-    fn relocation_section(
-        &mut self,
-        target: Key,
-        target_name: impl Into<Name<'a>>,
-        mut relocations: Vec<RelocationDraft>,
-    ) {
-        let target_name = target_name.into();
-        if relocations.is_empty() {
-            return;
-        }
-        relocations.sort_by_key(|relocation| std::cmp::Reverse(relocation.offset));
-        let plain = self.rules.family.plain_relocations;
-        let (bare, full): (Vec<_>, Vec<_>) =
-            relocations.iter().partition(|relocation| plain && relocation.addend == 0);
-        for (list, name, kind, size) in [(bare, ".rel", SHT_REL, 16), (full, ".rela", SHT_RELA, 24)] {
-            if list.is_empty() {
-                continue;
-            }
-            let mut out = Bytes::default();
-            for relocation in list {
-                out.u64(relocation.offset)
-                    .u64(u64::from(relocation.symbol) << 32 | u64::from(relocation.kind.number()));
-                if kind == SHT_RELA {
-                    out.u64(relocation.addend as u64);
-                }
-            }
-            let draft = self.add(Key::Relocations, target_name.after(name), kind, SHF_INFO_LINK, 8, out.0);
-            draft.entry_size = size;
-            draft.link = Link::Section(Key::Symbols);
-            draft.info = Link::Section(target);
-        }
-    }
-
-    fn variable_relocations(
-        &self,
-        place: &str,
-        variables: &[(&Variable, u64)],
-    ) -> Result<Vec<RelocationDraft>, WriteError> {
-        let mut out = Vec::new();
-        for (variable, base) in variables {
-            for pointer in &variable.pointers {
-                out.push(self.pointer(place, *base, pointer)?);
-            }
-        }
-        Ok(out)
-    }
-
-    /// The relocation of an address in what begins at `base` of its section.
-    fn pointer(&self, place: &str, base: u64, pointer: &Pointer) -> Result<RelocationDraft, WriteError> {
-        Ok(RelocationDraft {
-            offset: base + pointer.offset,
-            kind: self.pointer_kind(pointer),
-            symbol: self.resolve(pointer.target, place)?,
-            addend: pointer.addend,
-        })
-    }
-
-    /// How a pointer in an initial value is completed.
-    fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
-        match (self.names_function(pointer.target), pointer.generic) {
-            (true, _) if self.rules.family.function_table => RelocationKind::Unified,
-            (false, true) => RelocationKind::Generic64,
-            (true, _) | (false, false) => RelocationKind::Abs64,
-        }
-    }
-
-    fn image_of(size: u64, variables: &[(&Variable, u64)]) -> Vec<u8> {
-        let mut data = vec![0; size as usize];
-        for (variable, offset) in variables {
-            if let Some(bytes) = &variable.bytes {
-                data[*offset as usize..*offset as usize + bytes.len()].copy_from_slice(bytes);
-            }
-        }
-        data
-    }
-
     fn finish(mut self) -> Result<Vec<u8>, WriteError> {
         let module = self.module;
         let family = self.rules.family;
@@ -786,132 +475,6 @@ impl<'a> Writer<'a> {
         }
     }
 
-    fn add_relocations(&mut self, frame_relocations: Vec<RelocationDraft>) -> Result<(), WriteError> {
-        let module = self.module;
-        for kernel in self.order.clone() {
-            let image = &module.kernels[kernel];
-            if image.relocations.is_empty() {
-                continue;
-            }
-            let place = format!(".text.{}", image.name);
-            let mut drafts = Vec::new();
-            for relocation in &image.relocations {
-                fits(
-                    || place.clone(),
-                    u64::from(relocation.offset) + self.rules.words.end(0) as u64,
-                    code_size(&self.rules, image),
-                )?;
-                drafts.push(RelocationDraft {
-                    offset: u64::from(relocation.offset),
-                    kind: relocation.kind,
-                    symbol: self.resolve_in(kernel, relocation.target, &place)?,
-                    addend: relocation.addend,
-                });
-            }
-            self.relocation_section(Key::Text(kernel), Name::of(".text.", &image.name), drafts);
-        }
-        for kernel in self.order.clone() {
-            let image = &module.kernels[kernel];
-            let slots = (0..).zip(&image.headers).map(|(slot, &opaque)| RelocationDraft {
-                offset: u64::from(self.rules.bank.header_slot(image.parameter_size, slot)),
-                kind: match module.opaque[opaque].kind {
-                    OpaqueKind::Texture => RelocationKind::TextureIndex,
-                    OpaqueKind::Sampler => self.rules.family.sampler_header,
-                    OpaqueKind::Surface => RelocationKind::SurfaceIndex,
-                },
-                symbol: self.opaque_symbols[opaque],
-                addend: 0,
-            });
-            let slots = slots.collect();
-            self.relocation_section(Key::Constant0(kernel), Name::of(".nv.constant0.", &image.name), slots);
-        }
-        self.add_debug_relocations()?;
-        let mut slots = Vec::new();
-        for (index, slot) in module.slots.iter().enumerate() {
-            slots.push(RelocationDraft {
-                offset: index as u64 * 8,
-                kind: RelocationKind::Abs64,
-                symbol: self.resolve(slot.target, ".nv.constant4")?,
-                addend: slot.addend,
-            });
-        }
-        self.relocation_section(Key::Constant4, ".nv.constant4", slots);
-        let constants: Vec<(&Variable, u64)> =
-            module.constants.iter().map(|variable| (variable, variable.offset)).collect();
-        let relocations = self.variable_relocations(".nv.constant3", &constants)?;
-        self.relocation_section(Key::Constant3, ".nv.constant3", relocations);
-        let relocations = self.variable_relocations(".nv.global.init", &self.initialized_variables())?;
-        self.relocation_section(Key::GlobalInit, ".nv.global.init", relocations);
-        self.relocation_section(Key::DebugFrame, ".debug_frame", frame_relocations);
-        Ok(())
-    }
-
-    fn add_debug_relocations(&mut self) -> Result<(), WriteError> {
-        let module = self.module;
-        for (index, section) in module.debug.iter().enumerate() {
-            let mut drafts = Vec::new();
-            for pointer in &section.pointers {
-                let end = pointer.offset.saturating_add(8);
-                fits(|| format!("an address in '{}'", section.name), end, section.bytes.len() as u64)?;
-                drafts.push(self.pointer(&section.name, 0, pointer)?);
-            }
-            self.relocation_section(Key::Debug(index), section.name.as_str(), drafts);
-        }
-        Ok(())
-    }
-
-    fn initialized_variables(&self) -> Vec<(&'a Variable, u64)> {
-        let module = self.module;
-        self.initialized
-            .members
-            .iter()
-            .zip(&self.initialized.offsets)
-            .map(|(&index, &offset)| (&module.globals[index], offset))
-            .collect()
-    }
-
-    fn add_constants(&mut self, constants_size: u64) {
-        let module = self.module;
-        if !module.slots.is_empty() {
-            self.add(
-                Key::Constant4,
-                ".nv.constant4",
-                SHT_PROGBITS,
-                SHF_ALLOC,
-                8,
-                Content::Zeros(module.slots.len() * 8),
-            );
-        }
-        if !module.constants.is_empty() {
-            let variables: Vec<(&Variable, u64)> =
-                module.constants.iter().map(|variable| (variable, variable.offset)).collect();
-            let alignment =
-                module.constants.iter().map(|variable| variable.alignment).max().unwrap_or(1).max(4);
-            self.add(
-                Key::Constant3,
-                ".nv.constant3",
-                self.kind_of(SHT_CUDA_CONSTANT_3, SHT_PROGBITS),
-                SHF_ALLOC,
-                alignment,
-                Self::image_of(constants_size, &variables),
-            );
-        }
-        for kernel in self.order.clone() {
-            let image = &module.kernels[kernel];
-            if !image.constant2.is_empty() {
-                let draft = self.add(
-                    Key::Constant2(kernel),
-                    Name::of(".nv.constant2.", &image.name),
-                    self.kind_of(SHT_CUDA_CONSTANT_2, SHT_PROGBITS),
-                    SHF_ALLOC | SHF_INFO_LINK,
-                    4,
-                    Content::Borrowed(&image.constant2),
-                );
-                draft.info = Link::Section(Key::Text(kernel));
-            }
-        }
-    }
-
     fn add_notes(&mut self) {
         let (module, family) = (self.module, self.rules.family);
         self.add(
@@ -966,125 +529,6 @@ impl<'a> Writer<'a> {
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Number(info);
         }
-    }
-
-    fn add_memory(&mut self) {
-        let module = self.module;
-        if !self.initialized.members.is_empty() {
-            let data = Self::image_of(self.initialized.size, &self.initialized_variables());
-            let alignment = self.initialized.alignment;
-            self.add(
-                Key::GlobalInit,
-                ".nv.global.init",
-                self.kind_of(SHT_CUDA_GLOBAL_INIT, SHT_PROGBITS),
-                SHF_WRITE | SHF_ALLOC,
-                alignment,
-                data,
-            );
-        }
-        if self.is_relocatable() {
-            self.add_linked_memory();
-            return;
-        }
-        let shared: Vec<usize> = self
-            .order
-            .iter()
-            .copied()
-            .filter(|&kernel| module.kernels[kernel].shared_size.is_some())
-            .collect();
-        let add_shared = |writer: &mut Self, kernel: usize| {
-            let image = &module.kernels[kernel];
-            let size = u64::from(writer.rules.limits.static_shared_start)
-                + u64::from(image.shared_size.unwrap_or(0));
-            let draft = writer.add(
-                Key::Shared(kernel),
-                Name::of(".nv.shared.", &image.name),
-                SHT_NOBITS,
-                SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
-                u64::from(image.shared_alignment.max(1)),
-                Vec::new(),
-            );
-            draft.memory_size = size;
-            draft.info = Link::Section(Key::Text(kernel));
-        };
-        // The first kernel's shared memory goes before the reserved part, that of the others after the globals.
-        let (first, rest): (Vec<usize>, Vec<usize>) =
-            shared.into_iter().partition(|kernel| Some(kernel) == self.order.first());
-        for kernel in first {
-            add_shared(self, kernel);
-        }
-        let family = self.rules.family;
-        let variables: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
-        if family.reserves_shared {
-            self.add(
-                Key::ReservedShared,
-                ".nv.shared.reserved.0",
-                SHT_NOBITS,
-                SHF_WRITE | SHF_ALLOC,
-                self.reserved_alignment(),
-                Vec::new(),
-            )
-            .memory_size = u64::from(family.reserved_bytes + variables);
-        }
-        if !self.zeroed.members.is_empty() {
-            let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
-            self.add(Key::Global, ".nv.global", SHT_NOBITS, SHF_WRITE | SHF_ALLOC, alignment, Vec::new())
-                .memory_size = size;
-        }
-        for kernel in rest {
-            add_shared(self, kernel);
-        }
-    }
-
-    /// Global and shared memory that a linker lays out: of shared variables only their sizes are told.
-    fn add_linked_memory(&mut self) {
-        let module = self.module;
-        let flags = SHF_WRITE | SHF_ALLOC;
-        if !self.zeroed.members.is_empty() {
-            let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
-            self.add(Key::Global, ".nv.global", SHT_CUDA_GLOBAL, flags, alignment, Vec::new()).memory_size =
-                size;
-        }
-        let reserved: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
-        if reserved > 0 {
-            let (key, kind) = (Key::ReservedShared, SHT_CUDA_RESERVED_SHARED);
-            let alignment = self.reserved_alignment();
-            self.add(key, ".nv.shared.reserved.0", kind, flags, alignment, Vec::new()).memory_size =
-                u64::from(reserved);
-        }
-        let mut of_module: Vec<&Variable> = module.shared.iter().collect();
-        for index in self.order.clone() {
-            let code = &module.kernels[index];
-            if !code.is_kernel() {
-                of_module.extend(&code.own_shared);
-            } else if !code.own_shared.is_empty() {
-                let (size, alignment) = extent(&code.own_shared.iter().collect::<Vec<_>>());
-                let name = Name::of(".nv.shared.", &code.name);
-                let key = Key::Shared(index);
-                let draft =
-                    self.add(key, name, SHT_CUDA_SHARED, flags | SHF_INFO_LINK, alignment, Vec::new());
-                draft.memory_size = size;
-                draft.info = Link::Section(Key::Text(index));
-            }
-        }
-        if !of_module.is_empty() {
-            let (size, alignment) = extent(&of_module);
-            let name = ".nv_debug.shared";
-            self.add(Key::LinkedShared, name, SHT_CUDA_SHARED, flags, alignment, Vec::new()).memory_size =
-                size;
-        }
-    }
-
-    /// What the system's part of shared memory is aligned to.
-    fn reserved_alignment(&self) -> u64 {
-        self.rules.family.reserved_variable.map_or(1, |_| 16)
-    }
-
-    /// The variables of the system in shared memory: one that the family has, and what is written down of tensor memory.
-    fn reserved_variables(&self) -> impl Iterator<Item = (&'static str, u32)> + use<> {
-        let takes = self.module.kernels.iter().any(|kernel| kernel.tensor_memory.takes_columns);
-        let partition = takes.then_some(("__nv_reservedSMEM_tcgen05_partition", 0x20));
-        self.rules.family.reserved_variable.into_iter().chain(partition)
     }
 
     /// Drafts the section of prototypes, which is filled when the strings have their places.

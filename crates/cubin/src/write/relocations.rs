@@ -1,0 +1,156 @@
+//! Relocations: which section each stands in, and how an address in data, code and debug information is completed.
+
+use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
+use crate::elf::*;
+use crate::image::{OpaqueKind, Pointer, Variable};
+use crate::relocation::RelocationKind;
+
+impl<'a> Writer<'a> {
+    pub(super) fn relocation_section(
+        &mut self,
+        target: Key,
+        target_name: impl Into<Name<'a>>,
+        mut relocations: Vec<RelocationDraft>,
+    ) {
+        let target_name = target_name.into();
+        if relocations.is_empty() {
+            return;
+        }
+        relocations.sort_by_key(|relocation| std::cmp::Reverse(relocation.offset));
+        let plain = self.rules.family.plain_relocations;
+        let (bare, full): (Vec<_>, Vec<_>) =
+            relocations.iter().partition(|relocation| plain && relocation.addend == 0);
+        for (list, name, kind, size) in [(bare, ".rel", SHT_REL, 16), (full, ".rela", SHT_RELA, 24)] {
+            if list.is_empty() {
+                continue;
+            }
+            let mut out = Bytes::default();
+            for relocation in list {
+                out.u64(relocation.offset)
+                    .u64(u64::from(relocation.symbol) << 32 | u64::from(relocation.kind.number()));
+                if kind == SHT_RELA {
+                    out.u64(relocation.addend as u64);
+                }
+            }
+            let draft = self.add(Key::Relocations, target_name.after(name), kind, SHF_INFO_LINK, 8, out.0);
+            draft.entry_size = size;
+            draft.link = Link::Section(Key::Symbols);
+            draft.info = Link::Section(target);
+        }
+    }
+
+    pub(super) fn variable_relocations(
+        &self,
+        place: &str,
+        variables: &[(&Variable, u64)],
+    ) -> Result<Vec<RelocationDraft>, WriteError> {
+        let mut out = Vec::new();
+        for (variable, base) in variables {
+            for pointer in &variable.pointers {
+                out.push(self.pointer(place, *base, pointer)?);
+            }
+        }
+        Ok(out)
+    }
+
+    /// The relocation of an address in what begins at `base` of its section.
+    pub(super) fn pointer(
+        &self,
+        place: &str,
+        base: u64,
+        pointer: &Pointer,
+    ) -> Result<RelocationDraft, WriteError> {
+        Ok(RelocationDraft {
+            offset: base + pointer.offset,
+            kind: self.pointer_kind(pointer),
+            symbol: self.resolve(pointer.target, place)?,
+            addend: pointer.addend,
+        })
+    }
+
+    /// How a pointer in an initial value is completed.
+    pub(super) fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
+        match (self.names_function(pointer.target), pointer.generic) {
+            (true, _) if self.rules.family.function_table => RelocationKind::Unified,
+            (false, true) => RelocationKind::Generic64,
+            (true, _) | (false, false) => RelocationKind::Abs64,
+        }
+    }
+
+    pub(super) fn add_relocations(
+        &mut self,
+        frame_relocations: Vec<RelocationDraft>,
+    ) -> Result<(), WriteError> {
+        let module = self.module;
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            if image.relocations.is_empty() {
+                continue;
+            }
+            let place = format!(".text.{}", image.name);
+            let mut drafts = Vec::new();
+            for relocation in &image.relocations {
+                fits(
+                    || place.clone(),
+                    u64::from(relocation.offset) + self.rules.words.end(0) as u64,
+                    code_size(&self.rules, image),
+                )?;
+                drafts.push(RelocationDraft {
+                    offset: u64::from(relocation.offset),
+                    kind: relocation.kind,
+                    symbol: self.resolve_in(kernel, relocation.target, &place)?,
+                    addend: relocation.addend,
+                });
+            }
+            self.relocation_section(Key::Text(kernel), Name::of(".text.", &image.name), drafts);
+        }
+        for kernel in self.order.clone() {
+            let image = &module.kernels[kernel];
+            let slots = (0..).zip(&image.headers).map(|(slot, &opaque)| RelocationDraft {
+                offset: u64::from(self.rules.bank.header_slot(image.parameter_size, slot)),
+                kind: match module.opaque[opaque].kind {
+                    OpaqueKind::Texture => RelocationKind::TextureIndex,
+                    OpaqueKind::Sampler => self.rules.family.sampler_header,
+                    OpaqueKind::Surface => RelocationKind::SurfaceIndex,
+                },
+                symbol: self.opaque_symbols[opaque],
+                addend: 0,
+            });
+            let slots = slots.collect();
+            self.relocation_section(Key::Constant0(kernel), Name::of(".nv.constant0.", &image.name), slots);
+        }
+        self.add_debug_relocations()?;
+        let mut slots = Vec::new();
+        for (index, slot) in module.slots.iter().enumerate() {
+            slots.push(RelocationDraft {
+                offset: index as u64 * 8,
+                kind: RelocationKind::Abs64,
+                symbol: self.resolve(slot.target, ".nv.constant4")?,
+                addend: slot.addend,
+            });
+        }
+        self.relocation_section(Key::Constant4, ".nv.constant4", slots);
+        let constants: Vec<(&Variable, u64)> =
+            module.constants.iter().map(|variable| (variable, variable.offset)).collect();
+        let relocations = self.variable_relocations(".nv.constant3", &constants)?;
+        self.relocation_section(Key::Constant3, ".nv.constant3", relocations);
+        let relocations = self.variable_relocations(".nv.global.init", &self.initialized_variables())?;
+        self.relocation_section(Key::GlobalInit, ".nv.global.init", relocations);
+        self.relocation_section(Key::DebugFrame, ".debug_frame", frame_relocations);
+        Ok(())
+    }
+
+    pub(super) fn add_debug_relocations(&mut self) -> Result<(), WriteError> {
+        let module = self.module;
+        for (index, section) in module.debug.iter().enumerate() {
+            let mut drafts = Vec::new();
+            for pointer in &section.pointers {
+                let end = pointer.offset.saturating_add(8);
+                fits(|| format!("an address in '{}'", section.name), end, section.bytes.len() as u64)?;
+                drafts.push(self.pointer(&section.name, 0, pointer)?);
+            }
+            self.relocation_section(Key::Debug(index), section.name.as_str(), drafts);
+        }
+        Ok(())
+    }
+}
