@@ -114,6 +114,18 @@ fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -
     kernels.is_some_and(|kernels| !kernels.is_empty())
 }
 
+/// Whether the container has code of a unit of its own, or in that of a kernel: all of it if a linker may join it with others.
+pub(crate) fn is_emitted<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    config: Config,
+    unit: FunctionUnit<'db>,
+) -> bool {
+    unit.kind(db) == UnitKind::Entry
+        || graph::lower_options(db, config).relocatable
+        || is_reached(db, file, unit)
+}
+
 /// Compiles every kernel of the file, and every function that one reaches, on `threads` threads, so that what follows only
 /// joins results. The answer is the same whatever the number of threads.
 ///

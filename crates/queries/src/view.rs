@@ -10,6 +10,7 @@ use oriole_ptx::Type;
 use oriole_sass::form::Table;
 use oriole_syntax::UnitKind;
 
+use crate::driver::is_emitted;
 use crate::failure::{Failed, Staged, Static};
 use crate::{graph, stage};
 
@@ -43,17 +44,15 @@ pub struct Resources {
     pub headers: [usize; 3],
 }
 
-/// What the kernels of a file need, and the functions that they reach, in file order. Those that do not compile are left out.
+/// What the kernels and functions of a file need that the container has, in file order. Those that do not compile are left out.
 ///
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources> {
-    let kernels = &graph::call_graph(db, file).kernels;
-    let reached = |name: &str| kernels.get(name).is_some_and(|kernels| !kernels.is_empty());
     let mut all = Vec::new();
     for unit in code_units(db, file) {
         let is_kernel = unit.kind(db) == UnitKind::Entry;
-        if !is_kernel && !reached(unit.name(db)) {
+        if !is_emitted(db, file, config, unit) {
             continue;
         }
         let Ok(linked) = graph::encoded(db, unit, config) else { continue };
