@@ -91,10 +91,7 @@ use oriole_inputs::{Config, Database, SourceFile};
 /// What is wrong with the text, or what of it the compiler does not support. Warnings of a text that compiles are in
 /// [`Cubin::warnings`].
 pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
-    let db = Database::once();
-    let file = SourceFile::open(&db, text);
-    let chip = options.chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
-    let config = Config::create(&db, chip, &options.compiler);
+    let (db, file, config) = opened(text, options.chip, &options.compiler);
     let compiled = oriole_queries::compile(&db, file, config, options.threads.get());
     let resources = oriole_queries::view::resources(&db, file, config);
     cubin::of(text, compiled, resources)
@@ -103,12 +100,23 @@ pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
 /// Checks a text as far as the language goes, and for the chip of the options if they name one; nothing is compiled. The
 /// report may have no errors.
 pub fn check(text: &str, options: &Options) -> Report {
-    let db = Database::once();
-    let file = SourceFile::open(&db, text);
+    let (db, file, config) = opened(text, options.chip, &options.compiler);
     let mut found = oriole_queries::diagnostics(&db, file);
-    if let Some(chip) = options.chip {
-        let config = Config::create(&db, chip, &options.compiler);
+    if options.chip.is_some() {
         found.extend(oriole_queries::target_diagnostics(&db, file, config));
     }
     Report::new(text, found)
+}
+
+/// A text in a database of its own, for a chip, by default the one that it asks for.
+fn opened(
+    text: &str,
+    chip: Option<Chip>,
+    options: &oriole_options::Options,
+) -> (Database, SourceFile, Config) {
+    let db = Database::once();
+    let file = SourceFile::open(&db, text);
+    let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
+    let config = Config::create(&db, chip, options);
+    (db, file, config)
 }

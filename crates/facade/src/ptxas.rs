@@ -10,7 +10,7 @@ use oriole_ptxas::{
 };
 use oriole_queries::view;
 
-use crate::Cancelled;
+use crate::{Cancelled, opened};
 
 pub use oriole_queries::Compiled;
 
@@ -67,20 +67,13 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         log.abort();
         return None;
     }
-    let (db, file, config) = opened(chip, compilation, &source);
+    let (db, file, config) = opened(source.text(), Some(chip), &compilation.options);
     Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
-}
-
-fn opened(chip: Chip, compilation: &Compilation, source: &Source) -> (Database, SourceFile, Config) {
-    let db = Database::once();
-    let file = SourceFile::open(&db, source.text());
-    let config = Config::create(&db, chip, &compilation.options);
-    (db, file, config)
 }
 
 /// Checks a text as far as the language goes.
 fn checked(chip: Chip, compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
-    let (db, file, config) = opened(chip, compilation, source);
+    let (db, file, config) = opened(source.text(), Some(chip), &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics(&db, file);
     diagnostics.extend(oriole_queries::target_diagnostics(&db, file, config));
     translate(&diagnostics, source, compilation.chip, log);
