@@ -95,6 +95,7 @@ Next: @%p1 bra.uni $L__BB0_4; add.u32 %r1, %r1, 7U;
   .pragma "nounroll";
   ret;
 }
+.section .debug_info { .b32 .debug_abbrev }
 `;
 
 describe('grammar', () => {
