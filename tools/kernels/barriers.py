@@ -333,13 +333,70 @@ left:
 }
 '''
 
+# Arrivals that do not complete a phase, and the share of the count that each thread took: the count before it, as its
+# state says, down to that less its amount. Whatever the order, the shares of all cover the count without gap or overlap.
+SHARES = '''
+.visible .entry shares(.param .u64 out, .param .u32 two)
+{
+    .reg .pred p, q, odd;
+    .reg .b32 t, n, own, bar, pending, at;
+    .reg .b64 s, to, place;
+    .shared .align 8 .b64 bars[3];
+    ld.param.u64 to, [out];
+    ld.param.u32 n, [two];
+    mov.u32 t, %tid.x;
+    mov.u32 bar, bars;
+    setp.lt.u32 p, t, 3;
+    mad.lo.u32 at, t, 8, bar;
+    @p mbarrier.init.shared.b64 [at], 1000;
+    bar.sync 0;
+
+    // The same amount for all.
+    mbarrier.arrive.noComplete.shared.b64 s, [bar], n;
+    mbarrier.pending_count.b64 pending, s;
+    sub.u32 at, 1000, pending;
+    mad.wide.u32 place, at, 4, to;
+    red.global.add.u32 [place], 1;
+    red.global.add.u32 [place+4], 1;
+
+    // One to four.
+    and.b32 own, t, 3;
+    add.u32 own, own, 1;
+    mbarrier.arrive.noComplete.release.cta.shared.b64 s, [bar+8], own;
+    mbarrier.pending_count.b64 pending, s;
+    sub.u32 at, 1000, pending;
+    mad.wide.u32 place, at, 4, to;
+each:
+    red.global.add.u32 [place+512], 1;
+    add.u64 place, place, 4;
+    sub.u32 own, own, 1;
+    setp.ne.u32 q, own, 0;
+    @q bra each;
+
+    // Every other thread, for good.
+    and.b32 own, t, 1;
+    setp.ne.u32 odd, own, 0;
+    mov.b64 s, 0;
+    @odd mbarrier.arrive_drop.noComplete.shared.b64 s, [bar+16], 3;
+    @!odd bra left;
+    mbarrier.pending_count.b64 pending, s;
+    sub.u32 at, 1000, pending;
+    mad.wide.u32 place, at, 4, to;
+    red.global.add.u32 [place+1152], 1;
+    red.global.add.u32 [place+1156], 1;
+    red.global.add.u32 [place+1160], 1;
+left:
+    ret;
+}
+'''
+
 
 def copy_kernels():
     head, kernel = OBJECTS.split('// A warp copies tiles')
     kernel = '// A warp copies tiles' + kernel
     counted = kernel.replace('SIGNAL', COUNTED)
     held_up = kernel.replace('SIGNAL', HELD_UP).replace('copy_pipeline', 'copy_pipeline_held')
-    return head + counted + '\n' + held_up
+    return head + counted + '\n' + held_up + SHARES
 
 
 def write_ptx():
@@ -392,5 +449,9 @@ case('objects', 'barrier_objects', [1], [THREADS], [
 for kernel in ('copy_pipeline', 'copy_pipeline_held'):
     case(kernel, 'barrier_objects', [2], [64], [
         Given('u32', data), Result('u32', pipeline(data, tiles)), record.Scalar('u32', tiles)])
+# 2 units of each thread, 1 to 4, and 3 of each other thread.
+units = 2 * THREADS + sum(t % 4 + 1 for t in range(THREADS)) + 3 * THREADS // 2
+case('shares', 'barrier_objects', [1], [THREADS], [
+    Result('u32', [1] * units, [0] * units), record.Scalar('u32', 2)])
 case('transactions', 'barrier_transactions', [1], [THREADS], [
     Result('u32', transactions(), [0] * 4 * THREADS), record.Scalar('u32', 1000)])

@@ -320,6 +320,10 @@ def unified():
     return f
 
 
+spare = Random(83)
+SPARE = Texture('f32', [5, 4], [spare.single(-4, 4) for _ in range(80)], channels=4)
+
+
 def named():
     """Variables of the module instead of handles; some only part of the warp reads."""
     f = Forms('texture_variables', THREADS, [])
@@ -331,6 +335,13 @@ def named():
     f.add('shl.b32 pad, i, 4;\n    suld.b.2d.b32.zero w0, [the_surface, {pad, j}];\n'
           '    suq.width.b32 w1, [the_surface];\n    txq.height.b32 w2, [the_photo];',
           lambda t: [bits(float(PHOTO.load(I(t), J(t))[0])), 8, 6])
+    # Their handles as values, of which each thread takes one.
+    f.lines.append('    mov.u64 from, the_photo;\n    mov.u64 d, the_spare;\n    selp.b64 d, d, from, few;')
+    f.fetch('tex.2d.v4.f32.f32', 'd, {u, v}',
+            lambda t: words((SPARE if t < 5 else PHOTO).nearest(U(t), V(t))))
+    f.add('txq.width.b32 w0, [d];\n    istypep.texref p, d;\n    selp.u32 w1, 1, 0, p;\n    mov.u64 from, the_surface;\n'
+          '    istypep.texref p, from;\n    selp.u32 w2, 1, 0, p;\n    istypep.surfref p, from;\n    selp.u32 w3, 1, 0, p;',
+          lambda t: [5 if t < 5 else 8, 1, 0, 1])
     return f
 
 
@@ -440,7 +451,7 @@ def surfaces():
 
 def write_ptx():
     listed = [('textures_forms', HEAD, [unified()], SURFACES),
-              ('textures_variables', HEAD + '\n.global .texref the_photo;\n.global .texref the_rows;\n.global .surfref the_surface;\n', [named()], ''),
+              ('textures_variables', HEAD + '\n.global .texref the_photo;\n.global .texref the_rows;\n.global .texref the_spare;\n.global .surfref the_surface;\n', [named()], ''),
               ('textures_samplers', HEAD.replace('sm_90', 'sm_90, texmode_independent') + '\n.global .samplerref plain;\n', [independent()], '')]
     for name, head, kernels, rest in listed:
         with open(os.path.join(record.ROOT, name + '.ptx'), 'w') as file:
@@ -461,7 +472,8 @@ case('texture_forms', 'textures_forms', [1], [THREADS], [
     ROWS.argument(), PHOTO.argument(), HALVES.argument(), STACK.argument(), BODY.argument(), CUBES.argument(), samples,
     *given(), left(unified())])
 case('texture_variables', 'textures_variables', [1], [THREADS], [*given(), left(named())],
-     bind={'the_photo': PHOTO.argument(), 'the_rows': ROWS.argument(), 'the_surface': PHOTO.argument('surface')})
+     bind={'the_photo': PHOTO.argument(), 'the_rows': ROWS.argument(), 'the_spare': SPARE.argument(),
+           'the_surface': PHOTO.argument('surface')})
 case('texture_samplers', 'textures_samplers', [1], [THREADS], [
     PHOTO.argument(), ROWS.argument(), Sampler(normalized=True, address=['wrap']), *given(), left(independent())],
      bind={'plain': Sampler()})

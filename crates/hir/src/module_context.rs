@@ -23,6 +23,8 @@ pub enum HeaderQuestion {
     EveryTargetFrom(u16),
     /// Whether textures and samplers are bound apart.
     IndependentTextures,
+    /// Whether the module is for debuggers.
+    Debug,
     /// Whether an SM of some target holds so many blocks of so many threads at a time.
     Holds { blocks: u32, threads: u32 },
     /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
@@ -44,6 +46,7 @@ impl HeaderQuestion {
             HeaderQuestion::IndependentTextures => {
                 header.options.iter().any(|option| option == "texmode_independent")
             }
+            HeaderQuestion::Debug => header.debug,
             HeaderQuestion::Holds { blocks, threads } => {
                 let chips = header.targets.iter().filter_map(|target| target.as_chip());
                 let mut limits = chips.filter_map(oriole_chip::Chip::limits).peekable();
@@ -66,6 +69,7 @@ impl std::fmt::Display for HeaderQuestion {
             HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
             HeaderQuestion::EveryTargetFrom(number) => write!(out, "every target from sm_{number}"),
             HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
+            HeaderQuestion::Debug => out.write_str("for debuggers"),
             HeaderQuestion::Holds { blocks, threads } => {
                 write!(out, "{blocks} blocks of {threads} threads in an SM")
             }

@@ -110,6 +110,12 @@ const CASES: &[Case] = &[
     ("8.0", "sm_90", Header, ".func g() { p: .callprototype _ (.param .b8 x[]); .reg .b64 r; call r, (), p; ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".func f(.param .v4 .f32 x) { ret; }", REFUSED),
     ("8.0", "sm_90", Header, ".func f(.reg .b32 x[4]) { ret; }", REFUSED),
+    // Handles of textures and surfaces as values.
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b64 d; mov.u64 d, t; txq.width.b32 _, [d]; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b64 d; .reg .b32 r; mov.u64 d, t; txq.width.b32 r, [d]; ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".global .surfref t; .entry k() { .reg .b64 d; mov.b64 d, t; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b64 d; mov.s64 d, t; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b32 r; mov.u32 r, t; ret; }", REFUSED),
     // Fields of textures, samplers and surfaces.
     ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { addr_mode_0 = clamp_to_border, filter_mode = nearest };", ACCEPTED),
     ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { force_unnormalized_coords = 1 };", ACCEPTED),

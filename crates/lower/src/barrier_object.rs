@@ -14,7 +14,7 @@ use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Destination, File, Guard, MemoryInfo, ObjectOperation, Source, SourceKind, Value};
 use oriole_ptx::word::{BarrierObject, Scope, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
-use oriole_sass::{Mod, Op};
+use oriole_sass::{Mod, Op, Symbol};
 
 /// An object orders what is around it.
 const ORDERED: MemoryInfo = MemoryInfo::EVERYTHING;
@@ -218,9 +218,46 @@ impl Lower<'_> {
             Some(_) => mods.push(Mod::ART0),
             None => mods.push(Mod::A1T0),
         }
+        if i.modifiers.has(Word::NoComplete)
+            && let (Some(state), Some(amount)) = (self.state(i)?, &amount)
+        {
+            self.arrive_and_count(&place, &mods, state, amount, memory);
+            return Ok(());
+        }
         let state = self.state(i)?;
         self.signal(&place, &mods, state, amount.unwrap_or(Source::rz()), memory);
         Ok(())
+    }
+
+    /// An arrival whose lanes get states of their own: lanes that come to one object together all get the state before the first of
+    /// them and who they are, and add what the lanes before them took off. That is the same amount for each, so that lanes with
+    /// different amounts take turns.
+    fn arrive_and_count(
+        &mut self,
+        place: &Place,
+        mods: &[Mod],
+        state: [Value; 2],
+        amount: &Source,
+        memory: MemoryInfo,
+    ) {
+        let behind = self.begin_region();
+        let together: Vec<Mod> = [Mod::TMASK].iter().chain(mods).copied().collect();
+        let (found, own) = (self.b.pair(), self.b.r());
+        // A block of its own, as `take_turns` wants it: what is copied there tells whether lanes agree.
+        let inside = self.b.new_block();
+        self.run_into(inside);
+        self.b.mov(own, amount.clone());
+        self.signal(place, &together, Some(found), own.into(), memory);
+        let out = self.b.new_block();
+        self.run_into(out);
+        let [below, before, count, pending] = [self.b.r(), self.b.r(), self.b.r(), self.b.r()];
+        self.b.s2r(below, Symbol::SR_LTMASK);
+        self.b.and(before, found[0], below);
+        self.b.op(Op::POPC).to(count).from(before).emit();
+        self.b.shl(pending, count, PENDING_SHIFT);
+        self.b.imad(state[1], pending, own, found[1]);
+        self.b.mov(state[0], found[0]);
+        self.end_region(behind);
     }
 
     /// Without the unit: an arrival counts the high word up, one for good the low word before.

@@ -11,26 +11,6 @@ use oriole_ori::{
 };
 use oriole_ptx::{Opcode, Type};
 use oriole_sass::Mod;
-use oriole_sass::register::RZ;
-
-/// General registers that a callee keeps: 2, 16 to 31 but for the return address, and from 32 on the upper four of
-/// each eight.
-pub(crate) fn clobbers() -> [u64; 4] {
-    let mut set = [0u64; 4];
-    for register in 0..usize::from(RZ) {
-        let kept = match register {
-            // The stack pointer comes back as it was.
-            1 | 2 => true,
-            0 | 3..=15 | 20 | 21 => false,
-            16..=31 => true,
-            _ => register % 8 >= 4,
-        };
-        if !kept {
-            set[register / 64] |= 1 << (register % 64);
-        }
-    }
-    set
-}
 
 enum Callee {
     Direct(SymbolId),
@@ -83,13 +63,9 @@ impl Lower<'_> {
         let mut sources = self.pass_arguments(&arguments, &signature, &convention, block)?;
         let Results { destinations, packed, fetched } =
             self.call_results(&results, &signature, &convention)?;
-        let mut shape = CallShape {
-            callee: None,
-            stack_bytes: convention.stack,
-            clobbers: clobbers(),
-            clobbered_predicates: self.chip.register_files().all_predicates(),
-            clobbers_uniform: true,
-        };
+        let predicates = self.chip.register_files().all_predicates();
+        let mut shape =
+            CallShape { stack_bytes: convention.stack, ..CallShape::of_function(None, predicates) };
         match callee {
             Callee::Direct(symbol) => shape.callee = Some(symbol),
             Callee::Indirect(target) => sources.push(target),
@@ -357,18 +333,5 @@ impl Lower<'_> {
             }
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn callees_keep_the_upper_half_of_each_eight() {
-        let set = super::clobbers();
-        let clobbered = |r: usize| set[r / 64] >> (r % 64) & 1 != 0;
-        assert!((4..16).all(clobbered));
-        assert!(clobbered(20) && clobbered(21) && clobbered(0) && clobbered(3));
-        assert!(!(clobbered(1) || clobbered(2) || clobbered(16) || clobbered(24) || clobbered(36)));
-        assert!(clobbered(32) && clobbered(40) && clobbered(248));
     }
 }

@@ -84,6 +84,12 @@ pub(crate) struct Lower<'a> {
     mark: (BlockId, usize),
 }
 
+/// Whether the operation may become a call of the library.
+fn is_exact(opcode: oriole_ptx::Opcode) -> bool {
+    use oriole_ptx::Opcode::{Div, Rcp, Rem, Sqrt};
+    matches!(opcode, Div | Rcp | Rem | Sqrt)
+}
+
 impl<'a> Lower<'a> {
     /// The start of a lowering.
     pub fn new(
@@ -98,11 +104,15 @@ impl<'a> Lower<'a> {
             LowerError::new(Code::NotSupportedTarget, None, format!("no code can be made for {chip}"))
         })?;
         function.is_entry = body.is_entry;
-        function.is_separate = environment.options.relocatable;
-        let calls = body
-            .statements
-            .iter()
-            .any(|s| matches!(s, Statement::Instruction(i) if i.opcode == oriole_ptx::Opcode::Call));
+        function.is_separate = environment.options.separate;
+        function.calls_library = environment.options.separate && environment.options.unoptimized;
+        let calls = body.statements.iter().any(|statement| match statement {
+            Statement::Instruction(i) => match i.opcode {
+                oriole_ptx::Opcode::Call => true,
+                opcode => function.calls_library && is_exact(opcode),
+            },
+            _ => false,
+        });
         let mut b = Builder::new(function, BlockId(0), Origin(0));
         let entry = b.new_block();
         Ok(Lower {
@@ -120,7 +130,7 @@ impl<'a> Lower<'a> {
             parameter_memory: BTreeMap::new(),
             call_block: None,
             uniform,
-            separate: environment.options.relocatable,
+            separate: environment.options.separate,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
             named: TiVec::new(),

@@ -35,6 +35,8 @@ fn times(instruction: &Instruction) -> Option<Times> {
             Some(Times::EachLane)
         }
         Op::UBLKCP if !instruction.mods.has(Mod::G) => Some(Times::EachLane),
+        // Lanes that arrive at a barrier object together and learn of one another, each with the same amount.
+        Op::SYNCS if instruction.mods.has(Mod::TMASK) => Some(Times::Once),
         Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL | Op::UMEMSETS => Some(Times::Once),
         _ => None,
     }

@@ -25,6 +25,12 @@ impl Lower<'_> {
         if let Operand::Vector(elements) = d {
             return self.unpack(elements, a, ty);
         }
+        if let &Operand::VariableAddress(variable, 0) = a
+            && ty.bits() == 64
+            && let Some(handle) = self.handle(variable)?
+        {
+            return self.write(d, ty, &handle);
+        }
         let words = self.words(a, ty)?;
         self.write(d, ty, &words)
     }

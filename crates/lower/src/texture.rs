@@ -5,7 +5,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::{imm, magnitude};
-use oriole_hir::{Instruction, Operand};
+use oriole_hir::{Instruction, Operand, VariableId};
 use oriole_ori::{Destination, File, Source, Value};
 use oriole_ptx::word::{Geometry, TexelComponent};
 use oriole_ptx::{Opcode, Type, Word};
@@ -65,6 +65,13 @@ impl Lower<'_> {
             &Operand::VariableAddress(variable, 0) => Ok(self.header(variable)?.into()),
             register => self.word(register, Type::B64),
         }
+    }
+
+    /// The handle of a texture, sampler or surface of the module as a value: its header and what it names. `None` for other
+    /// variables.
+    pub fn handle(&mut self, variable: VariableId) -> Result<Option<[Source; 2]>, LowerError> {
+        let Some(kind) = kind_bit(self.body.variables[variable].ty) else { return Ok(None) };
+        Ok(Some([self.header(variable)?.into(), imm(kind)]))
     }
 
     /// `tex`.
@@ -464,12 +471,7 @@ impl Lower<'_> {
 
     /// `istypep`: a bit of the handle tells.
     pub fn is_type(&mut self, i: &Instruction) -> Lowered {
-        let bit = match self.ty(i, 0)? {
-            Type::Texref => TEXTURE_BIT,
-            Type::Samplerref => SAMPLER_BIT,
-            Type::Surfref => SURFACE_BIT,
-            _ => return Err(self.unsupported_form(i)),
-        };
+        let bit = kind_bit(self.ty(i, 0)?).ok_or_else(|| self.unsupported_form(i))?;
         let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
         let words = self.words(self.operand(i, 1)?, Type::B64)?;
         let high = self.in_register(words[1].clone());
@@ -477,6 +479,16 @@ impl Lower<'_> {
         self.b.and(tested, high, imm(bit));
         self.b.isetp(d, Mod::NE, true, tested, Source::rz());
         Ok(())
+    }
+}
+
+/// The bit of the upper word of a handle that tells that it names an object of this type.
+fn kind_bit(ty: Type) -> Option<u32> {
+    match ty {
+        Type::Texref => Some(TEXTURE_BIT),
+        Type::Samplerref => Some(SAMPLER_BIT),
+        Type::Surfref => Some(SURFACE_BIT),
+        _ => None,
     }
 }
 

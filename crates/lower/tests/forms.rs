@@ -101,7 +101,10 @@ fn faults(text: &str, relocatable: bool, faults: &mut BTreeMap<String, usize>) -
         return 0;
     }
     for (_, _, resolved) in &module.functions {
-        let environment = Environment { chip, options: LowerOptions { relocatable } };
+        let environment = Environment {
+            chip,
+            options: LowerOptions { relocatable, separate: relocatable, ..LowerOptions::default() },
+        };
         let function = match lower(&resolved.body, &environment) {
             Ok(function) => function,
             Err(errors) => {

@@ -162,6 +162,14 @@ impl<'a> Resolver<'a> {
             return Some(None);
         }
         if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
+            && self.body.variables[*id].ty.is_opaque()
+            && ty != Type::U64
+        {
+            let kind = self.body.variables[*id].ty;
+            self.report(Code::TypeMismatch, span, format!("the handle of a `{kind}` is a `.u64` value"));
+            return Some(None);
+        }
+        if let (Operand::VariableAddress(id, _), Want::Typed(ty, _)) = (&operand, want)
             && self.body.variables[*id].space == Space::Global
             && ty.bits() < u32::from(self.header.address_bits())
         {

@@ -230,7 +230,10 @@ impl<'a> FunctionDecoder<'a> {
     fn instruction(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
         use Opcode::*;
         match instruction.opcode {
-            Mov => self.move_value(instruction),
+            Mov => match self.handle(instruction)? {
+                Some(handle) => Ok(handle),
+                None => self.move_value(instruction),
+            },
             Ld | Ldu => self.load(instruction),
             St if instruction.modifiers.has(Word::Bulk) => Ok(Action::Fill {
                 to: self.location(instruction, 0, instruction.space)?,

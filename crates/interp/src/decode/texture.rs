@@ -125,6 +125,19 @@ impl FunctionDecoder<'_> {
         operand.components().iter().map(|component| self.destination(component)).collect()
     }
 
+    /// `mov` of the name of a texture, sampler or surface: its handle.
+    pub(super) fn handle(&self, instruction: &Instruction) -> Decode<Option<Action>> {
+        let Some(&Operand::VariableAddress(variable, 0)) = instruction.operands.get(1) else {
+            return Ok(None);
+        };
+        if !self.body.variables[variable].ty.is_opaque() {
+            return Ok(None);
+        }
+        let handle = self.opaque(self.operand(instruction, 1)?)?;
+        let destination = self.destination_at(instruction, 0)?;
+        Ok(Some(Action::Texture(Box::new(TextureStep::Handle { handle, destination }))))
+    }
+
     /// A texture, sampler or surface.
     fn opaque(&self, operand: &Operand) -> Decode<Handle> {
         match operand {

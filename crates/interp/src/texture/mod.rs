@@ -193,6 +193,13 @@ pub enum TextureStep {
         /// Where it goes.
         destination: Destination,
     },
+    /// A handle as a value.
+    Handle {
+        /// The object.
+        handle: Handle,
+        /// Where it goes.
+        destination: Destination,
+    },
     /// `istypep`: a bit of the handle.
     IsKind {
         /// The handle.
@@ -226,6 +233,11 @@ pub fn execute(at: &mut LaneContext, step: &TextureStep) -> Result<(), Fault> {
                 Fault::new(FaultKind::Illegal, message)
             })?;
             at.write(*destination, u64::from(found));
+            Ok(())
+        }
+        TextureStep::Handle { handle, destination } => {
+            let handle = handle.read(at)?;
+            at.write(*destination, handle);
             Ok(())
         }
         TextureStep::IsKind { handle, bit, destination } => {

@@ -93,13 +93,13 @@ fn barrier_objects() {
               value r4 = %2.0
               value r8 = %3.0
               value r9 = %3.1
-              value r11 = %4.0
-              value r12 = %4.1
-              value r15 = %5.0
-              value p16 = %6.0
-              value r17 = %7.0
-              value r19 = %8.0
-              value r22 = %9.0
+              value r18 = %4.1
+              value r19 = %4.0
+              value r22 = %5.0
+              value p23 = %6.0
+              value r24 = %7.0
+              value r26 = %8.0
+              value r29 = %9.0
             b0: -> b2 b1
               r0 = MOV 0x1ffffa ; 0
               r1 = MOV 0x7fffe800 ; 0
@@ -110,7 +110,7 @@ fn barrier_objects() {
               r6 = SHF.L.U32 r5, 0x1, RZ ; 1
               r7 = SHF.L.U32 r5, 0xb, RZ ; 1
               URZ:2 = SYNCS.64.EXCH [r2+0x8], {r6 r7} mem(generic rw ordered object initialize) ; 1
-            b2:
+            b2: -> b3
               {r8 r9} = SYNCS.A1T0.ARRIVE.TRANS64 [r2], RZ mem(generic rw ordered object arrive) ; 2
               MEMBAR.ALL.CTA mem(generic rw ordered) ; 3
               MEMBAR.ALL.GPU mem(generic rw ordered) ; 3
@@ -119,26 +119,81 @@ fn barrier_objects() {
               r10 = MOV 0x2 ; 3
               RZ:2 = SYNCS.ARRIVE.ART0.TRANS64 [r2], r10 mem(generic rw ordered object arrive) ; 3
               RZ:2 = SYNCS.A1T0.ARRIVE.OPTOUT.RED.TRANS64 [r2], RZ mem(generic rw ordered object drop) ; 4
-              {r11 r12} = SYNCS.ARRIVE.ART0.TRANS64 [r2], r4 mem(generic rw ordered object arrive_incomplete) ; 5
+            b3: -> b4
+              r11 = Copy r4 ; 5
+              {r12 r13} = SYNCS.ARRIVE.ART0.TMASK.TRANS64 [r2], r11 mem(generic rw ordered object arrive_incomplete) ; 5
+            b4:
+              r14 = S2R %(SR_LTMASK) ; 5
+              r15 = LOP3.LUT r12, r14, RZ, #192, !PT ; 5
+              r16 = POPC r15 ; 5
+              r17 = SHF.L.U32 r16, 0xb, RZ ; 5
+              r18 = IMAD r17, r11, r13 ; 5
+              r19 = Copy r12 ; 5
               RZ:2 = SYNCS.ARRIVE.TRANS64 [r2], r4 mem(generic rw ordered) ; 6
-              r13 = MOV 0x10 ; 7
-              RZ:2 = SYNCS.A0TR.ARRIVE.RED.TRANS64 [r2], r13 mem(generic rw ordered object expect_bytes) ; 7
-              r14 = MOV 0x10 ; 8
-              RZ:2 = SYNCS.A0TX.ARRIVE.RED.TRANS64 [r15+0x8], r14 mem(generic rw ordered object complete_bytes) ; 8
-              p16 = SYNCS.PHASECHK.TRANS64 [r2], r9 mem(generic rw ordered object test_state) ; 9
-              r18 = SHF.L.U32 r17, 0x1f, RZ ; 10
-              p16 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r2], r18 mem(generic rw ordered object try_parity) ; 10
-              @!p16 NANOSLEEP.SYNCS r19 mem(generic rw ordered) ; 10
-              @!p16 p16 = SYNCS.PHASECHK.TRANS64 [r2], r18 mem(generic rw ordered) ; 10
-              @p16 CCTL.IVALL mem(generic rw ordered) ; 10
-              r20 = SHF.HI.R.U32 RZ, 0xb, r9 ; 11
-              r21 = LOP3.LUT r20, 0xfffff, RZ, #192, !PT ; 11
-              r22 = IADD3 -r21, 0x100000, RZ ; 11
+              r20 = MOV 0x10 ; 7
+              RZ:2 = SYNCS.A0TR.ARRIVE.RED.TRANS64 [r2], r20 mem(generic rw ordered object expect_bytes) ; 7
+              r21 = MOV 0x10 ; 8
+              RZ:2 = SYNCS.A0TX.ARRIVE.RED.TRANS64 [r22+0x8], r21 mem(generic rw ordered object complete_bytes) ; 8
+              p23 = SYNCS.PHASECHK.TRANS64 [r2], r9 mem(generic rw ordered object test_state) ; 9
+              r25 = SHF.L.U32 r24, 0x1f, RZ ; 10
+              p23 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r2], r25 mem(generic rw ordered object try_parity) ; 10
+              @!p23 NANOSLEEP.SYNCS r26 mem(generic rw ordered) ; 10
+              @!p23 p23 = SYNCS.PHASECHK.TRANS64 [r2], r25 mem(generic rw ordered) ; 10
+              @p23 CCTL.IVALL mem(generic rw ordered) ; 10
+              r27 = SHF.HI.R.U32 RZ, 0xb, r9 ; 11
+              r28 = LOP3.LUT r27, 0xfffff, RZ, #192, !PT ; 11
+              r29 = IADD3 -r28, 0x100000, RZ ; 11
               RZ:2 = SYNCS.A0T1.ARRIVE.RED.TRANS64 [r2], RZ mem(generic rw ordered) ; 12
               ARRIVES.64.LDGSTSBAR.TRANSCNT [r2] mem(generic rw ordered object copies_arrive) ; 12
               ARRIVES.64.ARVCNT.LDGSTSBAR [r2] mem(generic rw ordered object copies_arrive) ; 13
               SYNCS.CCTL.IV [r2] mem(generic rw ordered object invalidate) ; 14
               EXIT ; 15
+        "#]],
+    );
+}
+
+/// Lanes with amounts of their own have them in a block that they take turns at; one amount for all needs no turns.
+#[test]
+fn shares_of_arrivals() {
+    check(
+        "mbarrier.arrive.noComplete.shared.b64 %d1, [%r1], 2;
+         @%p1 mbarrier.arrive_drop.noComplete.shared.b64 %d2, [%r1], %r2;
+         mbarrier.arrive.noComplete.shared.b64 _, [%r1], %r2;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              value r1 = %1.0
+              value r8 = %0.1
+              value r9 = %0.0
+              value p10 = %2.0
+              value r11 = %4.0
+              value r19 = %3.1
+              value r20 = %3.0
+            b0: -> b1
+            b1: -> b2
+              r0 = MOV 0x2 ; 0
+              {r2 r3} = SYNCS.ARRIVE.ART0.TMASK.TRANS64 [r1], r0 mem(generic rw ordered object arrive_incomplete) ; 0
+            b2: -> b6 b3
+              r4 = S2R %(SR_LTMASK) ; 0
+              r5 = LOP3.LUT r2, r4, RZ, #192, !PT ; 0
+              r6 = POPC r5 ; 0
+              r7 = SHF.L.U32 r6, 0xb, RZ ; 0
+              r8 = IMAD r7, r0, r3 ; 0
+              r9 = Copy r2 ; 0
+              @!p10 BRA b6 ; 1
+            b3: -> b4
+            b4: -> b5
+              r12 = Copy r11 ; 1
+              {r13 r14} = SYNCS.ARRIVE.ART0.OPTOUT.TMASK.TRANS64 [r1], r12 mem(generic rw ordered object drop_incomplete) ; 1
+            b5: -> b6
+              r15 = S2R %(SR_LTMASK) ; 1
+              r16 = LOP3.LUT r13, r15, RZ, #192, !PT ; 1
+              r17 = POPC r16 ; 1
+              r18 = SHF.L.U32 r17, 0xb, RZ ; 1
+              r19 = IMAD r18, r12, r14 ; 1
+              r20 = Copy r13 ; 1
+            b6:
+              RZ:2 = SYNCS.ARRIVE.ART0.TRANS64 [r1], r11 mem(generic rw ordered object arrive_incomplete) ; 2
+              EXIT ; 3
         "#]],
     );
 }

@@ -3,17 +3,52 @@
 use crate::{check, lowered};
 use expect_test::expect;
 
-/// What a texture is as a value is not known, be it a variable or a parameter.
+/// A parameter of an opaque type has no bytes among the parameters, and no place in memory is behind any of them.
 #[test]
 fn textures_have_no_address() {
-    for (parameter, name) in [("", "g"), (".param .texref t", "t")] {
+    for (parameter, value, name) in
+        [("", "g+4", "g"), (".param .texref t", "t", "t"), (".param .texref t", "t+4", "t")]
+    {
         let text = format!(
             ".version 8.6\n.target sm_90, texmode_unified\n.address_size 64\n.global .texref g;\n\
-             .entry k({parameter}) {{ .reg .b64 h; mov.u64 h, {name}; st.global.u64 [h], h; ret; }}"
+             .entry k({parameter}) {{ .reg .b64 h; mov.u64 h, {value}; st.global.u64 [h], h; ret; }}"
         );
         let found = lowered(&text);
         assert!(found.contains("oriole::not-supported") && found.contains(&format!("`{name}`")), "{found}");
     }
+}
+
+/// The handle of a variable: the index of its header, and a bit for what it names.
+#[test]
+fn handles_of_variables_are_values() {
+    let text = ".version 8.6\n.target sm_90, texmode_independent\n.address_size 64\n.global .texref t;\n\
+                .global .samplerref s;\n.global .surfref f;\n.entry k() { .reg .b64 a, b; .reg .pred p;\n\
+                mov.u64 a, t; mov.u64 b, s; @p mov.u64 a, f; st.global.u64 [a], b; ret; }";
+    expect![[r#"
+        kernel params=0 barriers=0
+          symbol s0 opaque "t"
+          symbol s1 opaque "s"
+          symbol s2 opaque "f"
+          value r5 = %0.0
+          value r6 = %0.1
+          value r7 = %1.0
+          value r8 = %1.1
+          value p9 = %2.0
+        b0:
+          r0 = LDC c[0][header s0] ; 0
+          r1 = LDC c[0][header s1] ; 1
+          r2 = LDC c[0][header s2] ; 2
+          {u3 u4} = ULDC.64 c[0][0x208] ; 3
+          r5 = Copy r0 ; 0
+          r6 = MOV 0x20000000 ; 0
+          r7 = Copy r1 ; 1
+          r8 = MOV 0x40000000 ; 1
+          @p9 r5 = Copy r2 ; 2
+          @p9 r6 = MOV 0x80000000 ; 2
+          STG.64.E desc{u3 u4}[{r5 r6}].64, {r7 r8} mem(global w) ; 3
+          EXIT ; 4
+    "#]]
+    .assert_eq(&lowered(text));
 }
 
 #[test]

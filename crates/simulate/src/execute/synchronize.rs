@@ -129,13 +129,17 @@ fn arrive(context: &mut Context) -> Result<(), Fault> {
     // get in its low word who they are.
     let mut first: Vec<(u64, u64)> = Vec::new();
     let active = context.active;
+    let at_one = |place: u64| {
+        let lanes = (0..32).filter(|&lane| active >> lane & 1 != 0 && places[lane] == place);
+        lanes.fold(0u64, |mask, lane| mask | 1 << lane)
+    };
     each_active(context, |context, lane| {
         let change = change(context, operands[lane]);
         let state = context.change_object(places[lane], change)?;
         let same = |before: &&(u64, u64)| before.0 == places[lane] && before.1 >> 63 == state >> 63;
         let state = first.iter().find(same).map_or(state, |before| before.1);
         first.push((places[lane], state));
-        let state = if together { state >> 32 << 32 | u64::from(active) } else { state };
+        let state = if together { state >> 32 << 32 | at_one(places[lane]) } else { state };
         states[0][lane] = state as u32;
         states[1][lane] = (state >> 32) as u32;
         Ok(())
