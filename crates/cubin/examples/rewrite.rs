@@ -125,21 +125,23 @@ fn module_of(cubin: &Cubin) -> Module {
 
 /// The sections for debuggers but the one that the writer makes.
 fn debug_sections(cubin: &Cubin, targets: &[Option<SymbolRef>]) -> Vec<DebugSection> {
-    const GENERIC_64: u32 = RelocationKind::Generic64 as u32;
     let is_debug = |name: &str| name.starts_with(".nv_debug") || name.starts_with(".debug");
     let sections = cubin.sections.iter().filter(|it| is_debug(&it.name) && it.name != ".debug_frame");
-    let pointer = |row: &read::Relocation| {
-        Some(Pointer {
-            offset: row.offset,
-            target: targets[row.symbol]?,
-            addend: row.addend,
-            generic: row.number == GENERIC_64,
-        })
+    let names: Vec<&str> = sections.clone().map(|section| section.name.as_str()).collect();
+    let address = |row: &read::Relocation| {
+        let symbol = &cubin.symbols[row.symbol];
+        let target = match row.kind() {
+            Some(RelocationKind::Data32) => {
+                DebugTarget::Section(names.iter().position(|&name| name == symbol.name)?)
+            }
+            _ => DebugTarget::Memory(targets[row.symbol]?),
+        };
+        Some(DebugAddress { offset: row.offset, target, addend: row.addend })
     };
     let section = |it: &read::Section| DebugSection {
         name: it.name.clone(),
         bytes: it.data.clone(),
-        pointers: it.relocations.iter().filter_map(pointer).collect(),
+        addresses: it.relocations.iter().filter_map(address).collect(),
     };
     sections.map(section).collect()
 }

@@ -48,6 +48,17 @@ pub struct Module {
     pub shared: Vec<Variable>,
     /// Names that other files define: what is declared of them.
     pub undefined: Vec<Undefined>,
+    /// Shared variables with places, in a whole module with functions in sections of their own.
+    pub placed_shared: Vec<PlacedShared>,
+}
+
+/// A shared variable that has a place.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PlacedShared {
+    /// The variable; `Variable::offset` counts from the end of the system's part.
+    pub variable: Variable,
+    /// The kernel in whose section it is told: index into [`Module::kernels`].
+    pub kernel: usize,
 }
 
 /// A section for debuggers: no memory of the chip holds it.
@@ -57,8 +68,28 @@ pub struct DebugSection {
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// Addresses in it.
-    pub pointers: Vec<Pointer>,
+    /// What linkers and loaders complete in it.
+    pub addresses: Vec<DebugAddress>,
+}
+
+/// A place in a debug section that holds an address.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct DebugAddress {
+    /// Offset in the section.
+    pub offset: u64,
+    /// What it points to.
+    pub target: DebugTarget,
+    /// Bytes added to the address.
+    pub addend: i64,
+}
+
+/// What a debug section refers to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum DebugTarget {
+    /// Code or a variable, by an address of eight bytes.
+    Memory(SymbolRef),
+    /// The start of `Module::debug[i]`, which a linker moves, by four bytes.
+    Section(usize),
 }
 
 /// Something that another file defines.
@@ -191,10 +222,10 @@ pub struct Variable {
     pub pointers: Vec<Pointer>,
 }
 
-/// An address inside an initialiser or a debug section, 8 bytes wide.
+/// An address inside an initialiser, 8 bytes wide.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pointer {
-    /// Offset in the variable or section.
+    /// Offset in the variable.
     pub offset: u64,
     /// What it points to.
     pub target: SymbolRef,

@@ -16,9 +16,9 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, CodeKind, DebugSection, Form, IndirectBranch, InnerFunction, KernelImage, Mbarrier,
-    Module, Opaque, OpaqueKind, Parameter, ParameterSpace, Pointer, Slot, SymbolRef, TensorMemory,
-    TextRelocation, Tool, Undefined, UndefinedKind, Variable,
+    Binding, Bound, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, IndirectBranch, InnerFunction,
+    KernelImage, Mbarrier, Module, Opaque, OpaqueKind, Parameter, ParameterSpace, PlacedShared, Pointer,
+    Slot, SymbolRef, TensorMemory, TextRelocation, Tool, Undefined, UndefinedKind, Variable,
 };
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;

@@ -7,6 +7,8 @@ use oriole_sass::InstructionWord;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u32)]
 pub enum RelocationKind {
+    /// 32 bits of data: an address.
+    Data32 = 1,
     /// 64 bits of data: the address in its own space.
     Abs64 = 2,
     /// 64 bits of data: the generic address.
@@ -52,7 +54,8 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 21] = [
+const ROWS: [(RelocationKind, &str); 22] = [
+    (RelocationKind::Data32, "R_CUDA_32"),
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
     (RelocationKind::TextureIndex, "R_CUDA_TEX_HEADER_INDEX"),
@@ -103,6 +106,16 @@ impl RelocationKind {
         }
     }
 
+    /// The word with the number of the bank, where the operand names one.
+    pub fn with_bank(self, word: InstructionWord, bank: u8) -> InstructionWord {
+        match self {
+            RelocationKind::ConstOperand | RelocationKind::ConstField | RelocationKind::ConstUniform => {
+                self.without_bank(word) | InstructionWord::from(bank) << 54
+            }
+            _ => word,
+        }
+    }
+
     /// The instruction word with the resolved value written into the field; data relocations leave it alone.
     pub fn patch(self, word: InstructionWord, value: u64) -> InstructionWord {
         let field = |word: InstructionWord, low: u32, width: u32, value: u64| {
@@ -110,7 +123,8 @@ impl RelocationKind {
             (word & !mask) | ((InstructionWord::from(value) << low) & mask)
         };
         match self {
-            RelocationKind::Abs64
+            RelocationKind::Data32
+            | RelocationKind::Abs64
             | RelocationKind::Generic64
             | RelocationKind::TextureIndex
             | RelocationKind::SamplerIndex

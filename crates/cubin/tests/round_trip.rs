@@ -96,14 +96,13 @@ fn sample() -> Module {
             DebugSection {
                 name: ".debug_line".into(),
                 bytes: vec![0; 24],
-                pointers: [(8, 1), (16, 0)]
-                    .map(|(offset, kernel)| Pointer {
-                        offset,
-                        target: SymbolRef::Kernel(kernel),
-                        addend: 0,
-                        generic: false,
-                    })
-                    .into(),
+                addresses: [
+                    (4, DebugTarget::Section(1)),
+                    (8, DebugTarget::Memory(SymbolRef::Kernel(1))),
+                    (16, DebugTarget::Memory(SymbolRef::Kernel(0))),
+                ]
+                .map(|(offset, target)| DebugAddress { offset, target, addend: 0 })
+                .into(),
             },
             DebugSection { name: ".debug_str".into(), bytes: b"name\0".into(), ..DebugSection::default() },
         ]),
@@ -262,7 +261,7 @@ fn what_is_written_is_read_back() {
     let names = section(".debug_line").relocations.iter();
     let mut names: Vec<_> = names.map(|it| (it.offset, cubin.symbols[it.symbol].name.as_str())).collect();
     names.sort_unstable();
-    assert_eq!(names, [(8, "second"), (16, "first")]);
+    assert_eq!(names, [(4, ".debug_str"), (8, "second"), (16, "first")]);
     assert_eq!(kernel.indirect_branches, image.indirect_branches);
     assert_eq!(cubin.symbols[kernel.functions[0]].name, "$first$callee");
     let name = |relocation: &read::Relocation| cubin.symbols[relocation.symbol].name.as_str();

@@ -14,4 +14,4 @@ pub use gimli::write::Error;
 pub use line::{Caller, Place, Row, Sequence, SourceFile, Table, line_table, ptx_line_table};
 pub use read::{SourceRow, Start, read_line_table};
 pub use section::{DebugData, Section};
-pub use text::ptx_text;
+pub use text::{ptx_text, ptx_text_section};

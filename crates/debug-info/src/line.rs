@@ -73,6 +73,9 @@ pub struct Table {
     /// Where the addresses of sequences stand, 8 bytes each, with the index of the sequence. They hold zero: who loads the
     /// code knows.
     pub addresses: Vec<(u64, usize)>,
+    /// Where four bytes say at which offset the names of inlined functions begin in the section of strings, if there are any.
+    /// They hold zero: a linker that joins such sections knows.
+    pub names: Option<u64>,
 }
 
 /// Lines of the source; `files` in any order.
@@ -88,12 +91,14 @@ pub fn line_table(files: &[SourceFile], sequences: &[Sequence]) -> Result<Table,
     program.finish()
 }
 
-/// Lines of the PTX, whose text is a section of its own, so that no file has a name.
+/// Lines of the PTX, whose text is a section of its own: of that name if a file has several, so that no file has one otherwise.
 ///
 /// # Errors
 /// The table is too large for its own lengths.
-pub fn ptx_line_table(sequences: &[Sequence]) -> Result<Table, Error> {
-    let mut program = Program::new(&[], false)?;
+pub fn ptx_line_table(text: Option<&str>, sequences: &[Sequence]) -> Result<Table, Error> {
+    let text = text.map(|text| SourceFile { number: 1, path: text.to_owned(), ..SourceFile::default() });
+    let file = u32::from(text.is_some());
+    let mut program = Program::new(text.as_slice(), false)?;
     for (index, sequence) in sequences.iter().enumerate() {
         let mut last = None;
         for row in &sequence.rows {
@@ -101,7 +106,7 @@ pub fn ptx_line_table(sequences: &[Sequence]) -> Result<Table, Error> {
                 continue;
             }
             program.open(index)?;
-            program.row(row.address, &Registers { file: 0, line: row.ptx_line, ..Registers::default() })?;
+            program.row(row.address, &Registers { file, line: row.ptx_line, ..Registers::default() })?;
         }
         program.close(sequence.size)?;
     }
@@ -146,6 +151,8 @@ struct Program {
     /// The index in the table of each file, by its number.
     files: BTreeMap<u32, u32>,
     addresses: Vec<(u64, usize)>,
+    /// Where the header says where names begin.
+    names: Option<u64>,
     /// The last row of the sequence that is open: its address and number, and what it says.
     last: Option<(u64, u64, Registers)>,
 }
@@ -166,19 +173,19 @@ impl Program {
         }
         out.write(&OPERANDS)?;
         let files = file_table(&mut out, files)?;
+        let names = inlines.then(|| out.len() as u64);
         if inlines {
-            // Where the names of functions begin in the section of strings.
             out.write_u32(0)?;
         }
         let header = u32::try_from(out.len() - behind).map_err(|_| Error::ValueTooLarge)?;
         out.write_u32_at(header_at, header)?;
-        Ok(Program { out, length, files, addresses: Vec::new(), last: None })
+        Ok(Program { out, length, files, addresses: Vec::new(), names, last: None })
     }
 
     fn finish(mut self) -> Result<Table, Error> {
         let length = self.out.len() - usize::from(Format::Dwarf32.initial_length_size());
         self.out.write_initial_length_at(self.length, length as u64, Format::Dwarf32)?;
-        Ok(Table { bytes: self.out.into_vec(), addresses: self.addresses })
+        Ok(Table { bytes: self.out.into_vec(), addresses: self.addresses, names: self.names })
     }
 
     fn sequence(&mut self, index: usize, sequence: &Sequence) -> Result<(), Error> {

@@ -3,6 +3,13 @@
 /// Directives whose lines are left empty: they say what the tables say, or hold nothing to read.
 const LEFT_OUT: [&str; 6] = [".loc", ".file", ".b8", ".b16", ".b32", ".b64"];
 
+/// The section of the text: of a module that is linked with others each has a name of its own, by the Adler-32 of its text, as
+/// linkers keep one section of each name.
+pub fn ptx_text_section(text: &str, linked: bool) -> String {
+    const NAME: &str = ".nv_debug_ptx_txt";
+    if linked { format!("{NAME}.{}", adler2::adler32_slice(text.as_bytes())) } else { NAME.to_owned() }
+}
+
 /// The text line by line, each ended by a zero, without blanks before it. Lines that hold a comment only, places in sources or
 /// bytes of debug sections are empty, so that the numbers of lines stay those of the file; at the end there are none of them.
 pub fn ptx_text(text: &str) -> Vec<u8> {

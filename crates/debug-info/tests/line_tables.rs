@@ -4,7 +4,7 @@ use expect_test::{Expect, expect};
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, LineInstruction, LittleEndian};
 use oriole_debug_info::{
     Caller, Place, Row, Sequence, SourceFile, Start, Table, line_table, ptx_line_table, ptx_text,
-    read_line_table,
+    ptx_text_section, read_line_table,
 };
 use std::fmt::Write as _;
 
@@ -93,7 +93,7 @@ fn rows_of_two_kernels() {
     "#]],
     );
     check(
-        &ptx_line_table(&sequences).unwrap(),
+        &ptx_line_table(None, &sequences).unwrap(),
         expect![[r#"
         version 2 opcodes from 10
         0x0000 file 0 line 5
@@ -111,6 +111,25 @@ fn rows_of_two_kernels() {
     );
 }
 
+/// A linker keeps the texts of several modules apart by their names, and each table says which is its.
+#[test]
+fn linked_modules_name_their_text() {
+    let text = ptx_text_section(".version 8.0\n", true);
+    let sequence = Sequence { size: 0x80, rows: vec![row(0, 5, 0)], ..Sequence::default() };
+    check(
+        &ptx_line_table(Some(&text), &[sequence]).unwrap(),
+        expect![[r#"
+            version 2 opcodes from 10
+            file .nv_debug_ptx_txt.538575861 in 0, 0 0
+            0x0000 file 1 line 5
+            0x0080 file 1 line 5 end
+            addresses [(60, 0)]
+        "#]],
+    );
+    assert_ne!(ptx_text_section(".version 8.1\n", true), text);
+    assert_eq!(ptx_text_section(".version 8.0\n", false), ".nv_debug_ptx_txt");
+}
+
 /// The place of a call has a row of its own, by whose number in the sequence inlined code names it, whatever is how deep.
 #[test]
 fn inlined_code_names_the_rows_of_its_calls() {
@@ -120,8 +139,12 @@ fn inlined_code_names_the_rows_of_its_calls() {
         places,
         rows: vec![row(0, 5, 0), row(0x10, 6, 3), row(0x20, 7, 2), row(0x30, 8, 4), row(0x40, 9, 3)],
     };
+    let table = line_table(&files(), &[kernel.clone(), kernel]).unwrap();
+    // The last field of the header.
+    let end = 10 + u32::from_le_bytes(table.bytes[6..10].try_into().unwrap());
+    assert_eq!(table.names, Some(u64::from(end) - 4));
     check(
-        &line_table(&files(), &[kernel.clone(), kernel]).unwrap(),
+        &table,
         expect![[r#"
         version 2 opcodes from 10
         folder /src

@@ -13,8 +13,8 @@ use crate::format::Style;
 use crate::host::{FileData, SettingsData};
 use crate::{
     Call, CallItem, Completion, Edit, Feature, FileDiagnostic, FileId, Fix, Fold, Hint, HintOptions, Hover,
-    KernelStatistics, Language, Lens, LineIndex, Link, Liveness, Range, Reference, RegisterMarks,
-    RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
+    KernelStatistics, Language, Lens, LineIndex, Link, Liveness, OriSnapshot, Range, Reference,
+    RegisterMarks, RenameError, SassListing, SignatureHelp, Symbol, Target, Token, TreeNode,
 };
 
 /// A snapshot of the host. It may be sent to another thread; clones share all results.
@@ -334,6 +334,25 @@ impl Analysis {
         phase: &str,
     ) -> Cancellable<Result<String, String>> {
         self.with(|this| crate::views::ori(this, file, function, chip, phase))
+    }
+
+    /// The intermediate representation of a kernel and of the functions that it calls: raw, and after each phase that changed
+    /// any of them. All stages before allocation run once more.
+    ///
+    /// # Errors
+    /// The outer one for cancellation, the inner one says what does not compile.
+    pub fn history(
+        &self,
+        file: FileId,
+        kernel: &str,
+        chip: Chip,
+    ) -> Cancellable<Result<Vec<OriSnapshot>, String>> {
+        self.with(|this| crate::history::history(this, file, kernel, chip))
+    }
+
+    /// A kernel, first, and the functions that its code holds: names and places of their texts.
+    pub fn parts(&self, file: FileId, kernel: &str, chip: Chip) -> Cancellable<Vec<(String, Range)>> {
+        self.with(|this| crate::history::parts(this, file, kernel, chip))
     }
 
     /// The container of a file for a chip; nothing if there are errors.

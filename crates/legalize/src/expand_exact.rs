@@ -31,7 +31,7 @@ pub static PASS: Pass = Pass {
 /// Expands every exact operation. SSA in, SSA out. True if there was one.
 pub fn run(function: &mut Function, chip: Chip, call_routines: bool) -> bool {
     let mut changed = false;
-    let mut routines = Routines::new(chip, call_routines);
+    let mut routines = Routines::new(chip, call_routines, function.calls_library);
     let long = LongOperands::new(function);
     // Blocks that are made here hold no exact operation any more.
     for id in function.block_ids() {
@@ -97,7 +97,10 @@ fn exact(
         Pseudo::Divide | Pseudo::Remainder => {
             let rest = pseudo == Pseudo::Remainder;
             let source = |index: usize| instruction.sources[index].clone();
-            if mods.has(Mod::U64) || mods.has(Mod::S64) {
+            if let Some(function) = routines.of_library(instruction) {
+                let operands = [0, 1].map(|index| emit.pair_of(&source(index)));
+                routines.library_result(emit, function, &[&operands[0], &operands[1]])
+            } else if mods.has(Mod::U64) || mods.has(Mod::S64) {
                 let division = divide_64(emit, routines, divisions, (instruction, is_long));
                 if rest { division.rest } else { division.quotient }
             } else {
@@ -170,27 +173,37 @@ impl Exact<'_> {
             Pseudo::FDivide => {
                 let second = double(emit, &self.instruction.sources[1]);
                 let short = emit.divide_f64_short(first, second, rounding);
-                unless(emit, short, |emit| {
-                    let mode = emit.constant(rounding.number());
-                    routines.results(emit, Routine::DivideF64, &[&first, &second, &[mode]])
-                })
+                unless(emit, short, |emit| self.long_f64(emit, routines, pseudo, &[&first, &second]))
             }
             Pseudo::FReciprocal => {
                 let short = emit.reciprocal_f64_short(first, rounding);
-                unless(emit, short, |emit| {
-                    let one = emit.constant64(u64::from(ONE) << 32);
-                    let mode = emit.constant(rounding.number());
-                    routines.results(emit, Routine::DivideF64, &[&one, &first, &[mode]])
-                })
+                unless(emit, short, |emit| self.long_f64(emit, routines, pseudo, &[&first]))
             }
             _ => {
                 let short = emit.root_f64_short(first, rounding);
-                unless(emit, short, |emit| {
-                    let mode = emit.constant(rounding.number());
-                    routines.results(emit, Routine::RootF64, &[&first, &[mode]])
-                })
+                unless(emit, short, |emit| self.long_f64(emit, routines, pseudo, &[&first]))
             }
         }
+    }
+
+    /// The slow path of doubles.
+    fn long_f64(
+        &self,
+        emit: &mut Emit<'_, '_>,
+        routines: &mut Routines,
+        pseudo: Pseudo,
+        operands: &[&[Value]],
+    ) -> Vec<Value> {
+        if let Some(function) = routines.of_library(self.instruction) {
+            return routines.library_result(emit, function, operands);
+        }
+        let one = (pseudo == Pseudo::FReciprocal).then(|| emit.constant64(u64::from(ONE) << 32));
+        let mode = [emit.constant(self.rounding.number())];
+        let mut arguments: Vec<&[Value]> = one.iter().map(|one| &one[..]).collect();
+        arguments.extend_from_slice(operands);
+        arguments.push(&mode);
+        let routine = if pseudo == Pseudo::FSquareRoot { Routine::RootF64 } else { Routine::DivideF64 };
+        routines.results(emit, routine, &arguments)
     }
 
     fn f32(&self, emit: &mut Emit<'_, '_>, routines: &mut Routines, pseudo: Pseudo) -> Vec<Value> {
@@ -201,23 +214,18 @@ impl Exact<'_> {
                 let second = single(emit, &self.instruction.sources[1]);
                 if rounding != Rounding::Nearest {
                     // What the machine checks is right for the nearest quotient only.
-                    return self.long_f32(emit, routines, Routine::DivideF32, &[first, second]);
+                    return self.long_f32(emit, routines, pseudo, &[first, second]);
                 }
                 let short = emit.divide_f32_short(first, second);
-                unless(emit, short, |emit| {
-                    self.long_f32(emit, routines, Routine::DivideF32, &[first, second])
-                })
+                unless(emit, short, |emit| self.long_f32(emit, routines, pseudo, &[first, second]))
             }
             Pseudo::FReciprocal => {
                 let short = emit.reciprocal_f32_short(first, rounding);
-                unless(emit, short, |emit| {
-                    let one = emit.constant(ONE_F32);
-                    self.long_f32(emit, routines, Routine::DivideF32, &[one, first])
-                })
+                unless(emit, short, |emit| self.long_f32(emit, routines, pseudo, &[first]))
             }
             _ => {
                 let short = emit.root_f32_short(first, rounding);
-                unless(emit, short, |emit| self.long_f32(emit, routines, Routine::RootF32, &[first]))
+                unless(emit, short, |emit| self.long_f32(emit, routines, pseudo, &[first]))
             }
         }
     }
@@ -227,11 +235,21 @@ impl Exact<'_> {
         &self,
         emit: &mut Emit<'_, '_>,
         routines: &mut Routines,
-        routine: Routine,
+        pseudo: Pseudo,
         operands: &[Value],
     ) -> Vec<Value> {
-        let operands: Vec<Value> = operands.iter().map(|&word| emit.flushed(word, self.ftz)).collect();
+        if let Some(function) = routines.of_library(self.instruction) {
+            let operands: Vec<&[Value]> = operands.chunks(1).collect();
+            return routines.library_result(emit, function, &operands);
+        }
+        let one = (pseudo == Pseudo::FReciprocal).then(|| emit.constant(ONE_F32));
+        let operands: Vec<Value> = one
+            .into_iter()
+            .chain(operands.iter().copied())
+            .map(|word| emit.flushed(word, self.ftz))
+            .collect();
         let arguments: Vec<&[Value]> = operands.chunks(1).collect();
+        let routine = if pseudo == Pseudo::FSquareRoot { Routine::RootF32 } else { Routine::DivideF32 };
         let words = routines.results(emit, routine, &arguments);
         let result = emit.narrowed([words[0], words[1]], self.rounding);
         vec![emit.flushed(result, self.ftz)]

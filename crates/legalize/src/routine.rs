@@ -6,6 +6,7 @@
 //! a warp, and so that it may as well be copied to where it is needed.
 
 use crate::emit::Emit;
+use crate::library::{self, LibraryFunction};
 use oriole_chip::Chip;
 use oriole_ori::{
     CallShape, Destination, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, SymbolId,
@@ -100,11 +101,28 @@ pub(crate) struct Routines {
     code: [Option<Function>; Routine::ALL.len()],
     /// Called; otherwise copied to where they are needed.
     called: bool,
+    /// Functions of the library are called in their place.
+    by_library: bool,
 }
 
 impl Routines {
-    pub fn new(chip: Chip, called: bool) -> Routines {
-        Routines { chip, code: [const { None }; Routine::ALL.len()], called }
+    pub fn new(chip: Chip, called: bool, by_library: bool) -> Routines {
+        Routines { chip, code: [const { None }; Routine::ALL.len()], called, by_library }
+    }
+
+    /// The function of the library that does what this instruction does, where such are called.
+    pub fn of_library(&self, instruction: &Instruction) -> Option<LibraryFunction> {
+        LibraryFunction::of(instruction).filter(|_| self.called && self.by_library)
+    }
+
+    /// The result of a function of the library.
+    pub fn library_result(
+        &self,
+        emit: &mut Emit<'_, '_>,
+        function: LibraryFunction,
+        operands: &[&[Value]],
+    ) -> Vec<Value> {
+        library::call(emit, self.chip, function, operands)
     }
 
     /// The results of a routine for these arguments, all words of all results in order.

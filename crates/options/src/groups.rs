@@ -7,6 +7,10 @@ use crate::{KNOBS, Knob, Options, PassOptions, Value};
 pub struct LowerOptions {
     /// The output is to be linked with others: functions and variables are where a linker puts them.
     pub relocatable: bool,
+    /// Level 0, at which modules for debuggers have each function in a section of its own.
+    pub unoptimized: bool,
+    /// Each function is in a section of its own: in relocatable output, and where the module asks for it.
+    pub separate: bool,
 }
 
 /// How the scheduler before allocation ranks ready instructions.
@@ -90,6 +94,8 @@ pub struct AllocateOptions {
     pub thread_branches: bool,
     /// Most general registers, if limited.
     pub limit: Option<u16>,
+    /// In place of it for functions that others call.
+    pub function_limit: Option<u16>,
     /// Prove the result right; builds with debug assertions always do.
     pub check: bool,
 }
@@ -97,7 +103,11 @@ pub struct AllocateOptions {
 impl Options {
     /// The part that lowering reads.
     pub fn lower(&self) -> LowerOptions {
-        LowerOptions { relocatable: self.relocatable }
+        LowerOptions {
+            relocatable: self.relocatable,
+            unoptimized: self.level == 0,
+            separate: self.relocatable,
+        }
     }
 
     /// What the passes over Ori may know; a stage takes of it what its passes declare.
@@ -144,7 +154,12 @@ impl Options {
     }
 
     fn register_limit(&self) -> Option<u16> {
-        let limit = self.number("maxrregcount");
+        self.count("maxrregcount")
+    }
+
+    /// A number of registers, of which 0 says nothing.
+    fn count(&self, knob: &str) -> Option<u16> {
+        let limit = self.number(knob);
         (limit > 0).then_some(limit as u16)
     }
 
@@ -157,6 +172,7 @@ impl Options {
             clusters: !self.bool("no-register-clusters"),
             thread_branches: self.level > 0 && !self.bool("no-thread-branches"),
             limit: self.register_limit(),
+            function_limit: self.count("func-maxrregcount"),
             check: self.bool("check-registers"),
         }
     }

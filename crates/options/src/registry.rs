@@ -222,6 +222,13 @@ pub const KNOBS: &[Knob] = &[
         &[Reader::Order, Reader::Allocate],
         "Most general registers a thread may use; 0 for no limit.",
     ),
+    number(
+        "func-maxrregcount",
+        (0, 255),
+        0,
+        &[Reader::Allocate],
+        "The same of functions in place of that, within what the kernels of the file leave them; 0 for the same limit.",
+    ),
 ];
 
 /// The row with this name.

@@ -131,6 +131,8 @@ pub struct Function {
     /// The function has a section of its own, which a linker places: calls, returns and the addresses of functions are
     /// absolute, and relocations complete them.
     pub is_separate: bool,
+    /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the compiler.
+    pub calls_library: bool,
     /// All values.
     pub values: TiVec<Value, ValueData>,
     /// Blocks; entry is block 0. Canonical order is RPO.

@@ -15,6 +15,7 @@ pub mod cfg;
 pub mod chains;
 pub mod classify;
 pub mod confined;
+pub mod convention;
 pub mod convergence;
 pub mod csr;
 pub mod divergence;

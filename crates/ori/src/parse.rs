@@ -197,6 +197,7 @@ impl FunctionParser {
                     self.function.barriers = cursor.number_as()?;
                 }
                 ("separate", _) => self.function.is_separate = true,
+                ("library", _) => self.function.calls_library = true,
                 ("registers", _) => {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);

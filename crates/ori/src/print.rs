@@ -52,6 +52,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if function.is_separate {
         f.write_str(" separate")?;
     }
+    if function.calls_library {
+        f.write_str(" library")?;
+    }
     if let Some(limit) = function.register_limit {
         write!(f, " registers={limit}")?;
     }

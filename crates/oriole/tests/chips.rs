@@ -13,7 +13,7 @@ const CHIPS: [&str; 13] = [
     "sm_120", "sm_121",
 ];
 /// Launches of the project's own kernels whose file has something that only later chips have.
-const KERNELS_REFUSED: [usize; 13] = [197, 197, 187, 159, 159, 159, 159, 157, 14, 14, 14, 14, 14];
+const KERNELS_REFUSED: [usize; 13] = [198, 198, 188, 159, 159, 159, 159, 157, 14, 14, 14, 14, 14];
 /// The same of programs.
 const PROGRAMS_REFUSED: [usize; 13] = [12, 12, 12, 2, 2, 2, 2, 2, 0, 0, 0, 0, 0];
 /// The same of vectors, by chip.
@@ -44,7 +44,9 @@ fn retargeted(ptx: &str, chip: &str) -> String {
     let ptx = ["sm_80", "sm_90", "sm_90a"]
         .iter()
         .fold(ptx.to_owned(), |ptx, named| ptx.replace(&format!(".target {named}\n"), &own));
-    let ptx = ptx.replace(".target sm_90,", &format!(".target {chip},"));
+    let ptx = ["sm_75", "sm_90"]
+        .iter()
+        .fold(ptx, |ptx, named| ptx.replace(&format!(".target {named},"), &format!(".target {chip},")));
     let versions = ptx.split_inclusive('\n').map(|line| match line.strip_prefix(".version ") {
         Some(_) if chip.starts_with("sm_1") => ".version 9.0\n",
         _ => line,

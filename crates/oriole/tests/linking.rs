@@ -1,7 +1,7 @@
 //! Relocatable files: what they leave open, and what comes of them when NVIDIA's linker joins ours with ours and with those of
 //! the reference.
 
-use crate::oracle::{ask, tools};
+use crate::oracle::{PLACES, ask, places, tools};
 use crate::support::{compile, data, oriole, read_cubin, round_trip, scratch, text};
 use oriole_cubin::{Cubin, RelocationKind};
 use std::collections::BTreeSet;
@@ -133,4 +133,153 @@ fn linked_files_are_right_whoever_made_them() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Without optimization several files bring the same functions of the library, and the linker keeps the first one: code of
+/// either compiler is right with the functions of the other.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+fn one_library_serves_files_of_both_compilers() {
+    let tools = tools();
+    let folder = scratch();
+    let folder = folder.path();
+    let mut wrong = Vec::new();
+    for (name, launches) in LIBRARY {
+        let source = data("kernels").join(format!("{name}.ptx"));
+        let other = folder.join("other.ptx");
+        std::fs::write(&other, renamed(&std::fs::read_to_string(&source).expect("a kernel")))
+            .expect("a temporary file");
+        let [ours, theirs] = ["ours.o", "theirs.o"].map(|name| folder.join(name));
+        for (of_ours, of_theirs) in [(&source, &other), (&other, &source)] {
+            compile(of_ours, &ours, &["-c", "-O0"]).unwrap_or_else(|message| panic!("{message}"));
+            ask(&tools, "ptxas", &["-c", "-O0", "-arch=sm_90", &text(of_theirs), "-o", &text(&theirs)]);
+            for [first, second] in [[&ours, &theirs], [&theirs, &ours]] {
+                let linked = text(&folder.join("linked.cubin"));
+                ask(&tools, "nvlink", &["-arch", "sm_90", &text(first), &text(second), "-o", &linked]);
+                for launch in launches {
+                    let record = text(&data("kernels").join(format!("{launch}.json")));
+                    let run = oriole(&["run", &record, "--on", "sim", "--cubin", &linked]);
+                    if run.status != Some(0) {
+                        let first = text(first);
+                        wrong.push(format!("{launch}, {first} first: {}{}", run.out, run.err));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Files and their launches of divisions and roots.
+const LIBRARY: [(&str, &[&str]); 4] = [
+    ("slow_ways", &["slow_ways_lanes", "slow_ways_pressure", "slow_ways_recursion"]),
+    ("wide", &["wide_divide_i64", "wide_divide_u64"]),
+    ("singles_f32", &["singles_f32_div", "singles_f32_rcp", "singles_f32_sqrt"]),
+    ("singles_f64", &["singles_f64_div", "singles_f64_rcp", "singles_f64_sqrt"]),
+];
+
+/// The same kernels under other names.
+fn renamed(ptx: &str) -> String {
+    let (head, kernels) = ptx.split_once(".entry ").expect("a kernel");
+    let renamed = kernels.split(".entry ").map(|kernel| kernel.replacen('(', "_too(", 1));
+    format!("{head}.entry {}", renamed.collect::<Vec<_>>().join(".entry "))
+}
+
+/// Two modules with line tables, which differ in their names, lines and strings.
+fn modules_with_places(folder: &Path) -> [PathBuf; 2] {
+    let second = PLACES
+        .replace("first", "third")
+        .replace("second", "fourth")
+        .replace("square", "cube")
+        .replace("101, 114, 0", "101, 120, 0")
+        .replace(".loc 1 ", ".loc 1 2")
+        .replace("inlined_at 1 ", "inlined_at 1 2");
+    [("one", PLACES), ("two", second.as_str())].map(|(name, ptx)| {
+        let source = folder.join(format!("{name}.ptx"));
+        std::fs::write(&source, ptx).expect("a temporary file");
+        source
+    })
+}
+
+#[test]
+fn relocatable_files_have_line_tables() {
+    let folder = scratch();
+    let output = folder.path().join("k.o");
+    let [source, _] = modules_with_places(folder.path());
+    for chip in ["sm_75", "sm_90", "sm_120"] {
+        compile(&source, &output, &["-c", "-O0", "--arch", chip])
+            .unwrap_or_else(|message| panic!("{message}"));
+        let cubin = read_cubin(&output);
+        let relocations = |name: &str| {
+            let section = cubin.section(name).unwrap_or_else(|| panic!("{chip}: no {name}"));
+            let named =
+                section.relocations.iter().map(|it| (cubin.symbols[it.symbol].name.as_str(), it.kind()));
+            named.collect::<BTreeSet<_>>()
+        };
+        let address = Some(RelocationKind::Abs64);
+        let code = BTreeSet::from([("first", address), ("second", address), ("square", address)]);
+        assert_eq!(relocations(".nv_debug_line_sass"), code, "{chip}");
+        let strings = BTreeSet::from([(".debug_str", Some(RelocationKind::Data32))]);
+        assert_eq!(relocations(".debug_line"), &code | &strings, "{chip}");
+        let listing = oriole(&["dis", "--lines", &text(&output)]);
+        for place in ["// /src/a.cu:10\n", "// /src/a.cu:51\n", "// /src/lib/b.h:44\n"] {
+            assert!(listing.out.contains(place), "{chip}: {place}{}", listing.err);
+        }
+    }
+    // Without places in the text they are there if somebody asks for them.
+    for (options, has) in [(&["-c"][..], false), (&["-c", "--generate-line-info"], true)] {
+        compile(&self::source("caller"), &output, options).unwrap_or_else(|message| panic!("{message}"));
+        assert_eq!(read_cubin(&output).section(".nv_debug_line_sass").is_some(), has, "{options:?}");
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+fn line_tables_are_linked_alike() {
+    let tools = tools();
+    let folder = scratch();
+    let folder = folder.path();
+    let sources = modules_with_places(folder);
+    let places = |cubin: &Path, option| places(&ask(&tools, "nvdisasm", &[option, "-c", &text(cubin)]));
+    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        let made = sources.each_ref().map(|source| {
+            let [ours, theirs] = ["ours", "theirs"].map(|whose| source.with_extension(format!("{whose}.o")));
+            compile(source, &ours, &["-c", "-O0", "--arch", chip]).expect("it compiles");
+            ask(&tools, "ptxas", &["-c", "-O0", "-arch", chip, &text(source), "-o", &text(&theirs)]);
+            for option in ["-g", "-gi"] {
+                assert_eq!(places(&ours, option), places(&theirs, option), "{chip} {option}");
+            }
+            [ours, theirs]
+        });
+        let link = |one: usize, two: usize| {
+            let linked = folder.join("linked.cubin");
+            let objects = [text(&made[0][one]), text(&made[1][two])];
+            ask(&tools, "nvlink", &["-arch", chip, &objects[0], &objects[1], "-o", &text(&linked)]);
+            linked
+        };
+        let linked = link(1, 1);
+        let expected = ["-g", "-gi"].map(|option| places(&linked, option));
+        assert_eq!(expected[0].len(), 6, "{chip}: {expected:?}");
+        for (one, two) in [(0, 0), (0, 1), (1, 0)] {
+            let linked = link(one, two);
+            let found = ["-g", "-gi"].map(|option| places(&linked, option));
+            assert_eq!(found, expected, "{chip} {one} {two}");
+            // The names of inlined functions of the second file follow those of the first.
+            let cubin = read_cubin(&linked);
+            let data = |name: &str| &cubin.section(name).expect("a section").data;
+            let strings = data(".debug_str");
+            assert!(strings.windows(7).any(|text| text == b"\0innex\0"), "{chip}");
+            let lines = data(".debug_line");
+            let unit =
+                |at: usize| 4 + u32::from_le_bytes(lines[at..at + 4].try_into().expect("a length")) as usize;
+            let at = unit(0);
+            let header = u32::from_le_bytes(lines[at + 6..at + 10].try_into().expect("a length")) as usize;
+            let base = &lines[at + 10 + header - 4..at + 10 + header];
+            if two == 0 {
+                assert_eq!(base, 12_u32.to_le_bytes(), "{chip} {one}");
+            }
+            let shown = oriole(&["dis", "--lines", &text(&linked)]);
+            assert!(shown.out.contains("// /src/a.cu:267\n"), "{chip} {one} {two}: {}", shown.err);
+        }
+    }
 }

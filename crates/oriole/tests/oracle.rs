@@ -248,7 +248,7 @@ fn their_cubins_round_trip_run_and_have_no_hazard() {
 }
 
 /// Two kernels with places in two files: some inlined, in two depths, some in a function that is called.
-const PLACES: &str = "\
+pub const PLACES: &str = "\
 .version 8.0
 .target sm_75
 .address_size 64
@@ -322,7 +322,7 @@ $L_inner:
 ";
 
 /// The places that a disassembler writes between instructions, by kernel.
-fn places(listing: &str) -> BTreeMap<String, Vec<String>> {
+pub fn places(listing: &str) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut kernel = String::new();
     for line in listing.lines() {

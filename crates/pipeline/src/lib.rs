@@ -15,11 +15,14 @@ pub mod target;
 pub use context::{Context, Settings};
 pub use failure::Failure;
 pub use oriole_isel::Explained;
+pub use oriole_legalize::library::LibraryFunction;
 pub use oriole_legalize::routine::Routine;
 pub use oriole_lower::LowerError;
 pub use oriole_ori::pattern::{Decision, Decisions};
 pub use oriole_schedule::Profile;
 pub use phases::{Group, PHASES, Phase, Work};
-pub use run::{Allocated, ORI_GROUPS, run, run_part};
-pub use stages::{ASSUMED_THREADS, allocate, encode, explain, finish, lower, profile, raw, routine, select};
+pub use run::{Allocated, ORI_GROUPS, run, run_part, run_watched};
+pub use stages::{
+    ASSUMED_THREADS, allocate, encode, explain, finish, library, lower, profile, raw, routine, select,
+};
 pub use target::{Target, TargetError};

@@ -37,6 +37,26 @@ pub fn run_part(last: &Phase, function: Function, context: &Context) -> Result<F
     Ok(progress.function)
 }
 
+/// Runs a group and shows the function after each phase that acts on it. What is shown inside of a group is not canonical.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_watched(
+    group: Group,
+    function: Function,
+    context: &Context,
+    watch: &mut dyn FnMut(&'static Phase, &Function),
+) -> Result<Function, Failure> {
+    let mut progress = Progress::new(group, function);
+    for phase in group.phases() {
+        progress.step(phase, context)?;
+        if matches!(phase.work, Work::Pass(_)) {
+            watch(phase, &progress.function);
+        }
+    }
+    Ok(progress.end())
+}
+
 /// A function on its way through a group.
 struct Progress {
     function: Function,

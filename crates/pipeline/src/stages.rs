@@ -6,6 +6,7 @@ use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, VariableKind};
+use oriole_legalize::library::LibraryFunction;
 use oriole_legalize::routine::Routine;
 use oriole_lower::LowerError;
 use oriole_optimize::rematerialize;
@@ -327,7 +328,19 @@ pub fn routine(routine: Routine, context: &Context) -> Result<LinkedFunction, Fa
     settings.passes = settings.passes.without(Optimization::UniformRegisters);
     settings.order.reorder = false;
     let context = &Context { settings: &settings, ..*context };
-    let mut function = routine.code_for(context.target.chip);
+    whole(routine.code_for(context.target.chip), context)
+}
+
+/// A function of the library, by the same steps.
+///
+/// # Errors
+/// A defect of the compiler.
+pub fn library(function: LibraryFunction, context: &Context) -> Result<LinkedFunction, Failure> {
+    whole(function.code(), context)
+}
+
+/// All phases from raw Ori to words.
+fn whole(mut function: Function, context: &Context) -> Result<LinkedFunction, Failure> {
     for group in ORI_GROUPS {
         function = run(group, function, context)?;
     }

@@ -132,8 +132,11 @@ impl Request {
 
 fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
     let (chip, check_only) = chip(line.value(Opt::GpuName).unwrap_or(DEFAULT_CHIP))?;
-    let options = options(line, log)?;
-    let limits = limits(line, chip, log)?;
+    let mut options = options(line, log)?;
+    let (limits, of_functions) = limits(line, chip, log)?;
+    if let Some(registers) = of_functions {
+        options.set("func-maxrregcount", &registers.to_string()).ok()?;
+    }
     usage_level(line, log);
     debugging(line, log)?;
     let threads = threads(line, log)?;
@@ -178,20 +181,17 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
     }
     options.relocatable = line.has(Opt::CompileOnly);
     options.debug = DebugOptions { lines: line.has(Opt::LineInfo), suppressed: line.has(Opt::NoDebugInfo) };
-    if options.relocatable && options.debug.lines && !options.debug.suppressed {
-        log.say(
-            Severity::Warning,
-            "Relocatable objects of Oriole have no line tables: '--generate-line-info' is ignored",
-        );
-    }
     Some(options)
 }
 
-fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<Limits> {
+/// What stands for directives of entries, and the bound on registers of functions: these have no such directive.
+fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<(Limits, Option<u16>)> {
     let most = i64::from(chip.register_files().general.count);
     let max_registers = registers(line, Opt::MaxRegisters, chip, most, log)?;
+    let mut of_functions = None;
     if line.has(Opt::CompileOnly) {
-        registers(line, Opt::FunctionRegisters, chip, most, log)?;
+        // No kernel of the file need call them.
+        of_functions = registers(line, Opt::FunctionRegisters, chip, most, log)?.or(max_registers);
     } else if line.has(Opt::FunctionRegisters) {
         let text = "Command line option 'device-function-maxrregcount' not supported for 'whole program compilation', will be ignored";
         log.say(Severity::Warning, text);
@@ -220,7 +220,7 @@ fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<Limits> {
             limits.max_threads.clear();
         }
     }
-    Some(limits)
+    Some((limits, of_functions))
 }
 
 /// The bound on registers that an option asks for.
@@ -355,9 +355,6 @@ fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
             (Opt::ExtensibleProgram, _) if line.has(Opt::CompileOnly) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"
-            }
-            (Opt::FunctionRegisters, _) if line.has(Opt::CompileOnly) => {
-                "functions of an object have the registers that they need"
             }
             (_, Here::Refused(why)) => why,
             _ => continue,

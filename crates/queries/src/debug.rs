@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use oriole_cubin::{DebugSection, InnerFunction, Pointer, SymbolRef};
+use oriole_cubin::{DebugAddress, DebugSection, DebugTarget, InnerFunction, SymbolRef};
 use oriole_debug_info::{Caller, Row, Section, Sequence, SourceFile as NamedFile, Table};
 use oriole_hir::{Inlined, SourceMap};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
@@ -18,7 +18,7 @@ use oriole_syntax::UnitKind;
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
-use crate::stage;
+use crate::{relocatable, stage};
 
 /// Where the code of a kernel and of all that is cloned into it stems from. Nothing in it depends on where a unit stands.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -140,9 +140,12 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
     let text = TextLines::new(file.cut(db).text());
     let mut sequences = Vec::new();
     let mut kernels = Vec::new();
-    let entries = functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry).enumerate();
-    // As the kernels stand in the file: the last of the source comes first.
-    for (at, &unit) in entries.collect::<Vec<_>>().into_iter().rev() {
+    let code: Vec<FunctionUnit<'_>> = match graph::lowering(db, file, config).separate {
+        true => relocatable::sections(db, file).collect(),
+        false => functions.iter().copied().filter(|unit| unit.kind(db) == UnitKind::Entry).collect(),
+    };
+    // As the code stands in the file: the last of the source comes first.
+    for (at, unit) in code.into_iter().enumerate().rev() {
         let lines = graph::kernel_lines(db, unit, config).as_ref().map_err(Clone::clone)?;
         let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
         let size = words.size(oriole_cubin::layout::padded_words(words, image.code.len()));
@@ -151,25 +154,31 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         sequences.push(sequence(lines, &starts, &text, &data, size));
         kernels.push(SymbolRef::Kernel(at));
     }
+    let linked = graph::lower_options(db, config).relocatable;
     guarded("debug_sections", || {
+        let strings = data.sections.get(STRINGS).filter(|strings| !strings.bytes.is_empty());
         let table = |name: &str, table: Result<Table, oriole_debug_info::Error>| -> Result<_, Failed> {
             let table = table.map_err(|error| Failed::internal("debug_sections", error.to_string()))?;
-            let pointers = table.addresses.iter().map(|&(offset, sequence)| Pointer {
-                offset,
-                target: kernels[sequence],
-                addend: 0,
-                generic: false,
-            });
-            Ok(DebugSection { name: name.to_owned(), pointers: pointers.collect(), bytes: table.bytes })
+            let address = |offset, target| DebugAddress { offset, target, addend: 0 };
+            let starts = table.addresses.iter();
+            let starts =
+                starts.map(|&(offset, sequence)| address(offset, DebugTarget::Memory(kernels[sequence])));
+            // Strings follow the table; a linker puts them behind those of other files.
+            let names = table.names.filter(|_| linked && strings.is_some());
+            let names = names.map(|offset| address(offset, DebugTarget::Section(1)));
+            let addresses = starts.chain(names).collect();
+            Ok(DebugSection { name: name.to_owned(), addresses, bytes: table.bytes })
         };
-        let plain = |name: &str, bytes| DebugSection { name: name.to_owned(), bytes, pointers: Vec::new() };
+        let plain = |name: &str, bytes| DebugSection { name: name.to_owned(), bytes, addresses: Vec::new() };
         let mut sections =
             vec![table(".debug_line", oriole_debug_info::line_table(&data.files, &sequences))?];
-        if let Some(strings) = data.sections.get(STRINGS).filter(|strings| !strings.bytes.is_empty()) {
+        if let Some(strings) = strings {
             sections.push(plain(STRINGS, strings.bytes.clone()));
         }
-        sections.push(table(".nv_debug_line_sass", oriole_debug_info::ptx_line_table(&sequences))?);
-        sections.push(plain(".nv_debug_ptx_txt", oriole_debug_info::ptx_text(text.text)));
+        let ptx = oriole_debug_info::ptx_text_section(text.text, linked);
+        let named = linked.then_some(ptx.as_str());
+        sections.push(table(".nv_debug_line_sass", oriole_debug_info::ptx_line_table(named, &sequences))?);
+        sections.push(plain(&ptx, oriole_debug_info::ptx_text(text.text)));
         Ok(sections)
     })
 }

@@ -103,9 +103,9 @@ fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
     code_units(db, file).iter().any(|unit| unit.kind(db) == UnitKind::Entry)
 }
 
-/// Whether only functions are compiled that a kernel reaches: others are for the linker.
+/// Whether only functions are compiled that a kernel reaches: others are for the linker, or for a debugger.
 fn is_selective(db: &dyn Db, file: SourceFile, config: Config) -> bool {
-    has_kernels(db, file) && !graph::lower_options(db, config).relocatable
+    has_kernels(db, file) && !graph::lowering(db, file, config).separate
 }
 
 /// Whether a kernel reaches a function: the container has the code of no other.
@@ -114,7 +114,8 @@ fn is_reached<'db>(db: &'db dyn Db, file: SourceFile, unit: FunctionUnit<'db>) -
     kernels.is_some_and(|kernels| !kernels.is_empty())
 }
 
-/// Whether the container has code of a unit of its own, or in that of a kernel: all of it if a linker may join it with others.
+/// Whether the container has code of a unit of its own, or in that of a kernel: all of it where functions have
+/// sections of their own.
 pub(crate) fn is_emitted<'db>(
     db: &'db dyn Db,
     file: SourceFile,
@@ -122,7 +123,7 @@ pub(crate) fn is_emitted<'db>(
     unit: FunctionUnit<'db>,
 ) -> bool {
     unit.kind(db) == UnitKind::Entry
-        || graph::lower_options(db, config).relocatable
+        || graph::lowering(db, file, config).separate
         || is_reached(db, file, unit)
 }
 
@@ -213,11 +214,12 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     }
     warm(db, file, config, threads);
     let selective = is_selective(db, file, config);
+    let separate = graph::lowering(db, file, config).separate;
     let mut failures = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
         let failed = match unit.kind(db) {
             UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if relocatable => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if separate => graph::kernel_image(db, unit, config).as_ref().err(),
             UnitKind::Function if !selective || is_reached(db, file, unit) => {
                 graph::encoded(db, unit, config).as_ref().err()
             }

@@ -30,7 +30,7 @@ use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
 use oriole_pipeline::target::SelectionTree;
-use oriole_pipeline::{Allocated, Group, Routine, Target};
+use oriole_pipeline::{Allocated, Group, LibraryFunction, Routine, Target};
 use oriole_sass::form::Table;
 use oriole_syntax::{Parse, UnitKind};
 
@@ -39,6 +39,7 @@ use crate::driver;
 use crate::failure::{Failed, Staged, Static};
 use crate::link::{self, CallGraph, Layout};
 use crate::module::{self, Index, Resolution, VariableUnit};
+use crate::relocatable;
 use crate::stage;
 use crate::stored;
 use crate::weight;
@@ -329,6 +330,14 @@ pub fn lower_options(db: &dyn Db, config: Config) -> LowerOptions {
     config.lower(db)
 }
 
+/// What lowering may know of a module: modules for debuggers have their functions in sections of their own at level 0, and
+/// nobody asks the header at another.
+pub(crate) fn lowering(db: &dyn Db, file: SourceFile, config: Config) -> LowerOptions {
+    let options = lower_options(db, config);
+    let debug = || options.unoptimized && header_answer(db, file, HeaderQuestion::Debug);
+    LowerOptions { separate: options.separate || debug(), ..options }
+}
+
 /// Options of the passes of all stages; for what goes through all of them at once.
 #[salsa::tracked(returns(copy))]
 pub fn pass_options(db: &dyn Db, config: Config) -> PassOptions {
@@ -384,7 +393,7 @@ pub fn debug_options(db: &dyn Db, config: Config) -> DebugOptions {
 #[salsa::tracked(returns(ref), heap_size = weight::function)]
 pub fn bridged<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Function> {
     let _running = db.executes("bridged", Place::UnitConfig(unit, config));
-    stage::bridged(db, config, body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
+    stage::bridged(db, unit, config, body(db, unit).as_deref().ok_or(Failed::Diagnosed)?)
 }
 
 /// Phases 14 to 22.
@@ -483,7 +492,21 @@ pub fn encoded<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) ->
 #[salsa::tracked(returns(ref), heap_size = weight::linked)]
 pub fn routine(db: &dyn Db, which: Routine, config: Config) -> Staged<LinkedFunction> {
     let _running = db.executes("routine", Place::Routine(which.name(), config));
-    stored::routine(db, which, config, || stage::routine(db, config, which))
+    stored::routine(db, which.name(), config, || stage::routine(db, config, which))
+}
+
+/// A function of the library, finished. It depends on no program either.
+#[salsa::tracked(returns(ref), heap_size = weight::linked)]
+pub fn library(db: &dyn Db, which: LibraryFunction, config: Config) -> Staged<LinkedFunction> {
+    let _running = db.executes("library", Place::Routine(which.name(), config));
+    stored::routine(db, which.name(), config, || stage::library(db, config, which))
+}
+
+/// The section of a function of the library.
+#[salsa::tracked(returns(ref), heap_size = weight::image)]
+pub fn library_image(db: &dyn Db, which: LibraryFunction, config: Config) -> Staged<KernelImage> {
+    let _running = db.executes("library_image", Place::Routine(which.name(), config));
+    relocatable::library_image(db, which, config)
 }
 
 /// What is worth telling of a compiled function; for editors and reports, no stage reads it.
@@ -538,7 +561,8 @@ pub fn module_data(db: &dyn Db, file: SourceFile) -> Vec<oriole_hir::ModuleVaria
     link::module_data(db, file)
 }
 
-/// A kernel with all that it reaches, laid out; in relocatable output a kernel or function with its routines alone.
+/// A kernel with all that it reaches, laid out; where functions have sections of their own, a kernel or function with its
+/// routines alone.
 #[salsa::tracked(returns(ref), heap_size = weight::image)]
 pub fn kernel_image<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<KernelImage> {
     let _running = db.executes("kernel_image", Place::UnitConfig(unit, config));

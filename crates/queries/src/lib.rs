@@ -10,6 +10,7 @@ pub mod graph;
 pub mod link;
 pub mod module;
 mod relocatable;
+mod separate;
 mod stage;
 mod stored;
 pub mod view;

@@ -26,7 +26,7 @@ use oriole_syntax::UnitKind;
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
-use crate::{relocatable, stage};
+use crate::{relocatable, separate, stage};
 
 /// Functions that the driver links in, so that a module may call them without a definition.
 const DRIVER_FUNCTIONS: [&str; 6] =
@@ -389,7 +389,7 @@ pub(crate) fn kernel_image<'db>(
     config: Config,
 ) -> Staged<KernelImage> {
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    if graph::lower_options(db, config).relocatable {
+    if graph::lowering(db, unit.file(db), config).separate {
         return relocatable::section_image(db, unit, config, body);
     }
     let target = stage::target_of(db, config)?;
@@ -501,6 +501,9 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     if relocatable {
         return relocatable::cubin(db, file, config, module);
     }
+    if graph::lowering(db, file, config).separate {
+        return separate::cubin(db, file, config, module);
+    }
     module.externs.clone_from(&graph::module_layout(db, file).symbols.externs);
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
@@ -511,7 +514,18 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     let functions = function_values(db, file, data);
     guarded("cubin", || {
         let known = KnownAddresses { functions: &functions, constants: BTreeMap::new() };
-        place_variables(symbols, data, known, BTreeMap::new(), &mut module)?;
+        let dynamic = place_variables(symbols, data, known, BTreeMap::new(), &mut module)?;
+        if let Some(alignment) = dynamic {
+            // Every kernel of a module that declares a dynamic array may be launched with dynamic shared memory; what the
+            // system appends must then be aligned, whether this kernel names the array or not.
+            for kernel in &mut module.kernels {
+                let kernel = triomphe::Arc::make_mut(kernel);
+                kernel.shared_size = Some(
+                    kernel.shared_size.unwrap_or(0).checked_next_multiple_of(alignment).unwrap_or(u32::MAX),
+                );
+                kernel.shared_alignment = kernel.shared_alignment.max(alignment);
+            }
+        }
         let globals = (0..module.globals.len()).map(SymbolRef::Global);
         let externs = (0..module.externs.len()).map(SymbolRef::Extern);
         module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
@@ -537,13 +551,14 @@ fn function_values(
     names.into_iter().filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
 }
 
+/// Puts the variables into the module; gives the largest alignment of arrays in shared memory without a size.
 pub(crate) fn place_variables(
     layout: &ModuleSymbols,
     data: &[oriole_hir::ModuleVariable],
     mut known: KnownAddresses<'_>,
     mut symbols: BTreeMap<String, SymbolRef>,
     module: &mut Module,
-) -> Result<(), Failed> {
+) -> Result<Option<u32>, Failed> {
     let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
         data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
     let linked = module.form == Form::Relocatable;
@@ -594,16 +609,6 @@ pub(crate) fn place_variables(
             }
         }
     }
-    if let Some(alignment) = dynamic {
-        // Every kernel of a module that declares a dynamic array may be launched with dynamic shared memory; what the
-        // system appends must then be aligned, whether this kernel names the array or not.
-        for kernel in &mut module.kernels {
-            let kernel = triomphe::Arc::make_mut(kernel);
-            kernel.shared_size =
-                Some(kernel.shared_size.unwrap_or(0).checked_next_multiple_of(alignment).unwrap_or(u32::MAX));
-            kernel.shared_alignment = kernel.shared_alignment.max(alignment);
-        }
-    }
     let opaque = data.iter().filter_map(|variable| {
         let kind = match variable.info.ty {
             Type::Texref => OpaqueKind::Texture,
@@ -622,7 +627,7 @@ pub(crate) fn place_variables(
             variable.pointers = pointers(&variable.name, initial, &known, &symbols)?;
         }
     }
-    Ok(())
+    Ok(dynamic)
 }
 
 /// Addresses that are numbers when the module is laid out: they are written into initial values, and no loader

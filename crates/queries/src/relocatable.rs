@@ -7,14 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use oriole_cubin::{Binding, CodeKind, Form, KernelImage, Module, SymbolRef, Undefined, UndefinedKind};
+use oriole_diagnostics::Code;
 use oriole_hir::{Body, Linkage, ModuleVariable, Operand, Parameter, Signature, Statement, Table};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
-use oriole_pipeline::Routine;
-use oriole_pipeline::image::ModuleSymbols;
+use oriole_pipeline::image::{LinkedFunction, ModuleSymbols};
+use oriole_pipeline::{LibraryFunction, Routine};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_syntax::UnitKind;
 
-use crate::failure::{Staged, guarded};
+use crate::failure::{Failed, Staged, guarded};
 use crate::link::{KnownAddresses, describe, image_failure, place_variables, write_failure};
 use crate::module::function_unit;
 use crate::{graph, stage};
@@ -29,11 +30,7 @@ pub(crate) fn section_image<'db>(
     let target = stage::target_of(db, config)?;
     let name: &str = unit.name(db);
     let linked = &**graph::encoded(db, unit, config).as_ref().map_err(Clone::clone)?;
-    let mut functions = BTreeMap::from([(name.to_owned(), linked)]);
-    for routine in linked.called_routines().filter_map(Routine::named) {
-        let linked = graph::routine(db, routine, config).as_ref().map_err(Clone::clone)?;
-        functions.insert(routine.name().to_owned(), linked);
-    }
+    let functions = with_routines(db, name, linked, config)?;
     let mut symbols = ModuleSymbols::default();
     for named in linked.called().chain(linked.addressed()) {
         if let Some(meant) =
@@ -61,6 +58,58 @@ pub(crate) fn section_image<'db>(
         image.pointed_prototypes = pointed_prototypes(body);
         Ok(image)
     })
+}
+
+/// A function and the routines that it calls, by name.
+fn with_routines<'db>(
+    db: &'db dyn Db,
+    name: &str,
+    linked: &'db LinkedFunction,
+    config: Config,
+) -> Result<BTreeMap<String, &'db LinkedFunction>, Failed> {
+    let mut functions = BTreeMap::from([(name.to_owned(), linked)]);
+    for routine in linked.called_routines().filter_map(Routine::named) {
+        let linked = graph::routine(db, routine, config).as_ref().map_err(Clone::clone)?;
+        functions.insert(routine.name().to_owned(), linked);
+    }
+    Ok(functions)
+}
+
+/// The section of a function of the library: weak, so that of several files' one is left.
+pub(crate) fn library_image(db: &dyn Db, which: LibraryFunction, config: Config) -> Staged<KernelImage> {
+    let target = stage::target_of(db, config)?;
+    let linked = &**graph::library(db, which, config).as_ref().map_err(Clone::clone)?;
+    let functions = with_routines(db, which.name(), linked, config)?;
+    guarded("library_image", || {
+        let find = |name: &str| functions.get(name).copied();
+        let named = (which.name(), CodeKind::Function);
+        let image = oriole_pipeline::image::section_image(target, named, &ModuleSymbols::default(), &find)
+            .map_err(|error| image_failure(which.name(), &error))?;
+        Ok(KernelImage { binding: Binding::Weak, ..image })
+    })
+}
+
+/// The functions of the library that sections of code call, by name.
+///
+/// # Errors
+/// The module has a function of the same name.
+pub(crate) fn add_library(db: &dyn Db, config: Config, module: &mut Module) -> Result<(), Failed> {
+    let called = module.kernels.iter().flat_map(|code| &code.names);
+    let called: BTreeSet<LibraryFunction> = called.filter_map(|name| LibraryFunction::named(name)).collect();
+    for function in called {
+        let name = function.name();
+        if module.kernels.iter().any(|code| code.name == name) {
+            return Err(Failed::Stage {
+                code: Code::NotSupported,
+                statement: None,
+                message: format!(
+                    "`{name}`: divisions without optimization need the compiler's function of this name"
+                ),
+            });
+        }
+        module.kernels.push(graph::library_image(db, function, config).clone()?);
+    }
+    Ok(())
 }
 
 /// What a function gives and takes, as linkers compare it.
@@ -95,15 +144,21 @@ fn pointed_prototypes(body: &Body) -> Vec<String> {
     calls.map(|signature| prototype(&signature.results, &signature.parameters)).collect()
 }
 
+/// The kernels and functions with sections of their own, in file order.
+pub(crate) fn sections(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = FunctionUnit<'_>> {
+    let index = graph::index(db, file);
+    let functions = index.functions.iter().copied().filter(|unit| unit.has_code(db));
+    functions.filter(|&unit| index.definition(unit.name(db)) == Some(unit))
+}
+
 /// Writes the container. The module has its header, and nothing else yet.
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: Module) -> Staged<Vec<u8>> {
     module.form = Form::Relocatable;
-    let index = graph::index(db, file);
-    for &unit in index.functions.iter().filter(|unit| unit.has_code(db)) {
-        if index.definition(unit.name(db)) == Some(unit) {
-            module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
-        }
+    for unit in sections(db, file) {
+        module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
+    add_library(db, config, &mut module)?;
+    module.debug = graph::debug_sections(db, file, config).clone()?;
     let data = graph::module_data(db, file);
     module.undefined = undefined(db, file, &module, data);
     guarded("cubin", || {
@@ -119,7 +174,12 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
 }
 
 /// What the code and the initial values of the module name and the module does not define.
-fn undefined(db: &dyn Db, file: SourceFile, module: &Module, data: &[ModuleVariable]) -> Vec<Undefined> {
+pub(crate) fn undefined(
+    db: &dyn Db,
+    file: SourceFile,
+    module: &Module,
+    data: &[ModuleVariable],
+) -> Vec<Undefined> {
     let defined: BTreeSet<&str> = module.kernels.iter().map(|code| code.name.as_str()).collect();
     let in_code = module.kernels.iter().flat_map(|code| &code.names);
     let initial = data.iter().filter_map(|variable| variable.initial.as_ref());

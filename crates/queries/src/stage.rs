@@ -16,7 +16,8 @@ use oriole_pipeline::facts::FunctionFacts;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_pipeline::target::{self, SelectionTree, TargetError};
 use oriole_pipeline::{
-    Allocated, Context, Decision, Decisions, Group, ORI_GROUPS, Phase, Profile, Routine, Settings, Target,
+    Allocated, Context, Decision, Decisions, Group, LibraryFunction, ORI_GROUPS, Phase, Profile, Routine,
+    Settings, Target,
 };
 use oriole_sass::form::Table;
 
@@ -25,6 +26,7 @@ use triomphe::Arc;
 
 use crate::failure::{Failed, Staged, Static, guarded};
 use crate::graph;
+use crate::view::Snapshot;
 
 /// All that is known of a configuration's chip.
 pub(crate) fn target_of(db: &dyn Db, config: Config) -> Result<&Target, Failed> {
@@ -85,8 +87,10 @@ pub(crate) fn until<'db>(
     };
     let before = before.map(copied).transpose()?;
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    let settings =
-        Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, phase.group) };
+    let settings = Settings {
+        lower: graph::lowering(db, unit.file(db), config),
+        ..pass_settings(db, config, phase.group)
+    };
     run(db, config, phase.group.name(), &settings, |context| {
         let before = before.map_or_else(|| oriole_pipeline::raw(body, context), Ok)?;
         oriole_pipeline::run_part(phase, before, context)
@@ -103,8 +107,10 @@ pub(crate) fn decisions<'db>(
     let decisions = Decisions::default();
     let mut function: Option<Function> = None;
     for group in ORI_GROUPS {
-        let settings =
-            Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, group) };
+        let settings = Settings {
+            lower: graph::lowering(db, unit.file(db), config),
+            ..pass_settings(db, config, group)
+        };
         let before = function.take();
         let after = run(db, config, group.name(), &settings, |context| {
             let context = &Context { decisions: Some(&decisions), ..*context };
@@ -114,6 +120,36 @@ pub(crate) fn decisions<'db>(
         function = Some(Arc::unwrap_or_clone(after));
     }
     Ok(Arc::new(decisions.into_sorted()))
+}
+
+/// Raw Ori of a unit, and its Ori after each phase that changed it, as text: the stages run once more.
+pub(crate) fn history<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+) -> Staged<Vec<Snapshot>> {
+    let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
+    let lower = graph::lowering(db, unit.file(db), config);
+    let raw_settings = Settings { lower, ..settings() };
+    let raw = run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
+    let mut history = vec![Snapshot { phase: None, text: raw.to_string() }];
+    let mut function = handed_on(raw);
+    for group in ORI_GROUPS {
+        let settings = Settings { lower, ..pass_settings(db, config, group) };
+        // Between groups numbers change, which is no phase's doing.
+        let mut before = function.to_string();
+        let after = run(db, config, group.name(), &settings, |context| {
+            oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
+                let text = function.to_string();
+                if text != before {
+                    before.clone_from(&text);
+                    history.push(Snapshot { phase: Some(phase), text });
+                }
+            })
+        })?;
+        function = handed_on(after);
+    }
+    Ok(Arc::new(history))
 }
 
 /// The profile of a function, with the registers that it was given or none.
@@ -157,9 +193,16 @@ fn run<T>(
     guarded(name, || stage(&context).map_err(Failed::from))
 }
 
-pub(crate) fn bridged(db: &dyn Db, config: Config, body: &Body) -> Staged<Function> {
-    let settings =
-        Settings { lower: graph::lower_options(db, config), ..pass_settings(db, config, Group::Bridged) };
+pub(crate) fn bridged<'db>(
+    db: &'db dyn Db,
+    unit: FunctionUnit<'db>,
+    config: Config,
+    body: &Body,
+) -> Staged<Function> {
+    let settings = Settings {
+        lower: graph::lowering(db, unit.file(db), config),
+        ..pass_settings(db, config, Group::Bridged)
+    };
     run(db, config, "bridged", &settings, |context| oriole_pipeline::lower(body, context))
 }
 
@@ -187,13 +230,15 @@ fn placed<'db>(
     config: Config,
     function: Function,
 ) -> Staged<Allocated> {
+    let mut order = graph::order_options(db, config);
     let mut allocate = graph::allocate_options(db, config);
     if unit.kind(db) == UnitKind::Function {
+        order.limit = allocate.function_limit.or(order.limit);
         // A function runs with the registers of the kernel that calls it.
         let budget = graph::register_budget(db, unit, config);
-        allocate.limit = allocate.limit.into_iter().chain(budget).min();
+        allocate.limit = allocate.function_limit.or(allocate.limit).into_iter().chain(budget).min();
     }
-    let settings = Settings { order: graph::order_options(db, config), allocate, ..settings() };
+    let settings = Settings { order, allocate, ..settings() };
     run(db, config, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
 }
 
@@ -243,15 +288,28 @@ pub(crate) fn encoded(
 
 /// A routine of the compiler, with no limit of registers: it states what it overwrites.
 pub(crate) fn routine(db: &dyn Db, config: Config, routine: Routine) -> Staged<LinkedFunction> {
-    let settings = Settings {
+    run(db, config, "routine", &all_settings(db, config), |context| {
+        oriole_pipeline::routine(routine, context)
+    })
+}
+
+/// A function of the library, with no limit of registers but that of the configuration.
+pub(crate) fn library(db: &dyn Db, config: Config, function: LibraryFunction) -> Staged<LinkedFunction> {
+    run(db, config, "library", &all_settings(db, config), |context| {
+        oriole_pipeline::library(function, context)
+    })
+}
+
+/// The settings of all stages behind lowering.
+fn all_settings(db: &dyn Db, config: Config) -> Settings {
+    Settings {
         passes: graph::pass_options(db, config),
         order: graph::order_options(db, config),
         allocate: graph::allocate_options(db, config),
         select: graph::select_options(db, config),
         finish: graph::finish_options(db, config),
         ..settings()
-    };
-    run(db, config, "routine", &settings, |context| oriole_pipeline::routine(routine, context))
+    }
 }
 
 /// All stages behind the body at once: the same steps as the queries, each value handed on and none kept.
@@ -261,7 +319,7 @@ pub(crate) fn straight<'db>(
     config: Config,
     body: &Body,
 ) -> Staged<LinkedFunction> {
-    let mut function = handed_on(bridged(db, config, body)?);
+    let mut function = handed_on(bridged(db, unit, config, body)?);
     for group in [Group::Early, Group::SsaEarly, Group::SsaMid, Group::SsaLate, Group::Legal] {
         function = handed_on(passed(db, config, group, function)?);
     }

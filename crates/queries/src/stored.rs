@@ -8,7 +8,6 @@
 use oriole_diagnostics::Code;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
-use oriole_pipeline::Routine;
 use oriole_pipeline::image::LinkedFunction;
 use oriole_store::{Cache, Key, KeyBuilder, Mode};
 use oriole_syntax::UnitKind;
@@ -21,7 +20,7 @@ use crate::graph;
 /// What is kept, and how it is written. To be changed with the meaning of the bytes, where the build does not tell.
 const SCHEMA: &str = "linked function, 1";
 
-/// The same for routines of the compiler; their texts are part of the build.
+/// The same for routines and functions of the compiler; their texts are part of the build.
 const ROUTINE_SCHEMA: &str = "routine, 1";
 
 /// The same for whole files.
@@ -52,7 +51,7 @@ fn key<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config, body: &Bod
     // What flows down to a function from the kernels that reach it.
     let budget =
         (unit.kind(db) == UnitKind::Function).then(|| graph::register_budget(db, unit, config)).flatten();
-    key.with(&budget).with(body).finish()
+    key.with(&graph::lowering(db, unit.file(db), config).separate).with(&budget).with(body).finish()
 }
 
 /// The function under its key, or what `compile` gives.
@@ -66,14 +65,14 @@ pub(crate) fn encoded<'db>(
     kept(db, || key(db, unit, config, body), compile)
 }
 
-/// The routine of the compiler under its key, or what `compile` gives.
+/// The routine of the compiler or function of its library under its key, or what `compile` gives.
 pub(crate) fn routine(
     db: &dyn Db,
-    routine: Routine,
+    name: &str,
     config: Config,
     compile: impl FnOnce() -> Staged<LinkedFunction>,
 ) -> Staged<LinkedFunction> {
-    kept(db, || start(db, config, ROUTINE_SCHEMA).with(routine.name()).finish(), compile)
+    kept(db, || start(db, config, ROUTINE_SCHEMA).with(name).finish(), compile)
 }
 
 fn kept(

@@ -106,6 +106,26 @@ pub fn ori_after<'db>(
     stage::until(db, unit, config, phase)
 }
 
+/// A unit's Ori at one moment.
+#[derive(Clone, Debug)]
+pub struct Snapshot {
+    /// The phase that has just changed it; nothing for raw Ori.
+    pub phase: Option<&'static Phase>,
+    /// The Ori.
+    pub text: String,
+}
+
+/// Raw Ori of a unit, and its Ori after each phase that changed it: all stages up to allocation run once more.
+///
+/// # Errors
+/// As [`ori_after`].
+///
+/// # Panics
+/// Unwinds with [`salsa::Cancelled`] if a write is waiting.
+pub fn history<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<Vec<Snapshot>> {
+    stage::history(db, unit, config)
+}
+
 /// The profile that a report phase prints.
 ///
 /// # Errors

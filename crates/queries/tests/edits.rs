@@ -208,6 +208,10 @@ const RELOCATABLE: &[Edit] = &[
     ("the initial value of a global, relocatable", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
 ];
 
+/// Edits of the module for debuggers, at level 0.
+const FOR_DEBUGGERS: &[Edit] =
+    &[("the body of a callee, for debuggers", |text| text.replace("%r1, 1000;", "%r1, 3000;"))];
+
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
 
@@ -254,7 +258,17 @@ fn edits_run_what_the_table_says() {
         assert!(session.compile() == first, "back from `{name}`");
         session.executed();
     }
-    differing += &relocatable_edits(&mut session, &base);
+    let mut options = Options::default();
+    options.relocatable = true;
+    differing += &edits_with(&mut session, &base, &options, RELOCATABLE);
+    let mut options = Options::default();
+    options.level = 0;
+    let section = ".section .debug_info\n{\n.b8 0\n}\n";
+    let debug = base.replace(".target sm_90\n", ".target sm_90, debug\n") + section;
+    differing += &edits_with(&mut session, &debug, &options, FOR_DEBUGGERS);
+    session.edit(&base);
+    session.compile();
+    session.executed();
     oriole_queries::compile(&session.db, session.file, session.other, 1);
     differing += &differences("a second target", &session, "sm_90a");
     session.compile();
@@ -295,16 +309,15 @@ fn no_code_is_compiled_for_the_sake_of_lines() {
     assert!(differing.is_empty(), "{differing}");
 }
 
-/// What differs from the table for edits of a module that is compiled for a linker.
-fn relocatable_edits(session: &mut Session, base: &str) -> String {
-    let mut relocatable = Options::default();
-    relocatable.relocatable = true;
-    session.config.update(&mut session.db, &relocatable);
+/// What differs from the table for edits of a module that is compiled with other options.
+fn edits_with(session: &mut Session, base: &str, options: &Options, edits: &[Edit]) -> String {
+    session.config.update(&mut session.db, options);
+    session.edit(base);
     let first = session.compile();
-    assert_eq!(first.diagnostics.first(), None, "the module compiles for a linker");
+    assert_eq!(first.diagnostics.first(), None, "the module compiles with these options");
     session.executed();
     let mut differing = String::new();
-    for (name, change) in RELOCATABLE {
+    for (name, change) in edits {
         session.edit(&change(base));
         assert!(session.compile() != first, "the edit `{name}` changes the file");
         differing += &differences(name, session, "sm_90");

@@ -74,6 +74,7 @@ impl Work {
                 is_entry: function.is_entry,
                 routine: function.routine,
                 is_separate: function.is_separate,
+                calls_library: function.calls_library,
                 values: function.values.clone(),
                 blocks: function.block_ids().zip(&function.blocks).map(bare).collect(),
                 symbols: function.symbols.clone(),

@@ -35,7 +35,10 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
         let source =
             std::fs::read_to_string(&kernel).map_err(|error| format!("{}: {error}", kernel.display()))?;
         let chip = if source.contains(".target sm_90a") { "sm_90a" } else { "sm_90" };
-        for level in ["-O0", "-O3"] {
+        // The assembler optimizes no module for debuggers.
+        let for_debuggers = source.lines().any(|line| line.starts_with(".target") && line.contains("debug"));
+        let levels = if for_debuggers { &["-O0"][..] } else { &["-O0", "-O3"] };
+        for &level in levels {
             let cubin = cubins.join(format!("{name}{level}.cubin"));
             let mut command = Command::new(&assembler);
             finish(command.args(["-arch", chip, level]).arg(&kernel).arg("-o").arg(&cubin))?;
@@ -45,7 +48,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
             let older = folder.join(format!("{name}.{chip}.ptx"));
             std::fs::write(&older, retargeted(&source, chip))
                 .map_err(|error| format!("{}: {error}", older.display()))?;
-            for level in ["-O0", "-O3"] {
+            for &level in levels {
                 let cubin = cubins.join(format!("{name}.{chip}{level}.cubin"));
                 let mut command = Command::new(&assembler);
                 command.args(["-arch", chip, level]).arg(&older).arg("-o").arg(&cubin);

@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["inputs"],
     &["queries"],
     &["ide"],
+    &["explore"],
     &["lsp", "facade"],
     &["oriole", "python", "c-api"],
 ];

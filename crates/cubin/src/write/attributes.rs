@@ -288,15 +288,13 @@ impl<'a> Writer<'a> {
     /// What the call graph tells a linker: who calls whom, whose address is taken with its prototype, who calls through a
     /// pointer by which prototype, and who takes whose address.
     fn linked_group(&self, group: u32, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<(u32, u32)> {
-        if !self.is_relocatable() {
-            return Vec::new();
-        }
         let pairs = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<(u32, u32)> {
             let all = self.order.iter().map(|&code| (self.kernel_symbols[code], of(code)));
             all.flat_map(|(own, others)| others.into_iter().map(move |other| (own, other))).collect()
         };
         match group {
             1 => pairs(&|code| self.named(code, is_call)),
+            2 | 3 if !self.is_relocatable() => Vec::new(),
             2 => {
                 let taken = self.address_taken();
                 let functions = self.function_prototypes().filter(|(symbol, _)| taken.contains(symbol));

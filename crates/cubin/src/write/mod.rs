@@ -102,6 +102,7 @@ struct Writer<'a> {
     undefined_symbols: Vec<u32>,
     own_shared_symbols: Vec<Vec<u32>>,
     constant2_symbols: Vec<u32>,
+    debug_symbols: Vec<u32>,
     /// The symbols of `.debug_frame` and of what the loader adds to addresses of functions.
     frame_symbol: u32,
     table_symbol: u32,
@@ -197,6 +198,7 @@ impl<'a> Writer<'a> {
             undefined_symbols: vec![0; module.undefined.len()],
             own_shared_symbols: module.kernels.iter().map(|code| vec![0; code.own_shared.len()]).collect(),
             constant2_symbols: vec![0; module.kernels.len()],
+            debug_symbols: Vec::new(),
             frame_symbol: 0,
             table_symbol: 0,
             symbols_by_name: FxHashMap::default(),

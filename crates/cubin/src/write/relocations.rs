@@ -2,7 +2,7 @@
 
 use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
 use crate::elf::*;
-use crate::image::{OpaqueKind, Pointer, Variable};
+use crate::image::{DebugTarget, OpaqueKind, Pointer, SymbolRef, Variable};
 use crate::relocation::RelocationKind;
 
 impl<'a> Writer<'a> {
@@ -71,7 +71,7 @@ impl<'a> Writer<'a> {
     /// How a pointer in an initial value is completed.
     pub(super) fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
         match (self.names_function(pointer.target), pointer.generic) {
-            (true, _) if self.rules.family.function_table => RelocationKind::Unified,
+            (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
             (false, true) => RelocationKind::Generic64,
             (true, _) | (false, false) => RelocationKind::Abs64,
         }
@@ -144,10 +144,24 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for (index, section) in module.debug.iter().enumerate() {
             let mut drafts = Vec::new();
-            for pointer in &section.pointers {
-                let end = pointer.offset.saturating_add(8);
+            for address in &section.addresses {
+                let (bytes, kind, symbol) = match address.target {
+                    DebugTarget::Memory(target) => {
+                        let kind = match target {
+                            SymbolRef::Constant(_) => RelocationKind::Generic64,
+                            _ => RelocationKind::Abs64,
+                        };
+                        (8, kind, self.resolve(target, &section.name)?)
+                    }
+                    DebugTarget::Section(index) => {
+                        let symbol = self.debug_symbols.get(index).copied();
+                        let bad = || WriteError::BadReference { place: section.name.clone() };
+                        (4, RelocationKind::Data32, symbol.ok_or_else(bad)?)
+                    }
+                };
+                let end = address.offset.saturating_add(bytes);
                 fits(|| format!("an address in '{}'", section.name), end, section.bytes.len() as u64)?;
-                drafts.push(self.pointer(&section.name, 0, pointer)?);
+                drafts.push(RelocationDraft { offset: address.offset, kind, symbol, addend: address.addend });
             }
             self.relocation_section(Key::Debug(index), section.name.as_str(), drafts);
         }

@@ -40,12 +40,17 @@ impl<'a> Writer<'a> {
         } else if self.rules.family.reserves_shared {
             self.reserved_shared();
         }
+        for place in &self.module.placed_shared {
+            let start = u64::from(self.rules.limits.static_shared_start);
+            self.variable_symbol(&place.variable, Key::Shared(place.kernel), start + place.variable.offset);
+        }
         self.descriptor_sizes();
         self.variables();
         self.frame_symbol = self.section_symbol(".debug_frame", Key::DebugFrame);
         let module = self.module;
         for (index, section) in module.debug.iter().enumerate() {
-            self.section_symbol(section.name.as_str(), Key::Debug(index));
+            let symbol = self.section_symbol(section.name.as_str(), Key::Debug(index));
+            self.debug_symbols.push(symbol);
         }
         self.section_symbol(".nv.callgraph", Key::Callgraph);
         if self.rules.family.plain_relocations && !self.is_relocatable() {
@@ -401,6 +406,7 @@ impl<'a> Writer<'a> {
             .chain(&mut self.shared_symbols)
             .chain(&mut self.undefined_symbols)
             .chain(&mut self.constant2_symbols)
+            .chain(&mut self.debug_symbols)
             .chain([&mut self.frame_symbol, &mut self.table_symbol])
             .chain(&mut self.constant0_symbols);
         inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);

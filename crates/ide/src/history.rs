@@ -1,0 +1,129 @@
+//! How the intermediate representation of a kernel came about: its text after each phase that changed it, line by line with
+//! the line of the PTX that it stems from.
+//!
+//! It is here because the database knows both, and because a reader wants to follow one instruction through all phases.
+//! What a page or a terminal makes of it must not enter.
+
+use std::sync::Arc;
+
+use oriole_chip::Chip;
+use oriole_inputs::FunctionUnit;
+use oriole_queries::{Failed, graph, view};
+
+use crate::{Analysis, FileId, Range};
+
+/// A line of the intermediate representation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OriLine {
+    /// The line. Copies of an unchanged one share it.
+    pub text: Arc<str>,
+    /// The line of the file that it stems from, the first one being 0.
+    pub source: Option<u32>,
+}
+
+/// The intermediate representation at one moment.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OriSnapshot {
+    /// Number and name of the phase that has just changed it; nothing for the first.
+    pub phase: Option<(u16, &'static str)>,
+    /// What the phase does.
+    pub doc: &'static str,
+    /// The lines.
+    pub lines: Vec<OriLine>,
+}
+
+/// A kernel and the functions of the file whose clones its code holds.
+fn units<'db>(analysis: &'db Analysis, file: FileId, kernel: &str, chip: Chip) -> Vec<FunctionUnit<'db>> {
+    let Some(unit) = analysis.code_unit(file, kernel) else { return Vec::new() };
+    let members = analysis.image(file, unit, chip).map(|(image, _)| image.members).unwrap_or_default();
+    let called = members.iter().skip(1).filter_map(|(name, _)| analysis.code_unit(file, name));
+    std::iter::once(unit).chain(called).collect()
+}
+
+pub(crate) fn parts(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip) -> Vec<(String, Range)> {
+    let db = &analysis.db;
+    let part = |unit: FunctionUnit<'_>| {
+        let (text, start) = (unit.text(db), unit.start(db));
+        // White space before an item belongs to nobody.
+        let skipped = (text.len() - text.trim_start().len()) as u32;
+        (unit.name(db).to_string(), Range::new(start + skipped, start + text.trim_end().len() as u32))
+    };
+    units(analysis, file, kernel, chip).into_iter().map(part).collect()
+}
+
+pub(crate) fn history(
+    analysis: &Analysis,
+    file: FileId,
+    kernel: &str,
+    chip: Chip,
+) -> Result<Vec<OriSnapshot>, String> {
+    let db = &analysis.db;
+    let config = analysis.config(file, chip).ok_or_else(|| format!("{chip} is not supported"))?;
+    let mut members = Vec::new();
+    for unit in units(analysis, file, kernel, chip) {
+        let snapshots = view::history(db, unit, config).map_err(|failed| match failed {
+            Failed::Diagnosed => format!("`{}` has errors", unit.name(db)),
+            other => other.to_string(),
+        })?;
+        let mut before: Vec<OriLine> = Vec::new();
+        let snapshots = snapshots.iter().map(|snapshot| {
+            before = lines(analysis, file, unit, &snapshot.text, &before);
+            (snapshot.phase, before.clone())
+        });
+        members.push(snapshots.collect::<Vec<_>>());
+    }
+    // Raw Ori comes first; then the phases in the order in which they act, which their places in the list tell.
+    let place = |phase: Option<&oriole_pipeline::Phase>| {
+        phase.map(|phase| oriole_pipeline::PHASES.iter().position(|known| known.number == phase.number))
+    };
+    let mut moments: Vec<_> = members.iter().flatten().map(|&(phase, _)| (place(phase), phase)).collect();
+    moments.sort_by_key(|&(place, _)| place);
+    moments.dedup_by_key(|&mut (place, _)| place);
+    let several = members.len() > 1;
+    let snapshot = |(at, phase): (_, Option<&'static oriole_pipeline::Phase>)| {
+        let mut lines = Vec::new();
+        for (unit, member) in units(analysis, file, kernel, chip).into_iter().zip(&members) {
+            let known = member.iter().rfind(|&&(phase, _)| place(phase) <= at);
+            if several {
+                let name = Arc::from(format!("// {}", unit.name(db)));
+                lines.push(OriLine { text: name, source: None });
+            }
+            lines.extend(known.into_iter().flat_map(|(_, lines)| lines.iter().cloned()));
+        }
+        OriSnapshot {
+            phase: phase.map(|phase| (phase.number, phase.name)),
+            doc: phase.map_or("Lowered from the PTX, before any phase", |phase| phase.doc),
+            lines,
+        }
+    };
+    Ok(moments.into_iter().map(snapshot).collect())
+}
+
+/// The lines of a text; those that the text before has at the same distance from an end are shared with it.
+fn lines(
+    analysis: &Analysis,
+    file: FileId,
+    unit: FunctionUnit<'_>,
+    text: &str,
+    before: &[OriLine],
+) -> Vec<OriLine> {
+    let db = &analysis.db;
+    let map = graph::source_map(db, unit);
+    let source = |line: &str| {
+        // An instruction ends in the ordinal of its statement.
+        let ordinal: usize = line.rsplit_once("; ")?.1.parse().ok()?;
+        let place = map.instructions.get(ordinal)?;
+        Some(analysis.file(file)?.lines.line(place.start + unit.start(db)))
+    };
+    let count = text.lines().count();
+    let shared = |at: usize, line: &str| {
+        let behind = (before.len() + at).checked_sub(count);
+        let places = [Some(at), behind].into_iter().flatten();
+        let mut known = places.filter_map(|at| before.get(at));
+        known.find(|known| &*known.text == line).cloned()
+    };
+    let line = |(at, line): (usize, &str)| {
+        shared(at, line).unwrap_or_else(|| OriLine { text: Arc::from(line), source: source(line) })
+    };
+    text.lines().enumerate().map(line).collect()
+}

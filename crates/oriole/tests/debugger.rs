@@ -1,0 +1,175 @@
+//! Modules for debuggers: which sections they have at level 0, and what their kernels are told of the functions that they
+//! reach. What they compute is asked with the project's other kernels.
+
+use crate::oracle::{ask, tools};
+use crate::support::{compile, data, oriole, read_cubin, scratch, text};
+use oriole_cubin::{Cubin, RelocationKind};
+use std::collections::BTreeSet;
+
+const CHIPS: [&str; 5] = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
+
+/// What the file has for each kernel and function: code, attributes, constants and shared memory.
+fn sections(cubin: &Cubin) -> BTreeSet<&str> {
+    let wanted = [".text.", ".nv.info.", ".nv.constant", ".nv.shared.", ".nv.global"];
+    let names = cubin.sections.iter().map(|section| section.name.as_str());
+    let wanted = |name: &&str| wanted.iter().any(|start| name.starts_with(start));
+    names.filter(wanted).filter(|name| !name.starts_with(".nv.shared.reserved")).collect()
+}
+
+#[test]
+fn functions_have_sections_of_their_own() {
+    let folder = scratch();
+    let output = folder.path().join("k.cubin");
+    let source = data("kernels").join("debugger.ptx");
+    for chip in CHIPS {
+        compile(&source, &output, &["-O0", "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+        let cubin = read_cubin(&output);
+        let names: BTreeSet<&str> = cubin.functions.iter().map(|function| function.name.as_str()).collect();
+        assert_eq!(names, BTreeSet::from(["select", "sum_to"]), "{chip}");
+        for kernel in &cubin.kernels {
+            for function in &cubin.functions {
+                assert!(kernel.registers >= function.registers, "{chip}: {}", kernel.name);
+            }
+            let deepest = cubin.functions.iter().map(|function| function.frame_size).max();
+            assert!(kernel.stack_size >= deepest, "{chip}: {:?}", kernel.stack_size);
+            // Each has the table of the function that both reach, and the first one of its own.
+            let tables = if kernel.name == "first" { 24 } else { 16 };
+            assert_eq!(kernel.constant2.len(), tables, "{chip}: {}", kernel.name);
+        }
+        // One place of the function's variable for both kernels, and the array of the launch behind all that its kernel has.
+        let symbol = |name: &str| cubin.symbols.iter().find(|symbol| symbol.name == name).expect(name);
+        let start = symbol("of_module").value;
+        assert_eq!(symbol("of_function").value, start + 64, "{chip}");
+        assert_eq!(symbol("own").value, start + 192, "{chip}");
+        assert_eq!(symbol("own.1").value, start + 192, "{chip}");
+        assert_eq!(symbol("dynamic").value, start + 320, "{chip}");
+        let size = |name: &str| cubin.kernels.iter().find(|it| it.name == name).expect(name).shared_size;
+        assert_eq!((size("first"), size("second")), (start + 320, start + 448), "{chip}");
+        // The loader completes addresses of code and of global memory; everything else is known.
+        let code = cubin.sections.iter().filter(|section| section.name.starts_with(".text."));
+        let kinds: BTreeSet<RelocationKind> =
+            code.flat_map(|section| &section.relocations).filter_map(|it| it.kind()).collect();
+        let call = if chip < "sm_90" && !chip.starts_with("sm_1") {
+            RelocationKind::Branch
+        } else {
+            RelocationKind::BranchAbs
+        };
+        assert_eq!(kinds, BTreeSet::from([RelocationKind::Abs32Lo, RelocationKind::Abs32Hi, call]), "{chip}");
+        let lint = oriole(&["lint", &text(&output)]);
+        assert_eq!(lint.status, Some(0), "{chip}: {}{}", lint.out, lint.err);
+    }
+}
+
+/// Launches of divisions and roots, with the file that each is in.
+const EXACT: [(&str, &str); 9] = [
+    ("slow_ways", "slow_ways_lanes"),
+    ("slow_ways", "slow_ways_recursion"),
+    ("wide", "wide_divide_i64"),
+    ("singles_f32", "singles_f32_div"),
+    ("singles_f32", "singles_f32_rcp"),
+    ("singles_f32", "singles_f32_sqrt"),
+    ("singles_f64", "singles_f64_div"),
+    ("singles_f64", "singles_f64_rcp"),
+    ("singles_f64", "singles_f64_sqrt"),
+];
+
+/// The kernels of a file as a module for debuggers of a chip.
+fn for_debuggers(name: &str, chip: &str) -> String {
+    let source = std::fs::read_to_string(data("kernels").join(format!("{name}.ptx"))).expect("a kernel");
+    let version = if chip.starts_with("sm_1") { "9.0" } else { "8.0" };
+    let lines = source.lines().map(|line| match line.split_once(' ') {
+        Some((".version", _)) => format!(".version {version}\n"),
+        Some((".target", _)) => format!(".target {chip}, debug\n"),
+        _ => format!("{line}\n"),
+    });
+    lines.collect::<String>() + ".section .debug_info\n{\n.b8 0\n}\n"
+}
+
+/// Divisions and roots call functions that have weak sections of their own, by the calling convention.
+#[test]
+fn exact_operations_are_functions_of_the_library() {
+    let folder = scratch();
+    let folder = folder.path();
+    for chip in CHIPS {
+        let mut called = BTreeSet::new();
+        for name in EXACT.iter().map(|(name, _)| *name).collect::<BTreeSet<_>>() {
+            let source = folder.join(format!("{name}.ptx"));
+            std::fs::write(&source, for_debuggers(name, chip)).expect("a temporary file");
+            let output = folder.join("k.cubin");
+            compile(&source, &output, &["-O0"]).unwrap_or_else(|message| panic!("{chip}: {message}"));
+            let cubin = read_cubin(&output);
+            for kernel in &cubin.kernels {
+                let code =
+                    cubin.sections.iter().find(|section| section.name == format!(".text.{}", kernel.name));
+                let targets = code.expect("code").relocations.iter().map(|it| &cubin.symbols[it.symbol]);
+                let library =
+                    targets.filter(|it| it.name.starts_with("__cuda_") || it.name.starts_with("oriole."));
+                for symbol in library {
+                    assert_eq!(symbol.binding, 2, "{chip}: {}", symbol.name);
+                    let function = cubin.functions.iter().find(|function| function.name == symbol.name);
+                    let function = function.unwrap_or_else(|| panic!("{chip}: {}", symbol.name));
+                    // So that it fits into what a kernel that calls may be limited to.
+                    assert!(function.registers <= 24, "{chip}: {}: {}", symbol.name, function.registers);
+                    assert!(kernel.registers >= function.registers, "{chip}: {}", kernel.name);
+                    called.insert(symbol.name.clone());
+                }
+            }
+            let lint = oriole(&["lint", &text(&output)]);
+            assert_eq!(lint.status, Some(0), "{chip}: {}{}", lint.out, lint.err);
+        }
+        assert_eq!(called.len(), 40, "{chip}: {called:?}");
+        let mut launches = String::new();
+        for (source, launch) in EXACT {
+            let record =
+                std::fs::read_to_string(data("kernels").join(format!("{launch}.json"))).expect("a launch");
+            let mut record: serde_json::Value = serde_json::from_str(&record).expect("a launch");
+            record["ptx"] = text(&folder.join(format!("{source}.ptx"))).into();
+            launches += &format!("{record}\n");
+        }
+        let path = folder.join("launches.jsonl");
+        std::fs::write(&path, launches).expect("a temporary file");
+        let run = oriole(&["run", &text(&path), "--on", "sim", "-O0"]);
+        assert_eq!(run.status, Some(0), "{chip}: {}{}", run.out, run.err);
+    }
+}
+
+/// A function of that name in the text would be called by divisions in the library's place.
+#[test]
+fn names_of_the_library_are_taken() {
+    let folder = scratch();
+    let source = folder.path().join("k.ptx");
+    let ptx = for_debuggers("wide", "sm_90");
+    std::fs::write(&source, ptx + ".func __cuda_sm20_div_s64() { ret; }\n").expect("a temporary file");
+    let message = compile(&source, &folder.path().join("k.cubin"), &["-O0"]).expect_err("the name is taken");
+    assert!(
+        message.contains("oriole::not-supported") && message.contains("`__cuda_sm20_div_s64`"),
+        "{message}"
+    );
+}
+
+/// What is optimized is for no debugger: functions stand in the text of their kernels.
+#[test]
+fn optimized_modules_have_sections_of_kernels_alone() {
+    let folder = scratch();
+    let output = folder.path().join("k.cubin");
+    compile(&data("kernels").join("debugger.ptx"), &output, &["-O1"])
+        .unwrap_or_else(|message| panic!("{message}"));
+    assert_eq!(read_cubin(&output).functions, []);
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn sections_are_those_of_the_reference() {
+    let tools = tools();
+    let folder = scratch();
+    let [ours, theirs] = ["ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    let source = data("kernels").join("debugger.ptx");
+    for chip in CHIPS {
+        compile(&source, &ours, &["-O0", "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+        ask(&tools, "ptxas", &["-O0", &format!("-arch={chip}"), &text(&source), "-o", &text(&theirs)]);
+        assert!(!ask(&tools, "nvdisasm", &["-c", &text(&ours)]).is_empty());
+        assert!(!ask(&tools, "cuobjdump", &["-elf", &text(&ours)]).is_empty());
+        let (own, reference) = (read_cubin(&ours), read_cubin(&theirs));
+        assert_eq!(sections(&own), sections(&reference), "{chip}");
+    }
+}

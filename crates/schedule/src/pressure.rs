@@ -1,0 +1,188 @@
+//! Which registers are live at each instruction of finished code: liveness over physical registers, as the forms read and
+//! write them, along the branches of the code.
+//!
+//! It is here because the words of any cubin tell it, with nothing else known. What is not seen makes the count larger and
+//! never smaller: what a called function leaves in registers counts as live before its call too.
+
+use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
+use oriole_sass::form::Table;
+use oriole_sass::register::PT;
+use oriole_sass::{Access, RegisterFile, accesses};
+use typed_index_collections::{TiVec, ti_vec};
+
+/// How many registers are live at an instruction: before it or, with its results, behind it, whichever is more.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Pressure {
+    /// General registers.
+    pub general: u16,
+    /// Uniform registers.
+    pub uniform: u16,
+    /// Predicates, those of the uniform file left out.
+    pub predicates: u16,
+}
+
+/// Files that are counted, 256 registers each.
+const FILES: usize = 3;
+const WORDS: usize = FILES * 4;
+
+/// A set of registers, a bit for each.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+struct Registers([u64; WORDS]);
+
+impl Registers {
+    fn bit(file: RegisterFile, register: u8) -> Option<usize> {
+        let file = match file {
+            RegisterFile::General => 0,
+            RegisterFile::Uniform => 1,
+            RegisterFile::Predicate => 2,
+            RegisterFile::UniformPredicate | RegisterFile::Barrier => return None,
+        };
+        Some(file * 256 + usize::from(register))
+    }
+
+    fn insert(&mut self, bit: usize) {
+        self.0[bit / 64] |= 1 << (bit % 64);
+    }
+
+    fn join(&mut self, other: &Registers) {
+        self.0.iter_mut().zip(other.0).for_each(|(own, other)| *own |= other);
+    }
+
+    /// What is left of it behind the definitions, and the uses.
+    fn before(&self, written: &Registers, read: &Registers) -> Registers {
+        let mut result = *self;
+        for (at, word) in result.0.iter_mut().enumerate() {
+            *word = *word & !written.0[at] | read.0[at];
+        }
+        result
+    }
+
+    fn count(&self, file: usize) -> u16 {
+        self.0[file * 4..][..4].iter().map(|word| word.count_ones() as u16).sum()
+    }
+}
+
+/// What an instruction reads, what it writes, and what of that it writes for sure.
+struct Effect {
+    read: Registers,
+    written: Registers,
+    killed: Registers,
+}
+
+fn effect(forms: &'static Table, machine: &MachineInstruction) -> Effect {
+    let (mut read, mut written) = (Registers::default(), Registers::default());
+    accesses(forms, machine.form, &machine.instruction, |access| match access {
+        Access::Read { file, register, .. } => {
+            Registers::bit(file, register).into_iter().for_each(|bit| read.insert(bit));
+        }
+        Access::Write { file, register, .. } => {
+            Registers::bit(file, register).into_iter().for_each(|bit| written.insert(bit));
+        }
+    });
+    let guard = machine.instruction.guard;
+    let always = guard.register == PT && !guard.negated;
+    Effect { read, written, killed: if always { written } else { Registers::default() } }
+}
+
+/// The live registers at each instruction in the order of the code.
+pub fn pressure(function: &MachineFunction, forms: &'static Table) -> Vec<Pressure> {
+    let mut before: TiVec<BlockId, Registers> = ti_vec![Registers::default(); function.blocks.len()];
+    let mut predecessors: TiVec<BlockId, Vec<BlockId>> = ti_vec![Vec::new(); function.blocks.len()];
+    // Each block as a whole: what it reads before it writes it, and what it writes for sure.
+    let mut sums: TiVec<BlockId, (Registers, Registers)> = TiVec::with_capacity(function.blocks.len());
+    for (id, block) in function.blocks.iter_enumerated() {
+        block.successors.iter().for_each(|&successor| predecessors[successor].push(id));
+        let (mut read, mut killed) = (Registers::default(), Registers::default());
+        for machine in block.instructions.iter().rev() {
+            let effect = effect(forms, machine);
+            read = read.before(&effect.killed, &effect.read);
+            killed.join(&effect.killed);
+        }
+        sums.push((read, killed));
+    }
+    let after = |id: BlockId, before: &TiVec<BlockId, Registers>| {
+        let mut live = Registers::default();
+        function.blocks[id].successors.iter().for_each(|&successor| live.join(&before[successor]));
+        live
+    };
+    // Last blocks first: most are then looked at once.
+    let mut open: Vec<BlockId> = function.blocks.keys().collect();
+    let mut is_open: TiVec<BlockId, bool> = ti_vec![true; function.blocks.len()];
+    while let Some(id) = open.pop() {
+        is_open[id] = false;
+        let (read, killed) = &sums[id];
+        let live = after(id, &before).before(killed, read);
+        if live != before[id] {
+            before[id] = live;
+            for &predecessor in &predecessors[id] {
+                if !std::mem::replace(&mut is_open[predecessor], true) {
+                    open.push(predecessor);
+                }
+            }
+        }
+    }
+    let mut all = Vec::new();
+    for (id, block) in function.blocks.iter_enumerated() {
+        let mut live = after(id, &before);
+        let first = all.len();
+        for machine in block.instructions.iter().rev() {
+            let effect = effect(forms, machine);
+            // Results may take the places of operands: what counts is what is held before or what is held behind.
+            let mut behind = live;
+            behind.join(&effect.written);
+            live = live.before(&effect.killed, &effect.read);
+            let most = |file: usize| behind.count(file).max(live.count(file));
+            all.push(Pressure { general: most(0), uniform: most(1), predicates: most(2) });
+        }
+        all[first..].reverse();
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_chip::Chip;
+    use std::collections::BTreeMap;
+
+    /// General registers and predicates that are live at each line of code.
+    fn live(lines: &[&str]) -> Vec<(u16, u16)> {
+        let parse = |(index, line): (usize, &&str)| {
+            oriole_sass::parse(Chip::SM_90, line, Some(16 * index as u64))
+                .unwrap_or_else(|error| panic!("{line}: {error}"))
+        };
+        let code: Vec<_> = lines.iter().enumerate().map(parse).collect();
+        let function = crate::decoded(Chip::SM_90, &code, &BTreeMap::new()).expect("forms");
+        let forms = oriole_sass::form::table(Chip::SM_90).expect("a table");
+        pressure(&function, forms).iter().map(|at| (at.general, at.predicates)).collect()
+    }
+
+    #[test]
+    fn registers_live_from_their_writes_to_their_last_reads() {
+        // A pair for the address, the value, its double in the place of the value.
+        let straight = [
+            "LDC.64 R2, c[0x0][0x210]",
+            "LDG.E R4, desc[UR4][R2.64]",
+            "IADD3 R4, R4, R4, RZ",
+            "STG.E desc[UR4][R2.64], R4",
+            "EXIT",
+        ];
+        assert_eq!(live(&straight), [(2, 0), (3, 0), (3, 0), (3, 0), (0, 0)]);
+        // What is written under a guard may keep what was there: R1 is live from the start.
+        let guarded =
+            ["ISETP.NE.AND P0, PT, R0, RZ, PT", "@P0 MOV R1, R0", "STG.E desc[UR4][R2.64], R1", "EXIT"];
+        assert_eq!(live(&guarded), [(4, 1), (4, 1), (3, 0), (0, 0)]);
+        // Round a loop: R0 and R1 are read again, R2 holds the sum that is stored behind it.
+        let round = [
+            "IADD3 R2, R2, R1, RZ",
+            "IADD3 R0, R0, -0x1, RZ",
+            "ISETP.NE.AND P0, PT, R0, RZ, PT",
+            "@P0 BRA 0x0",
+            "STG.E desc[UR4][R4.64], R2",
+            "EXIT",
+        ];
+        assert_eq!(live(&round), [(5, 0), (5, 0), (5, 1), (5, 1), (3, 0), (0, 0)]);
+        // A result that nobody reads takes its place all the same.
+        assert_eq!(live(&["MOV R7, 0x1", "EXIT"]), [(1, 0), (0, 0)]);
+    }
+}
