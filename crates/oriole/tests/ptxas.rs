@@ -44,7 +44,7 @@ fn lines() -> Vec<Line> {
 }
 
 /// Words between blanks; a quoted one may hold blanks. `@name` is the text of a file.
-fn words(line: &str) -> Vec<String> {
+pub fn words(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     for (at, piece) in line.split('"').enumerate() {
         if at % 2 == 1 {
@@ -62,7 +62,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 /// A folder with the inputs in it.
-fn folder() -> tempfile::TempDir {
+pub fn folder() -> tempfile::TempDir {
     let folder = scratch();
     for name in names(&data("ptxas")) {
         std::fs::copy(data("ptxas").join(&name), folder.path().join(&name)).expect("a copy");
@@ -71,7 +71,7 @@ fn folder() -> tempfile::TempDir {
 }
 
 /// Our program under the name of ptxas.
-fn ours(folder: &Path) -> PathBuf {
+pub fn ours(folder: &Path) -> PathBuf {
     let path = folder.join("ptxas");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_oriole"), &path).expect("a link");
     path
@@ -241,6 +241,40 @@ fn options_stand_for_directives() {
         unbound,
         "a bound on registers goes before"
     );
+}
+
+/// A bound on registers holds for functions of objects, too, and they may have one of their own.
+#[test]
+fn functions_of_objects_have_bounds() {
+    let folder = folder();
+    let program = ours(folder.path());
+    let body = |head: &str| {
+        let each = |line: &dyn Fn(u32) -> String| (0..64).map(line).collect::<String>();
+        let loads = each(&|at| format!("ld.volatile.global.f32 %f{at}, [%rd1+{}];\n", 4 * at));
+        let stores = each(&|at| format!("st.volatile.global.f32 [%rd1+{}], %f{};\n", 4 * at, 63 - at));
+        let registers = ".reg .b64 %rd<2>;\n.reg .f32 %f<64>;\nld.param.u64 %rd1, [p];\n";
+        format!(".visible {head}(.param .b64 p)\n{{\n{registers}{loads}{stores}ret;\n}}\n")
+    };
+    let module = format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n{}{}",
+        body(".func function"),
+        body(".entry kernel")
+    );
+    std::fs::write(folder.path().join("many.ptx"), module).expect("a file");
+    let registers = |options: &[&str]| {
+        let mut command = Command::new(&program);
+        let run =
+            finish(command.args(["-c", "-arch=sm_80", "many.ptx"]).args(options).current_dir(folder.path()));
+        assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{options:?}");
+        let cubin = crate::support::read_cubin(&folder.path().join("elf.o"));
+        (cubin.kernels[0].registers, cubin.functions[0].registers)
+    };
+    let (free, of_function) = registers(&[]);
+    assert!(free > 64 && of_function > 64, "{free} {of_function}");
+    assert_eq!(registers(&["-func-maxrregcount", "40"]), (free, 40));
+    assert_eq!(registers(&["-maxrregcount=48"]), (48, 48));
+    assert_eq!(registers(&["-maxrregcount=48", "--device-function-maxrregcount=32"]), (48, 32));
+    assert_eq!(registers(&["-maxrregcount=32", "-func-maxrregcount=archmax"]), (32, of_function));
 }
 
 /// What Oriole does not do, another ptxas does, with the same words and without ours.

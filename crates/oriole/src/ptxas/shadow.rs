@@ -1,4 +1,5 @@
-//! `oriole init-shadow`: a folder with an nvcc that finds Oriole where it looks for ptxas. The toolkit stays as it is.
+//! `oriole init-shadow`: a folder that stands for a toolkit, with an nvcc that finds Oriole where it looks for ptxas. The
+//! toolkit itself stays as it is.
 
 use crate::arguments::InitShadow;
 use crate::outcome::{Outcome, failed, print};
@@ -14,7 +15,7 @@ pub fn init_shadow(arguments: &InitShadow) -> Outcome {
     }
 }
 
-/// Makes `bin` with nvcc, its profile and our ptxas; gives the path of nvcc.
+/// Makes `bin` with nvcc, its profile and our ptxas, and links to what else the toolkit has; gives the path of nvcc.
 fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
     let cuda = cuda.canonicalize()?;
     let nvcc = cuda.join("bin/nvcc");
@@ -27,6 +28,9 @@ fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin)?;
     let bin = bin.canonicalize()?;
+    if bin == cuda.join("bin") {
+        return Err(io::Error::other("this is the toolkit itself; name another folder"));
+    }
     let profile = fs::read_to_string(cuda.join("bin/nvcc.profile"))?;
     fs::write(bin.join("nvcc.profile"), shadowed(&profile, &cuda, &bin))?;
     // nvcc looks for some of its files beside itself.
@@ -37,6 +41,14 @@ fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
         }
     }
     link(&std::env::current_exe()?, &bin.join("ptxas"))?;
+    // clang is given the folder as a whole and looks for headers and bitcode in it; nvcc reads in its profile where they are.
+    #[cfg(unix)]
+    for entry in fs::read_dir(&cuda)? {
+        let entry = entry?;
+        if entry.file_name() != "bin" {
+            link(&entry.path(), &folder.join(entry.file_name()))?;
+        }
+    }
     Ok(bin.join("nvcc").display().to_string())
 }
 
@@ -70,6 +82,27 @@ fn link(target: &Path, path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(unix)]
+    fn the_folder_stands_for_the_toolkit_and_is_never_the_toolkit() {
+        let place = tempfile::tempdir().expect("a folder");
+        let (cuda, shadow) = (place.path().join("cuda"), place.path().join("shadow"));
+        fs::create_dir_all(cuda.join("bin")).expect("a folder");
+        fs::create_dir_all(cuda.join("include")).expect("a folder");
+        for (name, text) in [("bin/nvcc", "nvcc"), ("bin/nvcc.profile", ""), ("bin/ptxas", "theirs")] {
+            fs::write(cuda.join(name), text).expect("a file");
+        }
+        fs::write(cuda.join("include/cuda.h"), "theirs").expect("a file");
+        make(&cuda, &cuda).expect_err("the toolkit is left alone");
+        // Once more over what is there already.
+        for _ in 0..2 {
+            make(&shadow, &cuda).expect("a shadow");
+        }
+        let is_theirs = |path: &str| fs::read(shadow.join(path)).is_ok_and(|text| text == b"theirs");
+        assert!(is_theirs("include/cuda.h") && !is_theirs("bin/ptxas"));
+        assert_eq!(fs::read(cuda.join("bin/ptxas")).expect("it is there"), b"theirs");
+    }
 
     #[test]
     fn the_search_path_begins_with_our_folder() {
