@@ -3,13 +3,29 @@
 use crate::cache::CacheArguments;
 use crate::inspect;
 use crate::lists::{self, Listed};
+use crate::view::View;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use oriole_chip::Chip;
 use std::path::PathBuf;
 
+const EXAMPLES: &str = "\
+Examples:
+  oriole compile kernel.ptx -o kernel.cubin
+  oriole check kernel.ptx
+  oriole watch kernel.ptx
+  oriole view kernel.ptx -o kernel.html
+  oriole dis kernel.cubin
+  oriole ptxas -v kernel.ptx -o kernel.cubin
+
+Exit status:
+  0  all right
+  1  what was asked failed: the PTX has errors, a result is wrong, a file cannot be written
+  2  the question itself is wrong: an unknown argument, code, knob or chip
+`oriole ptxas` has the exit statuses of ptxas.";
+
 /// An open, incremental PTX to SASS compiler.
 #[derive(Parser, Debug)]
-#[command(name = "oriole", version, about)]
+#[command(name = "oriole", version, about, after_help = EXAMPLES)]
 pub struct Arguments<C: Subcommand = Command> {
     /// Write when which query, stage and phase ran to this file, in the format of Chrome's trace viewer.
     #[arg(long, value_name = "FILE", global = true)]
@@ -18,6 +34,9 @@ pub struct Arguments<C: Subcommand = Command> {
     /// the same.
     #[arg(long, value_name = "FILTER", global = true)]
     pub log: Option<String>,
+    /// Show names of functions as symbols alone, without those of C++ and Rust sources behind them.
+    #[arg(long, global = true)]
+    pub no_demangle: bool,
     /// What to do.
     #[command(subcommand)]
     pub command: C,
@@ -38,9 +57,10 @@ impl Arguments {
     /// What is to be said instead of running a command.
     pub fn read() -> Result<Arguments, clap::Error> {
         if std::env::args_os().nth(1).is_some_and(|word| word == "compile")
-            && let Ok(Arguments { trace, log, command: Quick::Compile(compile) }) = Arguments::try_parse()
+            && let Ok(Arguments { trace, log, no_demangle, command: Quick::Compile(compile) }) =
+                Arguments::try_parse()
         {
-            return Ok(Arguments { trace, log, command: Command::Compile(compile) });
+            return Ok(Arguments { trace, log, no_demangle, command: Command::Compile(compile) });
         }
         Arguments::try_parse()
     }
@@ -57,6 +77,8 @@ pub enum Command {
     Watch(Watch),
     /// Run launch records on the PTX interpreter or the SASS simulator.
     Run(Run),
+    /// Write a page for a browser: PTX, Ori and SASS side by side, registers, time and control flow drawn.
+    View(View),
     /// Disassemble a cubin.
     Dis(Dis),
     /// Assemble the text of `dis` back to words.
@@ -73,6 +95,10 @@ pub enum Command {
     Lsp(Lsp),
     /// Make a folder whose nvcc compiles with Oriole in ptxas's place; `oriole ptxas` takes ptxas's own options.
     InitShadow(InitShadow),
+    /// Print what completes command lines in a shell.
+    Completions(Completions),
+    /// Write the pages of the manual.
+    Man(Man),
     /// Print the page of a diagnostic code, or the list of codes.
     Explain {
         /// The code, such as `ptx::syntax`.
@@ -134,6 +160,9 @@ pub struct Compile {
     /// Print what each function needs.
     #[arg(short, long)]
     pub verbose: bool,
+    /// Print one JSON document to standard output: what each function needs, how full an SM gets, and the diagnostics.
+    #[arg(long, conflicts_with = "verbose")]
+    pub json: bool,
     /// How many threads; all processors if left out.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -350,4 +379,18 @@ pub struct InitShadow {
     /// The toolkit whose nvcc it stands for.
     #[arg(long, value_name = "DIR", default_value = "/usr/local/cuda")]
     pub cuda: PathBuf,
+}
+
+/// `oriole completions`
+#[derive(Args, Debug)]
+pub struct Completions {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+/// `oriole man`
+#[derive(Args, Debug)]
+pub struct Man {
+    /// The folder that they go to, one for each command; it is made if it is not there.
+    pub folder: PathBuf,
 }

@@ -4,7 +4,7 @@ use crate::arguments::{Check, Compile, MessageFormat};
 use crate::cache;
 use crate::files::input;
 use crate::files::output::Output;
-use crate::outcome::{Outcome, failed, misused};
+use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
 use crate::report;
 use crate::session::{Session, any_chip, known_chip, options, threads};
@@ -16,6 +16,9 @@ use std::path::Path;
 /// Runs `oriole compile`.
 pub fn compile(arguments: &Compile) -> Outcome {
     if let Some(number) = arguments.target.arch.as_deref().and_then(|arch| arch.strip_prefix("compute_")) {
+        if arguments.json {
+            return misused("a virtual chip has no code that --json could tell of");
+        }
         return parse_only(arguments, number);
     }
     let (chip, mut options) = match options(&arguments.target) {
@@ -23,8 +26,8 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Err(message) => return misused(&message),
     };
     options.relocatable = arguments.compile_only;
-    if options.relocatable && options.debug.lines && !options.debug.suppressed {
-        eprintln!("warning: relocatable files have no line tables: --generate-line-info is ignored");
+    if arguments.json && arguments.output.as_deref() == Some(Path::new("-")) {
+        return misused("--json and the cubin both go to standard output; name a file with -o");
     }
     let cache = match arguments.cache.open() {
         Ok(cache) => cache,
@@ -39,14 +42,29 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Err(message) => return failed(&message),
     };
     // A report asks for what a compile that is done with it would drop.
-    let keep = arguments.verbose;
+    let keep = arguments.verbose || arguments.json;
     let session = Session::once(&text, chip, &options, keep, cache.clone());
     let compiled =
         oriole_queries::compile(&session.db, session.file, session.config, jobs(arguments.jobs, &session));
-    render::to_terminal(&input::shown(&arguments.input), &text, &compiled.diagnostics);
-    let Some(cubin) = compiled.cubin else { return Outcome::Failed };
+    let shown = input::shown(&arguments.input);
+    if !arguments.json {
+        render::to_terminal(&shown, &text, &compiled.diagnostics);
+    }
+    let document = |cubin: Option<&[u8]>| {
+        let diagnostics = render::json(&shown, &text, &compiled.diagnostics);
+        print(&format!("{}\n", report::document(&session, &shown, cubin, diagnostics)));
+    };
+    let Some(cubin) = compiled.cubin else {
+        if arguments.json {
+            document(None);
+        }
+        return Outcome::Failed;
+    };
     if let Err(message) = output.write(&cubin) {
         return failed(&message);
+    }
+    if arguments.json {
+        document(Some(&cubin));
     }
     if arguments.verbose {
         eprint!("{}", report::report(&session, &cubin));

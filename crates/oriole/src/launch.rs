@@ -2,12 +2,20 @@
 //!
 //! Nothing here runs a kernel; the two machines take the plain [`Launch`].
 
+mod compare;
+mod elements;
 mod texture;
 
 use crate::files::{input, output};
 use crate::tensor_map::TensorMap;
+pub use compare::Expectation;
+use compare::{Rule, Tolerance};
+pub use elements::Element;
+use elements::{Fill, Iota, Random};
 use oriole_chip::texture::Opaque;
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::Value as Json;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -29,7 +37,7 @@ struct Record {
     #[serde(default)]
     bind: BTreeMap<String, Argument>,
     #[serde(default)]
-    expect: BTreeMap<String, Bytes>,
+    expect: BTreeMap<String, Contents>,
     #[serde(default)]
     compare: BTreeMap<String, Comparison>,
     /// Free text for people; not read.
@@ -40,7 +48,7 @@ struct Record {
 #[derive(Deserialize, Debug)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Argument {
-    Buffer(Buffer),
+    Buffer(Contents),
     Scalar(Scalar),
     Alias(usize),
     TensorMap(TensorMap),
@@ -49,41 +57,39 @@ enum Argument {
     Sampler(texture::Sampling),
 }
 
+/// What a buffer holds, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-struct Buffer {
+struct Contents {
     bytes_hex: Option<String>,
     len: Option<u64>,
-    fill: Option<u8>,
+    #[serde(rename = "type")]
+    element: Option<Element>,
+    values: Option<Vec<Json>>,
+    /// A byte beside `len`, a [`Fill`] beside `type`.
+    fill: Option<Json>,
+    iota: Option<Iota>,
+    random: Option<Random>,
+    tolerance: Option<Tolerance>,
 }
 
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
 struct Scalar {
     #[serde(rename = "type")]
-    ty: String,
-    value: serde_json::Value,
+    element: Element,
+    value: Json,
 }
 
+/// How a buffer of bytes is compared where bits may differ.
 #[derive(Deserialize, Debug)]
 #[serde(deny_unknown_fields)]
-struct Bytes {
-    bytes_hex: String,
-}
-
-/// How a buffer is compared where bits may differ.
-#[derive(Deserialize, Debug, Clone)]
-#[serde(deny_unknown_fields)]
-pub struct Comparison {
-    /// Element type: `f16`, `bf16`, `f32` or `f64`.
+struct Comparison {
     #[serde(rename = "type")]
-    pub ty: String,
-    /// Most units in the last place.
-    pub ulp: Option<u64>,
-    /// Largest absolute difference.
-    pub abs: Option<f64>,
-    /// Largest difference relative to the expected value.
-    pub rel: Option<f64>,
+    element: Element,
+    ulp: Option<u64>,
+    abs: Option<f64>,
+    rel: Option<f64>,
 }
 
 /// A launch, resolved: texts read, bytes decoded.
@@ -107,10 +113,10 @@ pub struct Launch {
     pub arguments: Vec<Value>,
     /// Textures, samplers and surfaces of the module, by name.
     pub bindings: Vec<(String, Opaque)>,
-    /// Expected bytes by argument.
-    pub expect: BTreeMap<usize, Vec<u8>>,
-    /// Tolerances by argument.
-    pub compare: BTreeMap<usize, Comparison>,
+    /// What is expected, by argument.
+    pub expect: BTreeMap<usize, Expectation>,
+    /// The types of buffers, by argument, where the record says them.
+    pub elements: BTreeMap<usize, Element>,
 }
 
 /// Where the PTX of a launch comes from.
@@ -140,26 +146,104 @@ pub enum Value {
 /// Most bytes one buffer may have.
 const LARGEST_BUFFER: u64 = 1 << 32;
 
-/// Reads a file of launch records: one JSON object, or one a line.
+/// Reads a file of launch records: one JSON object after the other.
 ///
 /// # Errors
-/// A message with the file and line of what is wrong.
+/// A message with the file, the line of the record or of the mistake, and the place in the record.
 pub fn read(path: &Path) -> Result<Vec<Launch>, String> {
     let text = input::text(path)?;
     let folder = output::folder(path);
-    if let Ok(record) = serde_json::from_str::<Record>(&text) {
-        return Ok(vec![resolve(record, folder, 0).map_err(|error| format!("{}: {error}", path.display()))?]);
-    }
+    let place = |line: usize, error: String| format!("{}:{line}: {error}", path.display());
     let mut launches = Vec::new();
-    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let place = |error: String| format!("{}:{}: {error}", path.display(), index + 1);
-        let record = serde_json::from_str::<Record>(line).map_err(|error| place(error.to_string()))?;
-        launches.push(resolve(record, folder, index).map_err(place)?);
+    let mut stream = serde_json::Deserializer::from_str(&text).into_iter::<IgnoredAny>();
+    let (mut before, mut line) = (0, 1);
+    while let Some(next) = stream.next() {
+        next.map_err(|error| place(error.line(), without_place(&error)))?;
+        let whole = &text[before..stream.byte_offset()];
+        before = stream.byte_offset();
+        let record = whole.trim_start();
+        line += newlines(&whole[..whole.len() - record.len()]);
+        let read = parse(record).map_err(|(inside, error)| place(line + inside - 1, error))?;
+        launches.push(resolve(read, folder, launches.len()).map_err(|error| place(line, error))?);
+        line += newlines(record);
     }
     if launches.is_empty() {
         return Err(format!("{}: no launch record", path.display()));
     }
     Ok(launches)
+}
+
+fn newlines(text: &str) -> usize {
+    text.bytes().filter(|&byte| byte == b'\n').count()
+}
+
+/// A record, or the line in it that is wrong, with the path of the field and why.
+fn parse(text: &str) -> Result<Record, (usize, String)> {
+    serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(text)).map_err(|error| {
+        let message = without_place(error.inner());
+        let message = match error.path().to_string().as_str() {
+            "." => message,
+            path => format!("{path}: {message}"),
+        };
+        (error.inner().line(), message)
+    })
+}
+
+fn without_place(error: &serde_json::Error) -> String {
+    let message = error.to_string();
+    let place = format!(" at line {} column {}", error.line(), error.column());
+    message.strip_suffix(&place).map_or(message.clone(), str::to_owned)
+}
+
+impl Contents {
+    /// The bytes, or what is wrong, with its place.
+    fn bytes(&self, place: &str) -> Result<Vec<u8>, String> {
+        let Contents { bytes_hex, len, element, values, fill, iota, random, tolerance: _ } = self;
+        let at = |field: &str| {
+            let place = format!("{place}.{field}");
+            move |error: String| format!("{place}: {error}")
+        };
+        match (element, bytes_hex, len, values, fill, iota, random) {
+            (None, Some(hex), None, None, None, None, None) => decode(hex).map_err(at("bytes_hex")),
+            (None, None, &Some(len), None, fill, None, None) => {
+                if len > LARGEST_BUFFER {
+                    let error = format!("a buffer of {len} bytes is larger than {LARGEST_BUFFER}");
+                    return Err(at("len")(error));
+                }
+                let byte = match fill {
+                    None => 0,
+                    Some(value) => {
+                        value.as_u64().and_then(|value| u8::try_from(value).ok()).ok_or_else(|| {
+                            at("fill")(
+                                "beside `len` it is a byte; beside `type`, a value and a count".to_owned(),
+                            )
+                        })?
+                    }
+                };
+                Ok(vec![byte; len as usize])
+            }
+            (Some(element), None, None, Some(values), None, None, None) => {
+                let mut bytes = Vec::with_capacity(values.len() * element.bytes());
+                for (index, value) in values.iter().enumerate() {
+                    bytes.extend(element.encode(value).map_err(at(&format!("values[{index}]")))?);
+                }
+                Ok(bytes)
+            }
+            (Some(element), None, None, None, Some(fill), None, None) => {
+                let fill = Fill::deserialize(fill).map_err(|error| at("fill")(error.to_string()))?;
+                element.fill(&fill).map_err(at("fill"))
+            }
+            (Some(element), None, None, None, None, Some(iota), None) => {
+                element.iota(iota).map_err(at("iota"))
+            }
+            (Some(element), None, None, None, None, None, Some(random)) => {
+                element.random(random).map_err(at("random"))
+            }
+            _ => Err(format!(
+                "{place}: give `bytes_hex`, or `len` with `fill`, or `type` with one of `values`, `fill`, `iota` and `random`"
+            )),
+        }
+    }
 }
 
 fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String> {
@@ -174,53 +258,78 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
         (None, None) => None,
     };
     let mut arguments = Vec::new();
-    for argument in record.args {
+    let mut elements = BTreeMap::new();
+    for (number, argument) in record.args.into_iter().enumerate() {
+        let place = |field: &str| {
+            let place = format!("args[{number}].{field}");
+            move |error: String| format!("{place}: {error}")
+        };
+        let no_buffer = |of: usize| format!("alias {of} names no earlier buffer");
         arguments.push(match argument {
-            Argument::Buffer(Buffer { bytes_hex: Some(hex), len: None, fill: None }) => {
-                Value::Buffer(decode(&hex)?)
-            }
-            Argument::Buffer(Buffer { bytes_hex: None, len: Some(len), fill }) => {
-                if len > LARGEST_BUFFER {
-                    return Err(format!("a buffer of {len} bytes is larger than {LARGEST_BUFFER}"));
+            Argument::Buffer(contents) => {
+                let at = format!("args[{number}].buffer");
+                if contents.tolerance.is_some() {
+                    return Err(format!("{at}.tolerance: only what is expected has one"));
                 }
-                Value::Buffer(vec![fill.unwrap_or(0); len as usize])
+                elements.extend(contents.element.map(|element| (number, element)));
+                Value::Buffer(contents.bytes(&at)?)
             }
-            Argument::Buffer(_) => return Err("a buffer takes `bytes_hex`, or `len` and `fill`".to_owned()),
-            Argument::Scalar(scalar) => Value::Scalar(scalar_bytes(&scalar)?),
+            Argument::Scalar(Scalar { element, value }) => {
+                Value::Scalar(element.encode(&value).map_err(place("scalar.value"))?)
+            }
             Argument::Alias(of) => match arguments.get(of) {
                 Some(Value::Buffer(_)) => Value::Alias(of),
-                _ => return Err(format!("alias {of} names no earlier buffer")),
+                _ => return Err(place("alias")(no_buffer(of))),
             },
             Argument::TensorMap(map) => match arguments.get(map.alias) {
-                Some(Value::Buffer(_)) => Value::Map(map.alias, map.encode()?),
-                _ => return Err(format!("alias {} names no earlier buffer", map.alias)),
+                Some(Value::Buffer(_)) => Value::Map(map.alias, map.encode().map_err(place("tensor_map"))?),
+                _ => return Err(place("tensor_map.alias")(no_buffer(map.alias))),
             },
-            object => Value::Object(texture::object(object)?),
+            object => {
+                Value::Object(texture::object(object).map_err(|error| format!("args[{number}]: {error}"))?)
+            }
         });
     }
-    let number = |key: &str| match key.parse::<usize>() {
-        Ok(number)
-            if matches!(
-                arguments.get(number),
-                Some(Value::Buffer(_) | Value::Object(Opaque::Surface(_)))
-            ) =>
-        {
-            Ok(number)
-        }
-        _ => Err(format!("`{key}` names no argument that is a buffer or a surface")),
-    };
-    let bindings = record.bind.into_iter().map(|(name, object)| Ok((name, texture::object(object)?)));
+    let bindings = record.bind.into_iter().map(|(name, object)| {
+        let object = texture::object(object).map_err(|error| format!("bind.{name}: {error}"))?;
+        Ok((name, object))
+    });
     let bindings = bindings.collect::<Result<_, String>>()?;
     let mut expect = BTreeMap::new();
-    for (key, bytes) in &record.expect {
-        expect.insert(number(key)?, decode(&bytes.bytes_hex)?);
-    }
-    let mut compare = BTreeMap::new();
-    for (key, comparison) in &record.compare {
-        if width(&comparison.ty).is_none() {
-            return Err(format!("`{}` is no type to compare with a tolerance", comparison.ty));
+    for (key, contents) in record.expect {
+        let place = format!("expect.{key}");
+        let number = argument(&key, &arguments).map_err(|error| format!("{place}: {error}"))?;
+        let bytes = contents.bytes(&place)?;
+        if let Some(Value::Buffer(buffer)) = arguments.get(number)
+            && buffer.len() != bytes.len()
+        {
+            return Err(format!("{place}: {} bytes, and the buffer has {}", bytes.len(), buffer.len()));
         }
-        compare.insert(number(key)?, comparison.clone());
+        let rule = match (contents.element, contents.tolerance) {
+            (None, Some(_)) => return Err(format!("{place}.tolerance: only elements of a type have one")),
+            (None, None) => Rule::Bits,
+            (Some(_), None) => Rule::Values,
+            (Some(_), Some(tolerance)) => Rule::Within(tolerance),
+        };
+        let element = contents.element.or(elements.get(&number).copied());
+        let expectation = Expectation { bytes, element, rule };
+        expectation.check().map_err(|error| format!("{place}: {error}"))?;
+        elements.extend(element.map(|element| (number, element)));
+        expect.insert(number, expectation);
+    }
+    for (key, Comparison { element, ulp, abs, rel }) in record.compare {
+        let at = |error: &str| format!("compare.{key}: {error}");
+        let number = argument(&key, &arguments).map_err(|error| at(&error))?;
+        let Some(expectation) = expect.get_mut(&number) else {
+            return Err(at("nothing is expected of this argument"));
+        };
+        if expectation.rule != Rule::Bits {
+            return Err(at("the expectation has a type; its tolerance stands beside it"));
+        }
+        expectation.element = Some(element);
+        expectation.rule = Rule::Within(Tolerance { ulp, abs, rel });
+        expectation.check().map_err(|error| at(&error))?;
+        elements.insert(number, element);
     }
     Ok(Launch {
         name: record.name.unwrap_or_else(|| format!("{} {}", record.entry, index + 1)),
@@ -233,8 +342,15 @@ fn resolve(record: Record, folder: &Path, index: usize) -> Result<Launch, String
         arguments,
         bindings,
         expect,
-        compare,
+        elements,
     })
+}
+
+/// The argument that a key names, which must be one that holds bytes.
+fn argument(key: &str, arguments: &[Value]) -> Result<usize, String> {
+    let holds = |value: &Value| matches!(value, Value::Buffer(_) | Value::Object(Opaque::Surface(_)));
+    let number = key.parse::<usize>().ok().filter(|&number| arguments.get(number).is_some_and(holds));
+    number.ok_or_else(|| format!("`{key}` names no argument that is a buffer or a surface"))
 }
 
 fn decode(hex: &str) -> Result<Vec<u8>, String> {
@@ -261,151 +377,9 @@ pub fn encode(bytes: &[u8]) -> String {
     text
 }
 
-fn scalar_bytes(scalar: &Scalar) -> Result<Vec<u8>, String> {
-    let bad = || format!("`{}` is no value of type {}", scalar.value, scalar.ty);
-    let kind = scalar.ty.trim_start_matches('.');
-    let (class, bits) = kind.split_at(kind.find(|c: char| c.is_ascii_digit()).ok_or_else(bad)?);
-    let bits = bits.parse::<usize>().map_err(|_| bad())?;
-    if !matches!(bits, 8 | 16 | 32 | 64) {
-        return Err(bad());
-    }
-    let bytes = bits / 8;
-    if class == "f" {
-        let value = match &scalar.value {
-            serde_json::Value::String(text) => text.parse::<f64>().map_err(|_| bad())?,
-            other => other.as_f64().ok_or_else(bad)?,
-        };
-        return match bytes {
-            4 => Ok((value as f32).to_le_bytes().to_vec()),
-            8 => Ok(value.to_le_bytes().to_vec()),
-            _ => Err(bad()),
-        };
-    }
-    let value: i128 = match &scalar.value {
-        serde_json::Value::Number(number) => {
-            number.as_i64().map(i128::from).or(number.as_u64().map(i128::from)).ok_or_else(bad)?
-        }
-        serde_json::Value::String(text) => match text.strip_prefix("0x") {
-            // A sign has no place behind the prefix.
-            Some(hex) if hex.starts_with(['+', '-']) => return Err(bad()),
-            Some(hex) => i128::from_str_radix(hex, 16).map_err(|_| bad())?,
-            None => text.parse().map_err(|_| bad())?,
-        },
-        _ => return Err(bad()),
-    };
-    if !matches!(bytes, 1 | 2 | 4 | 8) || !matches!(class, "u" | "s" | "b") {
-        return Err(bad());
-    }
-    let range = 1i128 << (8 * bytes);
-    let (least, end) = match class {
-        "u" => (0, range),
-        "s" => (-range / 2, range / 2),
-        _ => (-range / 2, range),
-    };
-    if !(least..end).contains(&value) {
-        return Err(bad());
-    }
-    Ok(value.to_le_bytes()[..bytes].to_vec())
-}
-
-fn width(ty: &str) -> Option<usize> {
-    match ty {
-        "f16" | "bf16" => Some(2),
-        "f32" => Some(4),
-        "f64" => Some(8),
-        _ => None,
-    }
-}
-
-/// The first difference between what a launch expects of a buffer and what it got, as a message; `None` if it holds.
-pub fn difference(launch: &Launch, argument: usize, got: &[u8]) -> Option<String> {
-    let want = launch.expect.get(&argument)?;
-    if want.len() != got.len() {
-        return Some(format!("argument {argument}: {} bytes expected, {} found", want.len(), got.len()));
-    }
-    let Some(comparison) = launch.compare.get(&argument) else {
-        let at = want.iter().zip(got).position(|(a, b)| a != b)?;
-        let word = at / 4 * 4;
-        let end = (word + 4).min(want.len());
-        return Some(format!(
-            "argument {argument}: byte {at} differs: expected {} at {word}, found {}",
-            encode(&want[word..end]),
-            encode(&got[word..end])
-        ));
-    };
-    let width = width(&comparison.ty)?;
-    for (index, (a, b)) in want.chunks_exact(width).zip(got.chunks_exact(width)).enumerate() {
-        let (x, y) = (float(&comparison.ty, a), float(&comparison.ty, b));
-        let close = a == b
-            || (x.is_nan() && y.is_nan())
-            || comparison.ulp.is_some_and(|most| steps(a, b) <= most)
-            || comparison.abs.is_some_and(|most| (x - y).abs() <= most)
-            || comparison.rel.is_some_and(|most| (x - y).abs() <= most * x.abs());
-        if !close {
-            return Some(format!(
-                "argument {argument}: element {index} differs: expected {x:e}, found {y:e}"
-            ));
-        }
-    }
-    None
-}
-
-fn float(ty: &str, bytes: &[u8]) -> f64 {
-    match (ty, bytes) {
-        ("f64", &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
-        ("f32", &[a, b, c, d]) => f64::from(f32::from_le_bytes([a, b, c, d])),
-        ("bf16", &[a, b]) => f64::from(f32::from_le_bytes([0, 0, a, b])),
-        ("f16", &[a, b]) => half(u16::from_le_bytes([a, b])),
-        _ => f64::NAN,
-    }
-}
-
-fn half(bits: u16) -> f64 {
-    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
-    sign * match exponent {
-        0 => fraction * f64::powi(2.0, -24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        _ => (1.0 + fraction / 1024.0) * f64::powi(2.0, exponent - 15),
-    }
-}
-
-/// How many representable numbers lie between two.
-fn steps(a: &[u8], b: &[u8]) -> u64 {
-    let ordered = |bytes: &[u8]| {
-        let mut padded = [0; 8];
-        padded[..bytes.len()].copy_from_slice(bytes);
-        let bits = u64::from_le_bytes(padded);
-        let sign = 1u64 << (8 * bytes.len() - 1);
-        if bits & sign != 0 { -((bits & (sign - 1)) as i128) } else { bits as i128 }
-    };
-    (ordered(a) - ordered(b)).unsigned_abs().min(u128::from(u64::MAX)) as u64
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn ulp_distance_crosses_zero() {
-        assert_eq!(steps(&1.0f32.to_le_bytes(), &(1.0f32 + f32::EPSILON).to_le_bytes()), 1);
-        assert_eq!(steps(&0.0f32.to_le_bytes(), &(-0.0f32).to_le_bytes()), 0);
-    }
-
-    #[test]
-    fn scalars_fit_their_types() {
-        let scalar =
-            |ty: &str, value: serde_json::Value| scalar_bytes(&Scalar { ty: ty.to_owned(), value }).ok();
-        assert_eq!(scalar("u8", 255.into()), Some(vec![0xff]));
-        assert_eq!(scalar("s8", (-128).into()), Some(vec![0x80]));
-        assert_eq!(scalar("b16", (-1).into()), Some(vec![0xff; 2]));
-        assert_eq!(scalar("u64", "0xffffffffffffffff".into()), Some(vec![0xff; 8]));
-        for (ty, value) in [("u8", 4096), ("u8", -1), ("s8", 128), ("b16", 65536), ("u12", 1)] {
-            assert_eq!(scalar(ty, value.into()), None, "{ty} {value}");
-        }
-        assert_eq!(scalar("s32", "0x-5".into()), None);
-    }
 
     #[test]
     fn hex_round_trips_and_refuses_nonsense() {

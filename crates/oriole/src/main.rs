@@ -9,6 +9,7 @@ mod inspect;
 mod launch;
 mod lists;
 mod lsp;
+mod manual;
 mod memory;
 mod names;
 mod outcome;
@@ -19,6 +20,7 @@ mod run;
 mod session;
 mod tensor_map;
 mod trace;
+mod view;
 mod watch;
 
 use arguments::{Arguments, Command};
@@ -41,6 +43,9 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
     };
+    if arguments.no_demangle {
+        names::show_symbols_alone();
+    }
     let timed = matches!(&arguments.command, Command::Compile(compile) if compile.time_passes);
     let serves = matches!(&arguments.command, Command::Lsp(_));
     let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref(), serves) {
@@ -52,6 +57,7 @@ fn main() -> ExitCode {
         Command::Check(arguments) => compile::check(arguments),
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
+        Command::View(arguments) => view::view(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
         Command::Ori(arguments) => inspect::ori(arguments),
@@ -60,6 +66,8 @@ fn main() -> ExitCode {
         Command::Lint(arguments) => inspect::lint(arguments),
         Command::Lsp(arguments) => lsp::lsp(arguments),
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
+        Command::Completions(arguments) => manual::completions(arguments),
+        Command::Man(arguments) => manual::man(arguments),
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {

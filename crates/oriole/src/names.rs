@@ -1,11 +1,25 @@
 //! Names of functions as people read them: the name of the file's symbol, and behind it what a C++ or Rust compiler made
-//! it from.
+//! it from, unless `--no-demangle` wants symbols alone.
 
 use oriole_ide::demangle;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// What the command line says of names, once for the process.
+static SYMBOLS_ALONE: AtomicBool = AtomicBool::new(false);
+
+/// From now on names are shown as symbols alone.
+pub fn show_symbols_alone() {
+    SYMBOLS_ALONE.store(true, Ordering::Relaxed);
+}
+
+/// Whether names of sources are shown beside those of symbols.
+pub fn are_demangled() -> bool {
+    !SYMBOLS_ALONE.load(Ordering::Relaxed)
+}
 
 /// The name, with that of its source behind it if it has one.
 pub fn shown(name: &str) -> String {
-    match demangle::readable(name) {
+    match demangle::readable(name).filter(|_| are_demangled()) {
         Some(source) => format!("{name} ({source})"),
         None => name.to_owned(),
     }

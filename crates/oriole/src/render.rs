@@ -23,11 +23,18 @@ fn is_styled(terminal: bool, no_color: Option<OsString>, kind: Option<OsString>)
 
 /// Prints diagnostics as JSON, one object a line, to standard output. Lines and columns count from 1.
 pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
+    for value in json(path, text, diagnostics) {
+        println!("{value}");
+    }
+}
+
+/// Diagnostics as JSON objects with file, line and column.
+pub fn json(path: &str, text: &str, diagnostics: &[Diagnostic]) -> Vec<serde_json::Value> {
     if diagnostics.is_empty() {
-        return;
+        return Vec::new();
     }
     let lines = LineIndex::new(text);
-    for diagnostic in diagnostics {
+    let object = |diagnostic: &Diagnostic| {
         let at = lines.line_column(diagnostic.span.start);
         let mut value = diagnostic.to_json();
         if let serde_json::Value::Object(map) = &mut value {
@@ -35,8 +42,9 @@ pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
             map.insert("line".to_owned(), at.line.into());
             map.insert("column".to_owned(), at.column.into());
         }
-        println!("{value}");
-    }
+        value
+    };
+    diagnostics.iter().map(object).collect()
 }
 
 #[cfg(test)]

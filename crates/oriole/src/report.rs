@@ -1,12 +1,14 @@
-//! What `compile -v` tells: for each kernel and function what it needs, what was spilled, its profile and its schedule.
+//! What `compile -v` and `--json` tell: for each kernel and function what it needs, what was spilled, its profile and its schedule.
 
 use crate::names;
 use crate::session::Session;
+use oriole_chip::{Limiter, Occupancy};
 use oriole_cubin::read::Kernel;
 use oriole_inputs::FunctionUnit;
 use oriole_pipeline::ASSUMED_THREADS;
 use oriole_queries::{graph, view};
 use oriole_syntax::UnitKind;
+use serde_json::{Value, json};
 use std::fmt::Write as _;
 
 /// The report of a file that was compiled to these bytes.
@@ -52,9 +54,32 @@ pub fn report(session: &Session, cubin: &[u8]) -> String {
 }
 
 /// What a kernel needs to be launched, with all that it calls.
+struct Needs {
+    /// Bytes of shared memory, without what the system takes of a block's.
+    shared: u64,
+    /// Threads of the blocks that the occupancy is for.
+    threads: u32,
+    /// Whether the kernel states them.
+    stated: bool,
+    occupancy: Option<Occupancy>,
+}
+
+impl Needs {
+    fn of(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> Needs {
+        let db = &session.db;
+        let chip = graph::chip_info(db, session.config);
+        let reserved = chip.limits().map_or(0, |limits| limits.static_shared_start);
+        let shared = kernel.shared_size.saturating_sub(reserved.into());
+        let given = graph::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
+        let threads = given.unwrap_or(ASSUMED_THREADS);
+        let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
+        let usage = oriole_chip::Usage { registers: kernel.registers, threads, shared: bytes };
+        Needs { shared, threads, stated: given.is_some(), occupancy: oriole_chip::occupancy(chip, usage) }
+    }
+}
+
 fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
-    let db = &session.db;
-    let chip = graph::chip_info(db, session.config);
+    let Needs { shared, threads, stated, occupancy } = Needs::of(session, unit, kernel);
     let mut line = format!("{} registers", kernel.registers);
     if kernel.barriers > 0 {
         let _ = write!(line, ", {} barriers", kernel.barriers);
@@ -62,19 +87,69 @@ fn needs(session: &Session, unit: FunctionUnit<'_>, kernel: &Kernel) -> String {
     if let Some(stack) = kernel.stack_size.filter(|&stack| stack > 0) {
         let _ = write!(line, ", {stack} bytes cumulative stack size");
     }
-    // What the system takes of a block's shared memory is no need of the kernel.
-    let reserved = chip.limits().map_or(0, |limits| limits.static_shared_start);
-    let shared = kernel.shared_size.saturating_sub(reserved.into());
     if shared > 0 {
         let _ = write!(line, ", {shared} bytes shared");
     }
-    let given = graph::body(db, unit).as_deref().and_then(|body| body.directives.block_threads());
-    let threads = given.unwrap_or(ASSUMED_THREADS);
-    let shared = u32::try_from(shared).unwrap_or(u32::MAX);
-    let usage = oriole_chip::Usage { registers: kernel.registers, threads, shared };
-    if let Some(occupancy) = oriole_chip::occupancy(chip, usage) {
-        let of = if given.is_some() { "its blocks of" } else { "blocks of, say," };
+    if let Some(occupancy) = occupancy {
+        let of = if stated { "its blocks of" } else { "blocks of, say," };
         let _ = write!(line, ", {} warps per SM with {of} {threads} threads", occupancy.warps);
     }
     line
+}
+
+/// The version of the document's form; it rises when a field goes away or changes its meaning.
+const VERSION: u32 = 1;
+
+/// What `--json` prints: docs/compile-json.md has the fields. Without a cubin it tells of no function.
+pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics: Vec<Value>) -> Value {
+    let db = &session.db;
+    let (mut kernels, mut functions) = (Vec::new(), Vec::new());
+    let read = cubin.and_then(|cubin| oriole_cubin::read(cubin).ok()).map(|cubin| cubin.kernels);
+    for unit in view::code_units(db, session.file).into_iter().filter(|_| cubin.is_some()) {
+        let (Ok(allocated), Ok(finished)) =
+            (graph::allocated(db, unit, session.config), graph::finished(db, unit, session.config))
+        else {
+            continue;
+        };
+        let (stored, loaded) = allocated.assignment.spilled();
+        let mut row = json!({
+            "name": &**unit.name(db),
+            "frame_bytes": allocated.assignment.frame_bytes,
+            "spill_store_bytes": stored,
+            "spill_load_bytes": loaded,
+            "instructions": finished.blocks.iter().map(|block| block.instructions.len()).sum::<usize>(),
+        });
+        let kernel = read.iter().flatten().find(|kernel| kernel.name == **unit.name(db));
+        let (UnitKind::Entry, Some(kernel)) = (unit.kind(db), kernel) else {
+            row["registers"] = finished.general_registers.into();
+            functions.push(row);
+            continue;
+        };
+        let needs = Needs::of(session, unit, kernel);
+        row["registers"] = kernel.registers.into();
+        row["barriers"] = kernel.barriers.into();
+        row["stack_bytes"] = kernel.stack_size.into();
+        row["shared_bytes"] = needs.shared.into();
+        row["parameter_bytes"] = kernel.parameter_size.into();
+        row["constant_bytes"] = json!({
+            "0": kernel.parameter_base + kernel.parameter_size, "2": kernel.constant2.len(),
+        });
+        row["occupancy"] = needs.occupancy.map_or(Value::Null, |occupancy| {
+            let limit = match occupancy.limiter {
+                Limiter::Warps => "warps",
+                Limiter::Blocks => "blocks",
+                Limiter::Registers => "registers",
+                Limiter::SharedMemory => "shared memory",
+            };
+            json!({
+                "threads": needs.threads, "threads_stated": needs.stated, "blocks": occupancy.blocks,
+                "warps": occupancy.warps, "limit": limit,
+            })
+        });
+        kernels.push(row);
+    }
+    json!({
+        "version": VERSION, "file": file, "chip": graph::chip_info(db, session.config).to_string(),
+        "compiled": cubin.is_some(), "kernels": kernels, "functions": functions, "diagnostics": diagnostics,
+    })
 }

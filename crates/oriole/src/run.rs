@@ -8,6 +8,7 @@ use oriole_chip::Chip;
 use oriole_chip::texture::Opaque;
 use oriole_options::Options;
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,10 +52,10 @@ pub fn run(arguments: &Run) -> Outcome {
             Machine::Sim => runner.simulate(launch),
         };
         let mut complaint = result.error.clone();
-        for argument in launch.expect.keys() {
+        for (&argument, expectation) in &launch.expect {
             if complaint.is_none() {
-                let got = result.buffers.get(*argument).and_then(|bytes| bytes.as_deref()).unwrap_or(&[]);
-                complaint = launch::difference(launch, *argument, got);
+                let got = result.buffers.get(argument).and_then(|bytes| bytes.as_deref()).unwrap_or(&[]);
+                complaint = expectation.difference(argument, got);
             }
         }
         if complaint.is_none() && !result.hazards.is_empty() {
@@ -71,39 +72,71 @@ pub fn run(arguments: &Run) -> Outcome {
         let ran = if uncompared == 0 {
             String::new()
         } else {
-            format!("; {uncompared} ran with nothing to compare")
+            format!("; {uncompared} ran, nothing to compare with")
         };
         eprintln!("{right} of {} right{ran}", right + wrong);
     }
     if wrong == 0 { Outcome::Right } else { Outcome::Failed }
 }
 
+/// Most elements of a buffer that are printed for people.
+const SHOWN: usize = 16;
+
 fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) {
-    let line = if json {
-        let args: Vec<serde_json::Value> = result
-            .buffers
-            .iter()
-            .map(|bytes| match bytes {
-                Some(bytes) => serde_json::json!({ "bytes_hex": launch::encode(bytes) }),
-                None => serde_json::Value::Null,
-            })
-            .collect();
+    let verdict = match complaint {
+        Some(_) => "wrong",
+        None if launch.expect.is_empty() => "ran",
+        None => "right",
+    };
+    if json {
+        let args = result.buffers.iter().enumerate().map(|(argument, bytes)| {
+            let Some(bytes) = bytes else { return serde_json::Value::Null };
+            let mut value = serde_json::json!({ "bytes_hex": launch::encode(bytes) });
+            if let Some(element) = launch.elements.get(&argument) {
+                value["type"] = element.name().into();
+                value["values"] = element.decode_all(bytes).collect();
+            }
+            value
+        });
         let mut value = serde_json::json!({
-            "name": launch.name, "args": args, "instructions": result.instructions, "cycles": result.cycles,
-            "hazards": result.hazards,
+            "name": launch.name, "verdict": verdict, "args": args.collect::<Vec<_>>(),
+            "instructions": result.instructions, "cycles": result.cycles, "hazards": result.hazards,
         });
         if let Some(complaint) = complaint {
             value["error"] = complaint.into();
         }
-        format!("{value}\n")
-    } else {
-        match complaint {
-            Some(complaint) => format!("{}: wrong: {complaint}\n", launch.name),
-            None if launch.expect.is_empty() => format!("{}: ran\n", launch.name),
-            None => format!("{}: right\n", launch.name),
-        }
+        crate::outcome::print(&format!("{value}\n"));
+        return;
+    }
+    let mut lines = match complaint {
+        Some(complaint) => format!("{}: wrong: {complaint}\n", launch.name),
+        None if verdict == "ran" => format!("{}: ran, nothing to compare with\n", launch.name),
+        None => format!("{}: right\n", launch.name),
     };
-    crate::outcome::print(&line);
+    for (argument, element) in &launch.elements {
+        let (Some(Value::Buffer(before)), Some(Some(after))) =
+            (launch.arguments.get(*argument), result.buffers.get(*argument))
+        else {
+            continue;
+        };
+        // What was expected is known, and what did not change as well.
+        if launch.expect.contains_key(argument) || before == after {
+            continue;
+        }
+        let _ = write!(lines, "  argument {argument}, {}:", element.name());
+        for value in element.decode_all(after).take(SHOWN) {
+            let _ = match value {
+                serde_json::Value::String(text) => write!(lines, " {text}"),
+                number => write!(lines, " {number}"),
+            };
+        }
+        let count = after.len() / element.bytes();
+        let _ = match count > SHOWN {
+            true => writeln!(lines, " ... ({count} in all)"),
+            false => writeln!(lines),
+        };
+    }
+    crate::outcome::print(&lines);
 }
 
 fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {

@@ -106,6 +106,49 @@ fn a_verbose_compile_counts_what_is_there() {
     assert!(run.err.lines().any(|line| spilled(&line)), "{}", run.err);
 }
 
+/// `--json` tells the same as one document, also of a file that does not compile.
+#[test]
+fn a_compile_as_json_is_one_document() {
+    let folder = scratch();
+    let module = RIGHT.replace("k(.param .u64 p)\n", "k(.param .u64 p) .reqntid 64\n").replace(
+        "  ret;",
+        "  .shared .align 4 .b8 tile[49152];\n  st.shared.u32 [tile], 1;\n  bar.sync 0;\n  ret;",
+    );
+    let input = write(folder.path(), "k.ptx", module);
+    let run = oriole(&["compile", &input, "--json"]);
+    assert_eq!((run.status, run.err.as_str()), (Some(0), ""));
+    let document: Value = serde_json::from_str(&run.out).expect("one document");
+    assert_eq!(document["version"], 1);
+    assert_eq!((&document["compiled"], &document["chip"]), (&true.into(), &"sm_90".into()));
+    let kernel = &document["kernels"][0];
+    for (field, value) in [
+        ("shared_bytes", 49152),
+        ("barriers", 1),
+        ("parameter_bytes", 8),
+        ("spill_store_bytes", 0),
+        ("frame_bytes", 0),
+    ] {
+        assert_eq!(kernel[field], value, "{field} in {document}");
+    }
+    assert_eq!(kernel["name"], "k");
+    assert!(
+        kernel["registers"].as_u64() > Some(0) && kernel["instructions"].as_u64() > Some(3),
+        "{document}"
+    );
+    // Four blocks of 48 KiB, and what the system takes of each, fit into the 228 KiB of an SM.
+    let occupancy = serde_json::json!({
+        "threads": 64, "threads_stated": true, "blocks": 4, "warps": 8, "limit": "shared memory",
+    });
+    assert_eq!(kernel["occupancy"], occupancy);
+    let input = write(folder.path(), "wrong.ptx", wrong());
+    let run = oriole(&["compile", &input, "--json"]);
+    assert_eq!((run.status, run.err.as_str()), (Some(1), ""));
+    let document: Value = serde_json::from_str(&run.out).expect("one document");
+    assert_eq!((&document["compiled"], &document["kernels"]), (&false.into(), &serde_json::json!([])));
+    assert_eq!(document["diagnostics"][0]["line"], 8, "{document}");
+    assert_eq!(oriole(&["compile", &input, "--json", "-o", "-"]).status, Some(2));
+}
+
 /// Without `--arch` a file is compiled for the chip that it asks for.
 #[test]
 fn the_target_of_the_file_is_followed() {
@@ -611,4 +654,51 @@ fn times_traces_and_logs() {
     assert_eq!(std::fs::read(&cubin).expect("a cubin"), std::fs::read(&plain).expect("a cubin"));
     assert_eq!(oriole(&["compile", &input, "-o", &plain, "--log", "no=such=filter"]).status, Some(2));
     assert_eq!(oriole(&["compile", &input, "-o", &plain]).err, "");
+}
+
+/// There is a page for each command that `--help` lists, and it names the command's arguments.
+#[test]
+fn every_command_has_a_page_of_the_manual() {
+    let folder = scratch();
+    let pages = folder.path().join("share/man1");
+    let done = oriole(&["man", &text(&pages)]);
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+    let help = oriole(&["--help"]).out;
+    let listed = help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).expect("a list");
+    let commands: Vec<&str> = listed.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(commands.len() > 12, "{commands:?}");
+    for command in commands.iter().filter(|command| **command != "help") {
+        let page = std::fs::read_to_string(pages.join(format!("oriole-{command}.1"))).expect("a page");
+        let help = oriole(&[command, "--help"]).out;
+        for word in help.lines().filter_map(|line| line.trim().strip_prefix("--")) {
+            let name = word.split([' ', '=']).next().expect("a name").replace('-', "\\-");
+            assert!(page.contains(&format!("\\-\\-{name}")), "{command}: {name} is missing in:\n{page}");
+        }
+    }
+    let first = std::fs::read_to_string(pages.join("oriole.1")).expect("a page");
+    assert!(first.contains("Exit status:"), "{first}");
+    let file = write(folder.path(), "file", "");
+    assert_eq!(oriole(&["man", &file]).status, Some(1));
+}
+
+/// What a shell completes are the commands and their arguments; bash, where it is there, reads it without an error.
+#[test]
+fn shells_complete_command_lines() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let done = oriole(&["completions", shell]);
+        assert_eq!((done.status, done.err.as_str()), (Some(0), ""), "{shell}");
+        for word in ["init-shadow", "maxrregcount", "debug-switch"] {
+            assert!(done.out.contains(word), "{word} is missing for {shell}");
+        }
+        if shell == "bash" {
+            let folder = scratch();
+            let script = write(folder.path(), "oriole.bash", &done.out);
+            let line = format!(
+                "source {script}; COMP_WORDS=(oriole comp); COMP_CWORD=1; _oriole oriole comp oriole; echo ${{COMPREPLY[@]}}"
+            );
+            let Ok(bash) = std::process::Command::new("bash").args(["-c", &line]).output() else { continue };
+            assert_eq!(String::from_utf8_lossy(&bash.stdout), "compile completions\n");
+        }
+    }
+    assert_eq!(oriole(&["completions", "tcsh"]).status, Some(2));
 }

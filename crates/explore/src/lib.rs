@@ -1,0 +1,16 @@
+//! Compiled code for readers: what the words of a cubin tell, and a page for a browser about a file of PTX.
+//!
+//! It is here so that what people see of code is one thing, wherever it is shown. What is shown is known elsewhere: no pass,
+//! no table of a chip, no file and no terminal may enter.
+
+mod charts;
+mod code;
+mod flow_graph;
+mod layered;
+mod page;
+mod view;
+
+pub use code::{Block, Code, KernelCode, Row, chip_of, code_words};
+pub use flow_graph::dot;
+pub use page::page;
+pub use view::{FileView, KernelView, Note, Question, TextPart, gather};

@@ -1,0 +1,198 @@
+//! What a page tells of a file: for each kernel its text, its intermediate representation through the phases, its code, and
+//! what it needs of the chip.
+//!
+//! It is here so that what is shown can be tested without a browser. It asks the database and lays nothing out.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use oriole_chip::{Chip, Usage, occupancy};
+use oriole_ide::{
+    Analysis, Cancellable, FileId, KernelStatistics, OriSnapshot, Range, RegisterMarks, SassRow, TokenKind,
+    demangle,
+};
+
+use crate::code::{Code, KernelCode};
+
+/// A file that was compiled for a chip.
+#[derive(Clone, PartialEq, Debug)]
+pub struct FileView {
+    /// How the file is called.
+    pub file: String,
+    /// The chip.
+    pub chip: Chip,
+    /// With which options, in words.
+    pub options: String,
+    /// Its kernels in the order of the file.
+    pub kernels: Vec<KernelView>,
+}
+
+/// A kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub struct KernelView {
+    /// Its name, and that of its source if names of sources are wanted and it has one.
+    pub name: String,
+    /// See `name`.
+    pub source_name: Option<String>,
+    /// What it needs.
+    pub needs: KernelStatistics,
+    /// Its text and that of the functions that it calls.
+    pub text: Vec<TextPart>,
+    /// The intermediate representation, raw and after each phase that changed it.
+    pub history: Vec<OriSnapshot>,
+    /// The code.
+    pub code: KernelCode,
+    /// For each row of the code what is known of it beside the word.
+    pub notes: Vec<Note>,
+    /// Warps of an SM for 1, 2, 3 ... registers of a thread, all else as it is.
+    pub curve: Vec<u32>,
+}
+
+/// A stretch of the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextPart {
+    /// Number of its first line, from 1.
+    pub first_line: u32,
+    /// Its lines.
+    pub lines: Vec<TextLine>,
+}
+
+/// A line as stretches of one kind each.
+pub type TextLine = Vec<(Option<TokenKind>, String)>;
+
+/// What is known of a row of code beside the word.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Note {
+    /// Line of the file that it stems from, from 1.
+    pub line: Option<u32>,
+    /// It stores or reloads a spilled register.
+    pub spill: bool,
+    /// Why it stalls or waits.
+    pub why: Vec<String>,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// How the file is called.
+    pub file: &'a str,
+    /// The chip.
+    pub chip: Chip,
+    /// The options in words.
+    pub options: &'a str,
+    /// Only these kernels; all if there are none.
+    pub only: &'a [String],
+    /// Whether names of sources are shown beside those of symbols.
+    pub demangle: bool,
+}
+
+/// Gathers what is known of a file.
+///
+/// # Errors
+/// The outer one for cancellation, the inner one a message: a part of it does not compile.
+pub fn gather(
+    analysis: &Analysis,
+    id: FileId,
+    question: &Question<'_>,
+) -> Cancellable<Result<FileView, String>> {
+    let &Question { file, chip, options, .. } = question;
+    let Some(bytes) = analysis.cubin(id, chip)? else {
+        return Ok(Err("it does not compile".to_owned()));
+    };
+    let code = match Code::read(&bytes) {
+        Ok(code) => code,
+        Err(message) => return Ok(Err(message)),
+    };
+    let mut codes: BTreeMap<String, KernelCode> =
+        code.kernels.into_iter().map(|kernel| (kernel.name.clone(), kernel)).collect();
+    let mut kernels = Vec::new();
+    for name in analysis.kernels(id)? {
+        let source_name = demangle::readable(&name);
+        let is = |asked: &String| *asked == name || source_name.as_ref() == Some(asked);
+        if !question.only.is_empty() && !question.only.iter().any(is) {
+            continue;
+        }
+        let Some(mut code) = codes.remove(&name) else { continue };
+        if question.demangle {
+            for (_, inner) in &mut code.functions {
+                *inner = demangle::readable(inner).unwrap_or_else(|| inner.clone());
+            }
+        }
+        let (Some(needs), Some(listing)) =
+            (analysis.kernel_statistics(id, &name, chip)?, analysis.sass(id, &name, chip)?)
+        else {
+            return Ok(Err(format!("`{name}` has no code")));
+        };
+        let history = match analysis.history(id, &name, chip)? {
+            Ok(history) => history,
+            Err(message) => return Ok(Err(message)),
+        };
+        let mut text = Vec::new();
+        for (_, range) in analysis.parts(id, &name, chip)? {
+            text.push(part(analysis, id, range)?);
+        }
+        kernels.push(KernelView {
+            source_name: source_name.filter(|_| question.demangle),
+            curve: curve(chip, &needs),
+            notes: notes(analysis, id, &code, listing.rows),
+            needs,
+            text,
+            history,
+            code,
+            name,
+        });
+    }
+    Ok(Ok(FileView { file: file.to_owned(), chip, options: options.to_owned(), kernels }))
+}
+
+/// Joins what is known of words with the rows at their addresses.
+fn notes(analysis: &Analysis, id: FileId, code: &KernelCode, rows: Vec<SassRow>) -> Vec<Note> {
+    let lines = analysis.lines(id);
+    let mut known: BTreeMap<u32, SassRow> = rows.into_iter().map(|row| (row.address, row)).collect();
+    let mut note = |address: u32| {
+        let Some(row) = known.remove(&address) else { return Note::default() };
+        let line = row.source.zip(lines.as_ref()).map(|(range, lines)| lines.line(range.start) + 1);
+        Note { line, spill: row.spill, why: row.why }
+    };
+    code.rows.iter().map(|row| note(row.address)).collect()
+}
+
+fn part(analysis: &Analysis, id: FileId, range: Range) -> Cancellable<TextPart> {
+    let (Some(text), Some(lines)) = (analysis.text(id), analysis.lines(id)) else {
+        return Ok(TextPart { first_line: 1, lines: Vec::new() });
+    };
+    let text: Arc<String> = text;
+    let mut part = TextPart { first_line: lines.line(range.start) + 1, lines: vec![Vec::new()] };
+    let mut add = |kind: Option<TokenKind>, stretch: &str| {
+        for (at, line) in stretch.split('\n').enumerate() {
+            if at > 0 {
+                part.lines.push(Vec::new());
+            }
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            if let (false, Some(last)) = (line.is_empty(), part.lines.last_mut()) {
+                last.push((kind, line.to_owned()));
+            }
+        }
+    };
+    let mut at = range.start as usize;
+    for token in analysis.tokens(id, Some(range), &RegisterMarks::default())? {
+        let (start, end) = (token.range.start as usize, token.range.end.min(range.end) as usize);
+        if start < at || end <= start {
+            continue;
+        }
+        add(None, &text[at..start]);
+        add(Some(token.kind), &text[start..end]);
+        at = end;
+    }
+    add(None, &text[at..range.end as usize]);
+    Ok(part)
+}
+
+fn curve(chip: Chip, needs: &KernelStatistics) -> Vec<u32> {
+    let most = u32::from(chip.register_files().general.count);
+    let warps = |registers| {
+        let usage = Usage { registers, shared: needs.shared, threads: needs.threads.0 };
+        occupancy(chip, usage).map_or(0, |found| found.warps)
+    };
+    (1..=most).map(warps).collect()
+}

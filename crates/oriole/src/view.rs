@@ -1,0 +1,116 @@
+//! `oriole view`: a page about a file, for a browser. What is on it is `oriole-explore`'s.
+
+use crate::arguments::Target;
+use crate::files::input;
+use crate::files::output::Output;
+use crate::names;
+use crate::outcome::{Outcome, failed, misused};
+use crate::render;
+use crate::session::{options, threads};
+use clap::Args;
+use oriole_chip::Chip;
+use oriole_explore::{FileView, Question, gather, page};
+use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
+use oriole_options::Options;
+use std::path::PathBuf;
+
+/// `oriole view`
+#[derive(Args, Debug)]
+pub struct View {
+    /// PTX file; `-` is standard input.
+    pub input: PathBuf,
+    /// Where the page goes, `-` is standard output; the input's name with `.html` if left out.
+    #[arg(short, long)]
+    pub output: Option<PathBuf>,
+    /// Only this kernel; may be given several times.
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernels: Vec<String>,
+    /// Target and options.
+    #[command(flatten)]
+    pub target: Target,
+    /// How many threads; all processors if left out.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// Runs `oriole view`.
+pub fn view(arguments: &View) -> Outcome {
+    let (chip, options) = match options(&arguments.target) {
+        Ok(read) => read,
+        Err(message) => return misused(&message),
+    };
+    let output = match &arguments.output {
+        Some(path) => Output::new(path, &arguments.input),
+        None if input::is_standard(&arguments.input) => {
+            return misused("standard input has no name: say with -o where the page goes");
+        }
+        None => Output::new(&arguments.input.with_extension("html"), &arguments.input),
+    };
+    let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
+        Ok(opened) => opened,
+        Err(message) => return failed(&message),
+    };
+    let gathered = match gathered(arguments, &text, chip, options) {
+        Ok(gathered) => gathered,
+        Err(outcome) => return outcome,
+    };
+    match output.write(page(&gathered).as_bytes()) {
+        Ok(()) => Outcome::Right,
+        Err(message) => failed(&message),
+    }
+}
+
+/// What the page tells, or how the command ends without one; what is wrong has been said then.
+fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) -> Result<FileView, Outcome> {
+    const SHARED: SettingsId = SettingsId(0);
+    let shown = input::shown(&arguments.input);
+    let mut host = AnalysisHost::new();
+    let words = in_words(&arguments.target, &options);
+    host.set_settings(SHARED, Settings { targets: chip.into_iter().collect(), options });
+    let file = host.open(Language::Ptx, text, SHARED);
+    let analysis = host.analysis();
+    // Nothing changes and nothing cancels here: each answer is there.
+    let answered = || -> oriole_ide::Cancellable<Result<FileView, Outcome>> {
+        let targets = analysis.targets(file)?;
+        let Some(&chip) = targets.first() else { return Ok(Err(failed("the file names no chip"))) };
+        let Some((compiled, _)) = analysis.compile(file, chip, threads(arguments.jobs))? else {
+            return Ok(Err(failed(&format!("{shown}: it does not compile"))));
+        };
+        render::to_terminal(&shown, text, &compiled.diagnostics);
+        if compiled.cubin.is_none() {
+            return Ok(Err(Outcome::Failed));
+        }
+        let question = Question {
+            file: &shown,
+            chip,
+            options: &words,
+            only: &arguments.kernels,
+            demangle: names::are_demangled(),
+        };
+        let view = match gather(&analysis, file, &question)? {
+            Ok(view) => view,
+            Err(message) => return Ok(Err(failed(&format!("{shown}: {message}")))),
+        };
+        if view.kernels.is_empty() {
+            return Ok(Err(match arguments.kernels.first() {
+                Some(name) => misused(&format!("{shown}: there is no kernel `{name}`")),
+                None => failed(&format!("{shown}: there is no kernel")),
+            }));
+        }
+        Ok(Ok(view))
+    };
+    answered().unwrap_or_else(|_| Err(failed("the compile was cancelled")))
+}
+
+/// The options that were asked for, as they stand on a command line.
+pub fn in_words(target: &Target, options: &Options) -> String {
+    let tuning = &target.tuning;
+    let mut words = vec![format!("-O{}", options.level)];
+    if !tuning.fmad {
+        words.push("--fmad false".to_owned());
+    }
+    words.extend(tuning.maxrregcount.map(|count| format!("--maxrregcount {count}")));
+    words.extend(tuning.knobs.iter().map(|knob| format!("--knob {knob}")));
+    words.extend(tuning.switches.iter().map(|switch| format!("--debug-switch {switch}")));
+    words.join(" ")
+}

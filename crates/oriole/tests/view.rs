@@ -1,0 +1,50 @@
+//! `oriole view` as its users run it: where the page goes, which kernels it has, what is refused.
+
+use crate::support::{data, names, oriole, scratch, text};
+
+/// The page goes beside the input or where `-o` says, whole or not at all, and never over the input.
+#[test]
+fn pages_go_where_they_should() {
+    let folder = scratch();
+    let input = folder.path().join("calls.ptx");
+    std::fs::copy(data("kernels").join("calls.ptx"), &input).expect("a temporary file");
+    let done = oriole(&["view", &text(&input)]);
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
+    assert_eq!(names(folder.path()), ["calls.html", "calls.ptx"]);
+    let page = std::fs::read_to_string(folder.path().join("calls.html")).expect("a page");
+    assert!(page.starts_with("<!DOCTYPE html>") && page.ends_with("</html>"));
+    assert!(
+        page.contains("<h2>call_chain</h2>") && page.contains("step_b(unsigned int):"),
+        "names are demangled"
+    );
+    // The same bytes every time, also on standard output; symbols alone where they are wanted.
+    let symbols = oriole(&["view", &text(&input), "-o", "-", "--no-demangle"]);
+    assert!(symbols.out.contains("_Z6step_bj:") && !symbols.out.contains("step_b(unsigned int)"));
+    let shown = oriole(&["view", &text(&input), "-o", "-", "--jobs", "1"]);
+    assert_eq!((shown.status, shown.out == page), (Some(0), true));
+    let done = oriole(&["view", &text(&input), "-o", &text(&input)]);
+    assert!(done.status == Some(1) && done.err.contains("take the place of the input"), "{}", done.err);
+    assert_eq!(names(folder.path()), ["calls.html", "calls.ptx"]);
+}
+
+/// `--kernel` chooses; what is not there, or does not compile, has no page.
+#[test]
+fn pages_of_what_is_asked_for() {
+    let folder = scratch();
+    let (calls, page) = (text(&data("kernels").join("calls.ptx")), text(&folder.path().join("k.html")));
+    let done = oriole(&["view", &calls, "-o", &page, "--kernel", "call_recursion", "--maxrregcount", "32"]);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    let written = std::fs::read_to_string(&page).expect("a page");
+    assert!(written.contains("<h2>call_recursion</h2>") && !written.contains("<h2>call_chain</h2>"));
+    assert!(written.contains("-O3 --maxrregcount 32"), "the page says how it was compiled");
+    std::fs::remove_file(&page).expect("a page");
+    let done = oriole(&["view", &calls, "-o", &page, "--kernel", "nobody"]);
+    assert!(done.status == Some(2) && done.err.contains("there is no kernel `nobody`"), "{}", done.err);
+    let broken = folder.path().join("broken.ptx");
+    std::fs::write(&broken, ".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { foo; }\n")
+        .expect("a file");
+    let done = oriole(&["view", &text(&broken), "-o", &page]);
+    assert!(done.status == Some(1) && done.err.contains("ptx::unknown-instruction"), "{}", done.err);
+    assert_eq!(oriole(&["view", "-"]).status, Some(2));
+    assert_eq!(names(folder.path()), ["broken.ptx"]);
+}
