@@ -1,4 +1,4 @@
-// Pages of `oriole view` in a real browser: what lights up, what the choosers and keys do, that nothing of the file is taken for
+// Pages of `oriole view` and `oriole diff` in a real browser: what lights up, what the choosers and keys do, that nothing of the file is taken for
 // markup, that nothing is loaded, that all but the phases is there without scripts, that a large kernel stays usable.
 //
 // node test.mjs PROGRAM [FOLDER FOR PICTURES]; the browser is the one in CHROMIUM, else `chromium` on the path.
@@ -21,6 +21,13 @@ function page(name, text, ...options) {
   const source = path.join(folder, name + ".ptx");
   writeFileSync(source, text);
   execFileSync(path.resolve(program), ["view", source, "-o", path.join(folder, name + ".html"), ...options], { stdio: ["ignore", "ignore", "pipe"] });
+  return "file://" + path.join(folder, name + ".html");
+}
+
+function difference(name, text, ...options) {
+  const source = path.join(folder, name + ".ptx");
+  writeFileSync(source, text);
+  execFileSync(path.resolve(program), ["diff", source, "--html", path.join(folder, name + ".html"), ...options], { stdio: ["ignore", "ignore", "pipe"] });
   return "file://" + path.join(folder, name + ".html");
 }
 
@@ -162,6 +169,32 @@ const tests = {
     assert.ok(!(await tab.locator("#theme").isVisible()));
   },
 
+  async "two compiles beside each other"() {
+    for (const javaScriptEnabled of [true, false]) {
+      const tab = await open(difference("diff", two, "-O0", "--", "-O3"), { javaScriptEnabled });
+      assert.equal(await tab.locator("section").count(), 2);
+      assert.equal(await tab.locator("section h2", { hasText: "zero(int*)" }).count(), 1);
+      assert.match(await tab.locator("section tbody").first().textContent(), /instructions/);
+      // Both sides of a line stand beside each other, at the same height.
+      const line = tab.locator("section .line.same", { hasText: "EXIT" }).first();
+      const boxes = await line.locator("span").evaluateAll(spans => spans.map(span => span.getBoundingClientRect().toJSON()));
+      assert.equal(boxes.length, 2);
+      assert.ok(boxes[0].top === boxes[1].top && boxes[0].right <= boxes[1].left, JSON.stringify(boxes));
+      assert.ok(await tab.locator("section .line.added, section .line.changed, section .line.removed").count() > 0);
+      assert.deepEqual(tab.problems, []);
+    }
+  },
+
+  async "lines that are the same are opened by a click"() {
+    const text = two.replace("  st.global.u32 [%a2], %r2;", "  st.volatile.global.u32 [%a2], %r2;\n".repeat(30));
+    const tab = await open(difference("opened", text, "-O2", "--", "-O3", "--maxrregcount", "16"));
+    const stretch = tab.locator("details").first();
+    assert.ok(!(await stretch.locator(".line").first().isVisible()));
+    await stretch.locator("summary").click();
+    assert.ok(await stretch.locator(".line").first().isVisible());
+    assert.deepEqual(tab.problems, []);
+  },
+
   async "light and dark"() {
     const url = page("two", two);
     const colour = async colorScheme => {
@@ -225,6 +258,8 @@ if (pictures) {
     const tab = await open(page("two", two), { colorScheme });
     await row(tab, "PTX", "ld.global.u32").click();
     await tab.screenshot({ path: path.join(pictures, `page-${colorScheme}.png`), fullPage: true });
+    const compared = await open(difference("diff", two, "-O0", "--", "-O3"), { colorScheme });
+    await compared.screenshot({ path: path.join(pictures, `diff-${colorScheme}.png`), fullPage: true });
   }
 }
 await browser.close();

@@ -4,11 +4,11 @@
 //! branch targets only count as the same, unless exactness is asked for: another allocation would hide what really changed.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use oriole_chip::{Chip, Usage, occupancy};
+use oriole_ide::demangle;
 use oriole_sass::OperandKind;
-use similar::{Algorithm, DiffOp, capture_diff_slices};
+use similar::{Algorithm, DiffOp, capture_diff_slices_by_key};
 
 use crate::code::{Code, KernelCode, Row};
 
@@ -45,6 +45,8 @@ pub struct Pair {
     pub lines: Vec<Line>,
     /// Instructions by opcode where the sides differ: opcode, how many on each.
     pub opcodes: Vec<(&'static str, [u32; 2])>,
+    /// Instructions and control words are the same to the last number.
+    pub is_identical: bool,
 }
 
 /// A number on both sides.
@@ -71,6 +73,18 @@ pub enum Change {
     Added,
 }
 
+impl Change {
+    /// In a word.
+    pub fn name(self) -> &'static str {
+        match self {
+            Change::Same => "same",
+            Change::Changed => "changed",
+            Change::Removed => "removed",
+            Change::Added => "added",
+        }
+    }
+}
+
 /// Instructions beside each other.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
@@ -91,10 +105,10 @@ impl Comparison {
     /// Compares two sides; only kernels of these names, or all.
     pub fn new(sides: &[Side; 2], only: &[String], manner: Manner) -> Comparison {
         let wanted = |kernel: &&KernelCode| {
-            let source = oriole_ide::demangle::readable(&kernel.name);
-            only.is_empty() || only.iter().any(|name| *name == kernel.name || source.as_ref() == Some(name))
+            only.is_empty() || only.iter().any(|asked| demangle::is_meant(&kernel.name, asked))
         };
-        let kernels = [0, 1].map(|at: usize| sides[at].code.kernels.iter().filter(wanted).collect::<Vec<_>>());
+        let kernels =
+            [0, 1].map(|at: usize| sides[at].code.kernels.iter().filter(wanted).collect::<Vec<_>>());
         let mut pairs = Vec::new();
         let mut paired = BTreeSet::new();
         let pair = |first: &KernelCode, second: &KernelCode| Pair::new(sides, [first, second], manner);
@@ -137,6 +151,11 @@ impl Pair {
             figures: figures(sides, kernels),
             lines: lines(kernels, manner),
             opcodes: opcodes(kernels),
+            is_identical: {
+                let [first, second] =
+                    kernels.map(|kernel| kernel.rows.iter().map(|row| (&row.text, row.instruction.control)));
+                first.eq(second)
+            },
         }
     }
 
@@ -244,27 +263,21 @@ fn key(row: &Row, manner: Manner) -> String {
 }
 
 fn lines(kernels: [&KernelCode; 2], manner: Manner) -> Vec<Line> {
-    let hashes = kernels.map(|kernel| {
-        let hash = |row: &Row| {
-            let mut hasher = DefaultHasher::new();
-            key(row, manner).hash(&mut hasher);
-            hasher.finish()
-        };
-        kernel.rows.iter().map(hash).collect::<Vec<u64>>()
-    });
     let side = |side: usize, at: usize| {
         let row = kernels[side].rows.get(at)?;
         Some((row.address, row.text.clone()))
     };
     let mut lines = Vec::new();
-    for op in capture_diff_slices(Algorithm::Myers, &hashes[0], &hashes[1]) {
+    let [first, second] = kernels.map(|kernel| kernel.rows.as_slice());
+    for op in capture_diff_slices_by_key(Algorithm::Myers, first, second, |row| key(row, manner)) {
         match op {
             DiffOp::Equal { old_index, new_index, len } => lines.extend((0..len).map(|at| Line {
                 change: Change::Same,
                 sides: [side(0, old_index + at), side(1, new_index + at)],
             })),
             DiffOp::Delete { old_index, old_len, .. } => lines.extend(
-                (0..old_len).map(|at| Line { change: Change::Removed, sides: [side(0, old_index + at), None] }),
+                (0..old_len)
+                    .map(|at| Line { change: Change::Removed, sides: [side(0, old_index + at), None] }),
             ),
             DiffOp::Insert { new_index, new_len, .. } => lines.extend(
                 (0..new_len).map(|at| Line { change: Change::Added, sides: [None, side(1, new_index + at)] }),
@@ -297,14 +310,15 @@ impl Figure {
         }
         let sign = if second > first { '+' } else { '-' };
         let difference = first.abs_diff(second);
-        let share = if first == 0 { String::new() } else { format!(" ({sign}{} %)", percent(difference, first)) };
+        let share =
+            if first == 0 { String::new() } else { format!(" ({sign}{} %)", percent(difference, first)) };
         format!("{sign}{difference}{share}")
     }
 
     /// Whether the second number is better than the first; nothing where they are the same or one is unknown.
     pub fn is_better(&self) -> Option<bool> {
         let [Some(first), Some(second)] = self.values else { return None };
-        (first != second).then(|| (second > first) == self.more_is_better)
+        (first != second).then_some((second > first) == self.more_is_better)
     }
 
     /// Whether it is worth a line: one of the sides has a number that is not 0.

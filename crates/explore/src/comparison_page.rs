@@ -33,7 +33,7 @@ pub fn comparison_page(comparison: &Comparison, demangled: bool) -> String {
                 main {
                     @if comparison.pairs.len() > 1 { (summary(comparison, demangled)) }
                     @for (side, alone) in comparison.sides.iter().zip(&comparison.alone) {
-                        @if !alone.is_empty() { p { "Only in " (side) ": " (alone.join(", ")) } }
+                        @if !alone.is_empty() { p { "Only in " (side) ": " (alone.iter().map(|name| shown(name, demangled)).collect::<Vec<_>>().join(", ")) } }
                     }
                     @for (at, pair) in comparison.pairs.iter().enumerate() { (section(at, pair, comparison, demangled)) }
                 }
@@ -44,11 +44,14 @@ pub fn comparison_page(comparison: &Comparison, demangled: bool) -> String {
     markup.into_string()
 }
 
+/// A name as the page shows it.
+fn shown(name: &str, demangled: bool) -> String {
+    demangle::readable(name).filter(|_| demangled).unwrap_or_else(|| name.to_owned())
+}
+
 /// The names of a kernel on both sides.
-fn name(pair: &Pair, demangled: bool) -> String {
-    let [first, second] = pair.names.clone().map(|name| {
-        demangle::readable(&name).filter(|_| demangled).unwrap_or(name)
-    });
+fn title(pair: &Pair, demangled: bool) -> String {
+    let [first, second] = pair.names.each_ref().map(|name| shown(name, demangled));
     if first == second { first } else { format!("{first} → {second}") }
 }
 
@@ -58,7 +61,7 @@ fn summary(comparison: &Comparison, demangled: bool) -> Markup {
         table {
             thead { tr { th { "kernel" } @for name in shown { th colspan="3" { (name) } } th { "changed lines" } } }
             tbody { @for (at, pair) in comparison.pairs.iter().enumerate() { tr {
-                td { a href={ "#p" (at) } { (name(pair, demangled)) } }
+                td { a href={ "#p" (at) } { (title(pair, demangled)) } }
                 @for figure in pair.figures.iter().filter(|figure| shown.contains(&figure.name)) { (cells(figure)) }
                 td.number { (pair.lines.len() - pair.count(Change::Same)) }
             } } }
@@ -88,7 +91,7 @@ fn verdict(figure: &Figure) -> &'static str {
 fn section(at: usize, pair: &Pair, comparison: &Comparison, demangled: bool) -> Markup {
     html! {
         section id={ "p" (at) } {
-            h2 { (name(pair, demangled)) }
+            h2 { (title(pair, demangled)) }
             table {
                 thead { tr { th {} th { (comparison.sides[0]) } th { (comparison.sides[1]) } th {} } }
                 tbody { @for figure in pair.figures.iter().filter(|figure| figure.tells()) {
@@ -97,7 +100,7 @@ fn section(at: usize, pair: &Pair, comparison: &Comparison, demangled: bool) -> 
             }
             @if !pair.opcodes.is_empty() {
                 p.opcodes { "Opcodes: " @for &(op, [first, second]) in &pair.opcodes {
-                    span { (op) " " (i64::from(second) - i64::from(first)) } " "
+                    span { (format!("{op} {:+}", i64::from(second) - i64::from(first))) } " "
                 } }
             }
             (code(pair))
@@ -126,14 +129,8 @@ fn code(pair: &Pair) -> Markup {
 }
 
 fn row(line: &Line) -> Markup {
-    let class = match line.change {
-        Change::Same => "same",
-        Change::Changed => "changed",
-        Change::Removed => "removed",
-        Change::Added => "added",
-    };
     html! {
-        div.line.(class) { @for side in &line.sides { @match side {
+        div.line.(line.change.name()) { @for side in &line.sides { @match side {
             Some((address, text)) => { b { (format!("{address:04x}")) } span { (text) } },
             None => { b {} span.none {} },
         } } }

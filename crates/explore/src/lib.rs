@@ -5,12 +5,18 @@
 
 mod charts;
 mod code;
+mod comparison;
+mod comparison_page;
+mod comparison_text;
 mod flow_graph;
 mod layered;
 mod page;
 mod view;
 
 pub use code::{Block, Code, KernelCode, Row, chip_of, code_words};
+pub use comparison::{Change, Comparison, Figure, Line, Manner, Pair, Side};
+pub use comparison_page::comparison_page;
+pub use comparison_text::{comparison_json, comparison_text};
 pub use flow_graph::dot;
 pub use page::page;
 pub use view::{FileView, KernelView, Note, Question, TextPart, gather};

@@ -13,6 +13,8 @@ use crate::code::Row;
 use crate::view::{FileView, KernelView, Note, TextPart};
 use crate::{charts, flow_graph};
 
+/// What all pages have: colours for light and dark, letters, the head.
+pub const THEME: &str = include_str!("theme.css");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -37,7 +39,7 @@ pub fn page(view: &FileView) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 title { (view.file) " for " (view.chip) }
-                style { (PreEscaped(STYLE)) }
+                style { (PreEscaped(THEME)) (PreEscaped(STYLE)) }
             }
             body {
                 header {

@@ -108,8 +108,7 @@ pub fn gather(
     let mut kernels = Vec::new();
     for name in analysis.kernels(id)? {
         let source_name = demangle::readable(&name);
-        let is = |asked: &String| *asked == name || source_name.as_ref() == Some(asked);
-        if !question.only.is_empty() && !question.only.iter().any(is) {
+        if !question.only.is_empty() && !question.only.iter().any(|asked| demangle::is_meant(&name, asked)) {
             continue;
         }
         let Some(mut code) = codes.remove(&name) else { continue };

@@ -1,4 +1,5 @@
 //! What pages and comparisons tell of small kernels, as text.
 
+mod comparison;
 mod support;
 mod view;

@@ -1,7 +1,7 @@
 //! How tests open texts.
 
 use oriole_chip::Chip;
-use oriole_explore::{FileView, Question, gather};
+use oriole_explore::{Code, FileView, Question, gather};
 use oriole_ide::{AnalysisHost, Language, SettingsId};
 
 /// What a page would tell of a text.
@@ -10,4 +10,12 @@ pub fn view(text: &str, only: &[String]) -> Result<FileView, String> {
     let file = host.open(Language::Ptx, text, SettingsId(0));
     let question = Question { file: "k.ptx", chip: Chip::SM_90, options: "-O3", only, demangle: true };
     gather(&host.analysis(), file, &question).expect("nothing cancels")
+}
+
+/// The code of a text.
+pub fn code(text: &str) -> Code {
+    let mut host = AnalysisHost::new();
+    let file = host.open(Language::Ptx, text, SettingsId(0));
+    let cubin = host.analysis().cubin(file, Chip::SM_90).expect("nothing cancels").expect("it compiles");
+    Code::read(&cubin).expect("code of a chip that is known")
 }

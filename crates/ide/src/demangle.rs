@@ -50,6 +50,20 @@ pub fn readable(name: &str) -> Option<String> {
     (out.0 != name && !out.0.is_empty()).then_some(out.0)
 }
 
+/// The name, with that of its source behind it if it has one.
+pub fn with_source(name: &str) -> String {
+    match readable(name) {
+        Some(source) => format!("{name} ({source})"),
+        None => name.to_owned(),
+    }
+}
+
+/// Whether who writes `asked` means this function: by its name, or by that of its source, parameters left out or not.
+pub fn is_meant(name: &str, asked: &str) -> bool {
+    let source = || readable(name);
+    name == asked || source().is_some_and(|source| source == asked || source.split('(').next() == Some(asked))
+}
+
 /// The name in its source, cut to so many letters; of a name that is none of these the name itself.
 pub fn short(name: &str, most: usize) -> String {
     let full = readable(name).unwrap_or_else(|| name.to_owned());
@@ -79,6 +93,8 @@ mod tests {
         }
         assert_eq!(short("_ZN3foo3barIfLi4EEEvPT_", 12), "void foo::ba…");
         assert_eq!(short("saxpy", 12), "saxpy");
+        assert!(["square", "square(int)", "_Z6squarei"].iter().all(|asked| is_meant("_Z6squarei", asked)));
+        assert!(!is_meant("_Z6squarei", "square(float)") && !is_meant("saxpy", "square"));
     }
 
     #[test]

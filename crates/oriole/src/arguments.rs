@@ -1,6 +1,7 @@
 //! The command line: what can be asked, with its help. Nothing is done here.
 
 use crate::cache::CacheArguments;
+use crate::diff::Diff;
 use crate::inspect;
 use crate::lists::{self, Listed};
 use crate::view::View;
@@ -14,6 +15,7 @@ Examples:
   oriole check kernel.ptx
   oriole watch kernel.ptx
   oriole view kernel.ptx -o kernel.html
+  oriole diff kernel.ptx -O1 -- -O3
   oriole dis kernel.cubin
   oriole ptxas -v kernel.ptx -o kernel.cubin
 
@@ -79,6 +81,8 @@ pub enum Command {
     Run(Run),
     /// Write a page for a browser: PTX, Ori and SASS side by side, registers, time and control flow drawn.
     View(View),
+    /// Compare the code of two cubins, or of PTX compiled in two ways.
+    Diff(Diff),
     /// Disassemble a cubin.
     Dis(Dis),
     /// Assemble the text of `dis` back to words.
@@ -107,7 +111,7 @@ pub enum Command {
 }
 
 /// What every compiling command takes.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// Chip to compile for; that of the file's `.target` if left out.
     #[arg(long)]
@@ -118,7 +122,7 @@ pub struct Target {
 }
 
 /// How a command compiles, whatever the chip.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Tuning {
     /// Optimization level 0 to 3.
     #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3))]

@@ -59,7 +59,8 @@ fn functions(
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
-    let wanted = |unit: &FunctionUnit<'_>| only.is_none_or(|only| names::is(unit.name(db), only));
+    let wanted =
+        |unit: &FunctionUnit<'_>| only.is_none_or(|only| oriole_ide::demangle::is_meant(unit.name(db), only));
     let units: Vec<_> = view::code_units(db, session.file).into_iter().filter(wanted).collect();
     if let (true, Some(only)) = (units.is_empty(), only) {
         return misused(&format!("{name}: there is no function `{only}`"));

@@ -3,6 +3,7 @@
 mod arguments;
 mod cache;
 mod compile;
+mod diff;
 mod dis;
 mod files;
 mod inspect;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         Command::Watch(arguments) => watch::watch(arguments),
         Command::Run(arguments) => run::run(arguments),
         Command::View(arguments) => view::view(arguments),
+        Command::Diff(arguments) => diff::diff(arguments),
         Command::Dis(arguments) => dis::dis(arguments),
         Command::Asm(arguments) => dis::asm(arguments),
         Command::Ori(arguments) => inspect::ori(arguments),

@@ -8,6 +8,7 @@ mod clients;
 mod conformance;
 mod copies;
 mod debugger;
+mod diff;
 mod files;
 mod judge;
 mod linking;

@@ -37,7 +37,15 @@ pub fn bytes(path: &Path) -> Result<Vec<u8>, String> {
 /// # Errors
 /// As [`bytes`]; and if it is no text.
 pub fn text(path: &Path) -> Result<String, String> {
-    String::from_utf8(bytes(path)?).map_err(|error| {
+    as_text(path, bytes(path)?)
+}
+
+/// The bytes of an input as text.
+///
+/// # Errors
+/// A message with the place where it is no text.
+pub fn as_text(path: &Path, bytes: Vec<u8>) -> Result<String, String> {
+    String::from_utf8(bytes).map_err(|error| {
         format!("{}:{}: [ptx::not-utf8] the file is no UTF-8 text", shown(path), line(&error))
     })
 }

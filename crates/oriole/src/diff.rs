@@ -1,0 +1,207 @@
+//! `oriole diff`: the code of two cubins, or of PTX compiled in two ways, beside each other. What is compared and how it looks is
+//! `oriole-explore`'s.
+
+use crate::arguments::Target;
+use crate::compile::jobs;
+use crate::files::input;
+use crate::files::output::Output;
+use crate::names;
+use crate::outcome::{Outcome, failed, misused, print};
+use crate::render;
+use crate::session::{Session, options};
+use crate::view::in_words;
+use clap::{Args, Parser};
+use oriole_chip::Chip;
+use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
+use oriole_queries::view;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "\
+Examples:
+  oriole diff before.cubin after.cubin
+  oriole diff kernel.ptx -O1 -- -O3
+  oriole diff kernel.ptx -- --maxrregcount 32 --knob schedule.reorder=false
+  oriole diff kernel.ptx by-ptxas.cubin --html difference.html
+
+Exit status: 0, whether the code differs or not; with --exit-code 1 if it does.";
+
+/// `oriole diff`
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub struct Diff {
+    /// Cubin or PTX file; `-` is standard input.
+    pub first: PathBuf,
+    /// The other one; the first again, compiled with what stands behind `--`, if left out.
+    pub second: Option<PathBuf>,
+    /// Target and options of PTX files. PTX beside a cubin is compiled for the cubin's chip unless `--arch` says another.
+    #[command(flatten)]
+    pub target: Target,
+    /// Target and options of the second file, if they are others.
+    #[arg(last = true, value_name = "OPTIONS")]
+    pub others: Option<Vec<OsString>>,
+    /// Only this kernel; may be given several times.
+    #[arg(long = "kernel", value_name = "NAME")]
+    pub kernels: Vec<String>,
+    /// Numbers of registers, targets of branches and control words count as differences too.
+    #[arg(long)]
+    pub exact: bool,
+    /// Lines shown round those that differ.
+    #[arg(long, value_name = "LINES", default_value_t = 3, conflicts_with_all = ["html", "json"])]
+    pub context: usize,
+    /// Show the whole code.
+    #[arg(long, conflicts_with_all = ["context", "html", "json"])]
+    pub all: bool,
+    /// Write a page for a browser; `-` is standard output.
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub html: Option<PathBuf>,
+    /// Print one JSON document.
+    #[arg(long)]
+    pub json: bool,
+    /// End with exit status 1 if the code differs.
+    #[arg(long)]
+    pub exit_code: bool,
+    /// How many threads; all processors if left out.
+    #[arg(long, value_name = "N")]
+    pub jobs: Option<usize>,
+}
+
+/// What may stand behind `--`.
+#[derive(Parser, Debug)]
+#[command(no_binary_name = true, disable_help_flag = true)]
+struct Others {
+    #[command(flatten)]
+    target: Target,
+}
+
+/// A file to compare, by what it holds.
+#[derive(Clone)]
+enum Given {
+    Cubin(Code),
+    Ptx(String),
+}
+
+/// Runs `oriole diff`.
+pub fn diff(arguments: &Diff) -> Outcome {
+    let result = output(arguments).and_then(|output| Ok((compared(arguments)?, output)));
+    let (comparison, output) = match result {
+        Ok(result) => result,
+        Err(outcome) => return outcome,
+    };
+    let demangled = names::are_demangled();
+    let written = match output {
+        Some(output) => output
+            .write(comparison_page(&comparison, demangled).as_bytes())
+            .map_or_else(|message| failed(&message), |()| Outcome::Right),
+        None if arguments.json => print(&format!("{}\n", comparison_json(&comparison))),
+        None => {
+            let context = (!arguments.all).then_some(arguments.context);
+            print(&comparison_text(&comparison, demangled, context))
+        }
+    };
+    if arguments.exit_code && !comparison.is_same() { Outcome::Failed } else { written }
+}
+
+/// The files that are compared.
+fn paths(arguments: &Diff) -> [&Path; 2] {
+    [&arguments.first, arguments.second.as_ref().unwrap_or(&arguments.first)]
+}
+
+/// Where the page goes, if one is asked for: over neither of the files.
+fn output(arguments: &Diff) -> Result<Option<Output>, Outcome> {
+    let Some(page) = &arguments.html else { return Ok(None) };
+    let [first, second] = paths(arguments).map(|input| Output::new(page, input));
+    first.and(second).map(Some).map_err(|message| failed(&message))
+}
+
+fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
+    if arguments.second.is_none() && arguments.others.is_none() {
+        let message = "compare with what? Name a second file, or options for the same one behind `--`";
+        return Err(misused(message));
+    }
+    let first = &arguments.target;
+    let target = |words: &[OsString]| Others::try_parse_from(words).map(|others| others.target);
+    let plain = target(&[]).map_err(|error| misused(&said(&error)))?;
+    let second = match &arguments.others {
+        Some(words) => {
+            let others = target(words).map_err(|error| misused(&said(&error)))?;
+            Target { arch: others.arch.or_else(|| first.arch.clone()), ..others }
+        }
+        None => first.clone(),
+    };
+    let paths = paths(arguments);
+    let given = read(paths[0])?;
+    let given = [given.clone(), if arguments.second.is_some() { read(paths[1])? } else { given }];
+    let asked = match &given {
+        [Given::Cubin(_), Given::Cubin(_)] => *first != plain || second != plain,
+        [_, Given::Cubin(_)] => arguments.others.is_some(),
+        _ => false,
+    };
+    if asked {
+        return Err(misused("a cubin is compiled already: there is nothing that options could change"));
+    }
+    let chip = |of: &Given| match of {
+        Given::Cubin(code) => Some(code.chip),
+        Given::Ptx(_) => None,
+    };
+    let beside = [chip(&given[1]), chip(&given[0])];
+    let [one, other] = given;
+    let sides = [
+        side(arguments, paths[0], one, first, beside[0])?,
+        side(arguments, paths[1], other, &second, beside[1])?,
+    ];
+    let comparison = Comparison::new(&sides, &arguments.kernels, Manner { exact: arguments.exact });
+    if comparison.pairs.is_empty() && comparison.alone.iter().all(Vec::is_empty) {
+        return Err(match arguments.kernels.first() {
+            Some(name) => misused(&format!("there is no kernel `{name}`")),
+            None => failed("there is no kernel"),
+        });
+    }
+    Ok(comparison)
+}
+
+/// What is wrong with the words behind `--`, without the help that stands below it.
+fn said(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let message = text.lines().next().unwrap_or_default();
+    format!("behind `--`: {}", message.strip_prefix("error: ").unwrap_or(message))
+}
+
+fn read(path: &Path) -> Result<Given, Outcome> {
+    let bytes = input::bytes(path).map_err(|message| failed(&message))?;
+    if bytes.starts_with(b"\x7fELF") {
+        let code =
+            Code::read(&bytes).map_err(|message| failed(&format!("{}: {message}", input::shown(path))))?;
+        return Ok(Given::Cubin(code));
+    }
+    input::as_text(path, bytes).map(Given::Ptx).map_err(|message| failed(&message))
+}
+
+/// A file as one side of the comparison, compiled if it is PTX: for the chip of its options, else for that of the cubin beside it.
+fn side(
+    arguments: &Diff,
+    path: &Path,
+    given: Given,
+    target: &Target,
+    beside: Option<Chip>,
+) -> Result<Side, Outcome> {
+    let shown = input::shown(path);
+    let text = match given {
+        Given::Cubin(code) => return Ok(Side { label: shown, code, spills: BTreeMap::new() }),
+        Given::Ptx(text) => text,
+    };
+    let (chip, options) = options(target).map_err(|message| misused(&message))?;
+    let session = Session::once(&text, chip.or(beside), &options, true, None);
+    let (db, file, config) = (&session.db, session.file, session.config);
+    let compiled = oriole_queries::compile(db, file, config, jobs(arguments.jobs, &session));
+    render::to_terminal(&shown, &text, &compiled.diagnostics);
+    let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
+    let code = Code::read(&cubin).map_err(|message| failed(&format!("{shown}: {message}")))?;
+    let spills = view::resources(db, file, config).into_iter();
+    Ok(Side {
+        label: format!("{shown} {}", in_words(target, &options)),
+        code,
+        spills: spills.map(|needs| (needs.name, (needs.spill_stores, needs.spill_loads))).collect(),
+    })
+}
