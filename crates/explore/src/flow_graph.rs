@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use oriole_sass::Op;
 
 use crate::code::{Block, KernelCode};
+use crate::graphviz::{Edge, EdgeKind, Graph, Node, title};
 use crate::layered::{Drawing, Size, layered};
 
 /// Size of a block's box.
@@ -133,44 +134,31 @@ fn column(count: usize, edges: &[(usize, usize)]) -> Drawing {
 }
 
 /// The graph for Graphviz, with the code in the blocks.
-pub fn dot(code: &KernelCode) -> String {
-    let mut text = format!("digraph \"{}\" {{\n", escaped(&code.name));
-    text.push_str(
-        "  node [shape=box fontname=\"monospace\" fontsize=10]\n  edge [fontname=\"monospace\" fontsize=9]\n",
-    );
-    for (at, block) in code.blocks.iter().enumerate() {
-        let mut label = format!("B{at}");
-        if let Some((_, function)) = code.functions.iter().find(|(first, _)| *first == block.first) {
-            let _ = write!(label, "  {function}");
+pub fn dot(code: &KernelCode, name: &str) -> String {
+    let node = |(at, block): (usize, &Block)| {
+        let inner = code.functions.iter().find(|(first, _)| *first == block.first);
+        let name = format!("B{at}{}", inner.map_or(String::new(), |(_, name)| format!("  {name}")));
+        let lines = code.rows[block.first..block.end].iter();
+        Node {
+            title: title(&name, block.loop_depth.into()),
+            lines: lines.map(|row| format!("/*{:04x}*/ {}", row.address, row.text)).collect(),
+            is_unreachable: false,
         }
-        if block.loop_depth > 0 {
-            let _ = write!(
-                label,
-                "  in {} loop{}",
-                block.loop_depth,
-                if block.loop_depth > 1 { "s" } else { "" }
-            );
-        }
-        label.push('\n');
-        for row in &code.rows[block.first..block.end] {
-            let _ = writeln!(label, "/*{:04x}*/ {}", row.address, row.text);
-        }
-        // Lines end at the left.
-        let _ = writeln!(text, "  b{at} [label=\"{}\"]", escaped(&label).replace('\n', "\\l"));
-        for &to in &block.successors {
-            let style = match code.blocks[to].first <= block.first {
-                _ if is_call(code, at, to) => " [style=dashed]",
-                true => " [style=bold]",
-                false => "",
-            };
-            let _ = writeln!(text, "  b{at} -> b{to}{style}");
-        }
+    };
+    let edge = |from: usize, to: usize| {
+        let kind = match code.blocks[to].first <= code.blocks[from].first {
+            _ if is_call(code, from, to) => EdgeKind::Call,
+            true => EdgeKind::Back,
+            false => EdgeKind::Forward,
+        };
+        Edge { from, to, kind }
+    };
+    let edges = code.blocks.iter().enumerate();
+    let edges = edges.flat_map(|(from, block)| block.successors.iter().map(move |&to| edge(from, to)));
+    Graph {
+        name: name.to_owned(),
+        nodes: code.blocks.iter().enumerate().map(node).collect(),
+        edges: edges.collect(),
     }
-    text.push_str("}\n");
-    text
-}
-
-/// Text inside of a quoted string of Graphviz.
-fn escaped(text: &str) -> String {
-    text.replace('\\', "\\\\").replace('"', "\\\"")
+    .to_string()
 }

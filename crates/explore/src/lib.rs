@@ -9,7 +9,9 @@ mod comparison;
 mod comparison_page;
 mod comparison_text;
 mod flow_graph;
+mod graphviz;
 mod layered;
+mod ori_graph;
 mod page;
 mod view;
 
@@ -18,5 +20,6 @@ pub use comparison::{Change, Comparison, Figure, Line, Manner, Pair, Side};
 pub use comparison_page::comparison_page;
 pub use comparison_text::{comparison_json, comparison_text};
 pub use flow_graph::dot;
+pub use ori_graph::ori_dot;
 pub use page::page;
 pub use view::{FileView, KernelView, Note, Question, TextPart, gather};

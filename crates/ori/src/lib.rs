@@ -20,7 +20,6 @@ pub mod convergence;
 pub mod csr;
 pub mod divergence;
 pub mod dominance;
-pub mod dot;
 pub mod edges;
 pub mod effects;
 pub mod function;

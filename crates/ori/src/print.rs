@@ -123,6 +123,22 @@ fn write_block(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::
         block.successors.iter().try_for_each(|successor| write!(f, " b{}", successor.0))?;
     }
     f.write_char('\n')?;
+    write_code(function, id, f)
+}
+
+/// The lines of a block behind its head: phis, then instructions.
+pub fn block_text(function: &Function, id: BlockId) -> String {
+    struct Code<'a>(&'a Function, BlockId);
+    impl Display for Code<'_> {
+        fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+            write_code(self.0, self.1, f)
+        }
+    }
+    Code(function, id).to_string()
+}
+
+fn write_code(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::Result {
+    let block = function.block(id);
     for phi in &block.phis {
         write!(f, "  {} = phi", Name(function, phi.destination))?;
         for (index, (predecessor, source)) in phi.sources.iter().enumerate() {

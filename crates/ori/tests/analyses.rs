@@ -2,7 +2,7 @@
 
 use expect_test::{Expect, expect};
 use oriole_ori::{
-    BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Loops, Statistics, Value, canonical, dot,
+    BlockId, Cfg, Divergence, Dominators, Form, Function, Liveness, Loops, Statistics, Value, canonical,
     parse, verify,
 };
 use typed_index_collections::{TiVec, ti_vec};
@@ -162,20 +162,6 @@ fn liveness_of_a_loop() {
         ..Statistics::default()
     };
     assert_eq!(Statistics::new(&function), counted);
-    expect![[r#"
-        digraph f {
-        node [fontname="Courier" shape=box]
-        bix0 [label="bix0\n3 instructions, loop depth 0"]
-        bix0 -> bix1
-        bix1 [label="bix1\n2 instructions, loop depth 1"]
-        bix1 -> bix3
-        bix1 -> bix2
-        bix2 [label="bix2\n3 instructions, loop depth 1"]
-        bix2 -> bix1 // backedge (loop)
-        bix3 [label="bix3\n3 instructions, loop depth 0"]
-        }
-    "#]]
-    .assert_eq(&dot::dot(&function));
 }
 
 /// Liveness by the definition: a value is live where some path reads it before a write.

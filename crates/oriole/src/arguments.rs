@@ -278,6 +278,9 @@ pub struct Dis {
     /// The source line that instructions stem from, where the cubin tells it; of inlined code that of the innermost function.
     #[arg(long, conflicts_with = "summary")]
     pub lines: bool,
+    /// The control-flow graphs as DOT, with the code in the blocks.
+    #[arg(long, conflicts_with_all = ["json", "summary", "lines"])]
+    pub dot: bool,
 }
 
 /// `oriole asm`
@@ -304,7 +307,7 @@ pub struct Ori {
     /// Only this function.
     #[arg(long)]
     pub function: Option<String>,
-    /// The control-flow graph as DOT.
+    /// The control-flow graph as DOT, with the code in the blocks.
     #[arg(long)]
     pub dot: bool,
     /// The order of the blocks (reverse postorder) and the back edges.

@@ -3,9 +3,11 @@
 use crate::arguments::{Asm, Dis};
 use crate::files::input;
 use crate::files::output::Output;
-use crate::outcome::{Outcome, failed};
+use crate::names;
+use crate::outcome::{Outcome, failed, print};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
+use oriole_explore::{Code, KernelCode, chip_of, code_words, dot};
 use oriole_sass::{InstructionWord, append_words};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -15,16 +17,15 @@ use std::path::Path;
 pub fn read_cubin(path: &Path) -> Result<(Cubin, Chip), String> {
     let bytes = input::bytes(path)?;
     let cubin = oriole_cubin::read(&bytes).map_err(|error| format!("{}: {error}", path.display()))?;
-    let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
-    let chip = name.parse::<Chip>().map_err(|error| format!("{}: {error}", path.display()))?;
-    if !chip.is_supported() {
-        return Err(format!("{}: code for {chip} cannot be read yet", path.display()));
-    }
+    let chip = chip_of(&cubin).map_err(|message| format!("{}: {message}", path.display()))?;
     Ok((cubin, chip))
 }
 
 /// Runs `oriole dis`.
 pub fn dis(arguments: &Dis) -> Outcome {
+    if arguments.dot {
+        return graphs(&arguments.cubin);
+    }
     let (cubin, chip) = match read_cubin(&arguments.cubin) {
         Ok(read) => read,
         Err(message) => return failed(&message),
@@ -45,11 +46,24 @@ pub fn dis(arguments: &Dis) -> Outcome {
             write(chip, kernel, places.of_kernel(index), &mut text, &mut failures);
         }
     }
-    let outcome = crate::outcome::print(&text);
+    let outcome = print(&text);
     for message in &failures {
         failed(&format!("{}: {message}", arguments.cubin.display()));
     }
     if failures.is_empty() { outcome } else { Outcome::Failed }
+}
+
+/// Prints the control-flow graph of each kernel and function.
+fn graphs(path: &Path) -> Outcome {
+    let code = input::bytes(path)
+        .and_then(|bytes| Code::read(&bytes).map_err(|message| format!("{}: {message}", path.display())));
+    match code {
+        Ok(code) => {
+            let graph = |kernel: &KernelCode| dot(kernel, &names::shown(&kernel.name));
+            print(&code.kernels.iter().map(graph).collect::<String>())
+        }
+        Err(message) => failed(&message),
+    }
 }
 
 /// The instructions of a kernel without those that only fill it up.
@@ -59,19 +73,6 @@ fn decoded(chip: Chip, kernel: &oriole_cubin::read::Kernel) -> Result<Vec<oriole
         oriole_sass::decode(chip, word).map_err(|error| format!("{}: {error}", kernel.name))
     };
     words.iter().map(decode).collect()
-}
-
-/// Instructions before the closing self branch and the padding.
-fn code_words(chip: Chip, words: &[InstructionWord]) -> usize {
-    let Some(rules) = oriole_cubin::rules(u16::from(chip.number())) else { return words.len() };
-    let mut end = words.len();
-    while end > 0 && words[end - 1] == rules.padding {
-        end -= 1;
-    }
-    if end > 0 && words[end - 1] == rules.self_branch {
-        end -= 1;
-    }
-    end
 }
 
 fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), String> {
@@ -164,7 +165,13 @@ fn listing(
     text: &mut String,
     failures: &mut Vec<String>,
 ) {
-    let _ = writeln!(text, "// {} registers {} frame {}", kernel.name, kernel.registers, kernel.frame_size);
+    let _ = writeln!(
+        text,
+        "// {} registers {} frame {}",
+        names::shown(&kernel.name),
+        kernel.registers,
+        kernel.frame_size
+    );
     for (address, _, line, _) in lines(chip, kernel, oriole_sass::Style::Exact, failures) {
         if let Some(place) = places.get(&address) {
             let _ = writeln!(text, "// {place}");
@@ -248,7 +255,7 @@ pub fn asm(arguments: &Asm) -> Outcome {
         }
         None => {
             let text: String = words.iter().map(|word| format!("{word:032x}\n")).collect();
-            crate::outcome::print(&text)
+            print(&text)
         }
     }
 }

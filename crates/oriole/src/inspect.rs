@@ -106,7 +106,7 @@ pub fn ori(arguments: &Ori) -> Outcome {
         }
         let function = view::ori_after(&session.db, unit, session.config, phase)?;
         if arguments.dot {
-            text.push_str(&oriole_ori::dot::dot(&function));
+            text.push_str(&oriole_explore::ori_dot(&name, &function));
         } else if arguments.rpo {
             text.push_str(&oriole_ori::Cfg::new(&function).describe(&function));
         } else {
