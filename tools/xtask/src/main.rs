@@ -1,15 +1,18 @@
 //! Developer commands: `oracle` fetches NVIDIA's tools for tests, `guard-data` makes with them what some tests read, `tidy`
 //! checks the rules of the house, `codegen` regenerates tables, `isa` writes the form table of a new chip, `release` builds
-//! the program as it is released, `wheel` the Python package, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
+//! the program as it is released, `wheel` the Python package, `dist` all that is handed to users, `bench` measures against the oracle, `selection` counts what selection chooses, `shapes`
 //! shows how compile time grows. Nothing here is needed to build or to use Oriole.
 
 mod bench;
 mod codegen;
+mod dist;
 mod guard_data;
 mod isa;
+mod licences;
 mod machine_numbers;
 mod oracle;
 mod order;
+mod packages;
 mod ptx_table;
 mod reach;
 mod release;
@@ -34,13 +37,14 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(rest),
         "bench" => bench::run(rest),
         "codegen" => codegen::run(rest),
+        "dist" => dist::run(rest),
         "isa" => isa::run(rest),
         "release" => release::run(rest),
         "selection" => selection::run(rest),
         "shapes" => shapes::run(rest),
         "wheel" => wheel::run(rest),
         _ => {
-            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | isa | bench | release | selection | shapes | wheel"
+            Err("usage: cargo xtask oracle | guard-data | tidy | codegen | dist | isa | bench | release | selection | shapes | wheel"
                 .to_owned())
         }
     };

@@ -10,23 +10,55 @@ use std::process::Command;
 
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
+/// The files of a profile: the counts, and the order of functions.
+pub const PROFILE: [&str; 2] = ["oriole.profdata", "order.txt"];
+
+/// A program that was built by a profile.
+pub struct Profiled {
+    /// The program.
+    pub program: PathBuf,
+    /// The folder with the files of [`PROFILE`].
+    pub profile: PathBuf,
+}
+
 /// Builds the program and prints its path.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
-    println!("{}", program()?.display());
+    println!("{}", program(&[], None)?.program.display());
     Ok(())
 }
 
-/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole`.
+/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole` with these flags of rustc, quoted for cargo, by the
+/// profile in a folder or by one that is taken now.
 ///
 /// # Errors
 /// A step that failed.
-pub fn program() -> Result<PathBuf, String> {
-    let merger = profile_merger()?;
+pub fn program(flags: &[String], profile: Option<&Path>) -> Result<Profiled, String> {
     let folder = crate::root().join("target/release-profiled");
+    let profile = match profile {
+        Some(profile) => profile.to_owned(),
+        None => {
+            take(&folder, flags)?;
+            folder.clone()
+        }
+    };
+    let [merged, order] = PROFILE.map(|name| profile.join(name));
+    let mut flags = flags.to_vec();
+    flags.push(format!("'-Cprofile-use={}'", merged.display()));
+    flags.push(format!("'-Clink-arg=-Wl,--symbol-ordering-file={}'", order.display()));
+    // Functions that are inlined everywhere are no symbols any more.
+    flags.push("'-Clink-arg=-Wl,--no-warn-symbol-ordering'".to_owned());
+    Ok(Profiled { program: build(&folder, &flags)?, profile })
+}
+
+/// Takes a profile.
+fn take(folder: &Path, flags: &[String]) -> Result<(), String> {
+    let merger = profile_merger()?;
     let raw = folder.join("raw");
-    let merged = folder.join("oriole.profdata");
+    let [merged, order] = PROFILE.map(|name| folder.join(name));
     let _ = std::fs::remove_dir_all(&raw);
-    let program = build(&folder.join("instrumented"), &[format!("-Cprofile-generate={}", raw.display())])?;
+    let mut flags = flags.to_vec();
+    flags.push(format!("'-Cprofile-generate={}'", raw.display()));
+    let program = build(&folder.join("instrumented"), &flags)?;
     train::run(&program, &folder.join("scratch"), &raw)?;
     let mut merge = Command::new(&merger);
     merge.arg("merge").arg("-o").arg(&merged);
@@ -34,7 +66,6 @@ pub fn program() -> Result<PathBuf, String> {
         merge.arg(format!("--weighted-input={weight},{}", raw.join(part).display()));
     }
     finished(&mut merge)?;
-    let order = folder.join("order.txt");
     let mut profiles = Vec::new();
     for (part, _) in train::PARTS {
         let text = folder.join(format!("{part}.proftext"));
@@ -43,14 +74,7 @@ pub fn program() -> Result<PathBuf, String> {
             .push(std::fs::read_to_string(&text).map_err(|error| format!("{}: {error}", text.display()))?);
     }
     std::fs::write(&order, order::of_profiles(&profiles).join("\n"))
-        .map_err(|error| format!("{}: {error}", order.display()))?;
-    let flags = [
-        format!("-Cprofile-use={}", merged.display()),
-        format!("-Clink-arg=-Wl,--symbol-ordering-file={}", order.display()),
-        // Functions that are inlined everywhere are no symbols any more.
-        "-Clink-arg=-Wl,--no-warn-symbol-ordering".to_owned(),
-    ];
-    build(&folder, &flags)
+        .map_err(|error| format!("{}: {error}", order.display()))
 }
 
 /// The tool that makes one profile of many; it has to be the compiler's own, since their format changes.
@@ -69,10 +93,9 @@ fn profile_merger() -> Result<PathBuf, String> {
 
 /// The static build with these flags more.
 fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
-    let quoted: Vec<String> = flags.iter().map(|flag| format!("'{flag}'")).collect();
     let mut cargo = Command::new("cargo");
     cargo.current_dir(crate::root()).arg("static").arg("--target-dir").arg(folder);
-    cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", quoted.join(",")));
+    cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", flags.join(",")));
     finished(&mut cargo)?;
     Ok(folder.join(TARGET).join("release/oriole"))
 }

@@ -1,0 +1,269 @@
+//! Checks what `dist` made as one who was given it: sums, unpacked programs that run, C programs that are linked with the
+//! library, names and versions in the files, and that nothing of the machine that built them is in them.
+//!
+//! It takes from the checkout only what users would bring along: a kernel, and programs that call the library.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::library::SHARED;
+use super::{GLIBC, PLATFORMS, archive, elf, names, output, read, sum};
+use crate::finished;
+
+/// What was handed out, and where it is unpacked.
+struct Check<'a> {
+    root: &'a Path,
+    folder: &'a Path,
+    scratch: PathBuf,
+    names: Vec<String>,
+    /// A debug build: dynamic, and with the folders of the machine in it.
+    quick: bool,
+}
+
+/// Checks everything in a folder.
+///
+/// # Errors
+/// The first thing that is not as it should be.
+pub fn run(root: &Path, folder: &Path) -> Result<(), String> {
+    let mut names = names(folder)?;
+    names.retain(|name| name != "SHA256SUMS");
+    let scratch = root.join("target/scratch/dist-check");
+    let _ = std::fs::remove_dir_all(&scratch);
+    std::fs::create_dir_all(&scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
+    let quick = text(&folder.join("CONTENTS.txt"))?.contains("A debug build");
+    let check = Check { root, folder, scratch, names, quick };
+    check.sums()?;
+    check.programs()?;
+    check.libraries()?;
+    check.wheels()?;
+    check.extensions()?;
+    println!("{} files are what they should be", check.names.len());
+    Ok(())
+}
+
+fn text(path: &Path) -> Result<String, String> {
+    read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+}
+
+fn hold(condition: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if condition { Ok(()) } else { Err(message()) }
+}
+
+impl Check<'_> {
+    fn sums(&self) -> Result<(), String> {
+        let mut expected = String::new();
+        for name in &self.names {
+            expected.push_str(&format!("{}  {name}\n", sum(&self.folder.join(name))?));
+        }
+        let found = text(&self.folder.join("SHA256SUMS"))?;
+        hold(found == expected, || format!("SHA256SUMS says\n{found}and the files have\n{expected}"))
+    }
+
+    /// The names that begin and end so, at least one.
+    fn named<'n>(&'n self, start: &'n str, end: &'n str) -> Result<impl Iterator<Item = &'n String>, String> {
+        let matching = move |name: &&String| name.starts_with(start) && name.ends_with(end);
+        hold(self.names.iter().any(|name| matching(&name)), || format!("there is no {start}*{end}"))?;
+        Ok(self.names.iter().filter(matching))
+    }
+
+    /// Unpacks an archive, and gives its one folder.
+    fn unpacked(&self, name: &str) -> Result<PathBuf, String> {
+        archive::unpack(&self.folder.join(name), &self.scratch)?;
+        Ok(self.scratch.join(name.trim_end_matches(".tar.gz")))
+    }
+
+    /// Nothing of the machine is in a file that was built for users.
+    fn says_nothing_of_here(&self, path: &Path) -> Result<elf::Facts, String> {
+        let bytes = read(path)?;
+        let home = super::cargo_home()?;
+        for folder in [self.root, &home] {
+            let word = folder.to_string_lossy();
+            let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+            hold(self.quick || !found, || format!("{} speaks of {word}", path.display()))?;
+        }
+        elf::facts(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+    }
+
+    fn programs(&self) -> Result<(), String> {
+        for platform in &PLATFORMS {
+            let end = format!("{}.tar.gz", platform.name);
+            let Ok(mut archives) = self.named("oriole-0", &end) else { continue };
+            let folder = self.unpacked(archives.next().ok_or("no archive")?)?;
+            let program = folder.join("bin/oriole");
+            let facts = self.says_nothing_of_here(&program)?;
+            let is_static = !facts.is_interpreted && facts.needed.is_empty();
+            hold(self.quick || is_static, || format!("{} is not static: {facts:?}", program.display()))?;
+            for name in ["share/man/man1/oriole-compile.1", "share/zsh/site-functions/_oriole"] {
+                hold(text(&folder.join(name))?.contains("oriole"), || format!("{name} is empty"))?;
+            }
+            if platform.name != PLATFORMS[0].name {
+                println!("{}: read, not started: it is for another processor", platform.name);
+                continue;
+            }
+            let version = output(Command::new(&program).arg("--version"))?;
+            let own = env!("CARGO_PKG_VERSION");
+            hold(version.contains(own), || format!("{} is {version}, not {own}", program.display()))?;
+            let kernel = self.root.join("test-data/kernels/reduce.ptx");
+            let cubins = [self.scratch.join("a.cubin"), self.scratch.join("b.cubin")];
+            finished(Command::new(&program).arg("compile").arg(&kernel).arg("-o").arg(&cubins[0]))?;
+            let mut other = Command::new(folder.join("libexec/oriole/ptxas"));
+            finished(other.args(["-arch=sm_90", "-o"]).arg(&cubins[1]).arg(&kernel))?;
+            hold(!read(&cubins[1])?.is_empty(), || "ptxas has written nothing".to_owned())?;
+            finished(Command::new(&program).arg("lint").arg(&cubins[0]).stdout(std::process::Stdio::null()))?;
+        }
+        Ok(())
+    }
+
+    fn libraries(&self) -> Result<(), String> {
+        for platform in &PLATFORMS {
+            let end = format!("{}.tar.gz", platform.name);
+            let Ok(mut archives) = self.named("oriole-c-", &end) else { continue };
+            let folder = self.unpacked(archives.next().ok_or("no archive")?)?;
+            for shared in &SHARED {
+                let place = folder.join("lib").join(shared.file);
+                let facts = self.says_nothing_of_here(&place)?;
+                let soname = facts.soname.as_deref();
+                hold(soname == Some(shared.soname), || {
+                    format!("{} calls itself {soname:?}", place.display())
+                })?;
+                let asked = facts.glibc.unwrap_or_default();
+                hold(self.quick || asked <= GLIBC, || {
+                    format!("{} asks for glibc {asked:?}", place.display())
+                })?;
+                let expected = self.exports(shared.soname == SHARED[0].soname)?;
+                let found: BTreeSet<(String, String)> = facts.exports.into_iter().collect();
+                hold(found == expected, || {
+                    let differing: Vec<_> = found.symmetric_difference(&expected).collect();
+                    format!("{} gives other functions than its headers have: {differing:?}", place.display())
+                })?;
+            }
+            if platform.name == PLATFORMS[0].name {
+                self.calls(&folder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The functions of the headers, with the nodes that they are to be in.
+    fn exports(&self, with_compiler: bool) -> Result<BTreeSet<(String, String)>, String> {
+        let headers = self.root.join("crates/c-api/include");
+        let functions = |header: &str, start: &str| -> Result<Vec<String>, String> {
+            let text = text(&headers.join(header))?;
+            let mut found = Vec::new();
+            for (at, _) in text.match_indices('(') {
+                let name =
+                    text[..at].rsplit(|letter: char| !letter.is_alphanumeric() && letter != '_').next();
+                found.extend(name.filter(|name| name.starts_with(start)).map(str::to_owned));
+            }
+            Ok(found)
+        };
+        let mut all = BTreeSet::new();
+        if with_compiler {
+            for name in functions("nvPTXCompiler.h", "nvPTXCompiler")? {
+                all.insert((name, "ORIOLE_C_0".to_owned()));
+            }
+        }
+        for name in functions("nvJitLink.h", "nvJitLink")? {
+            // The version of the library has no second name.
+            if name != "nvJitLinkVersion" {
+                all.insert((format!("__{name}_13_0"), "libnvJitLink.so.13".to_owned()));
+            }
+            all.insert((name, "libnvJitLink.so.13".to_owned()));
+        }
+        Ok(all)
+    }
+
+    /// C programs that are linked with each of the libraries print what they print with the one of the tests.
+    fn calls(&self, folder: &Path) -> Result<(), String> {
+        let tests = self.root.join("crates/c-api/tests");
+        let library = folder.join("lib");
+        let own = library.join("oriole");
+        let cases = [
+            ("calls", vec!["-loriole_c"], &library),
+            ("link", vec!["-loriole_c"], &library),
+            ("link", vec!["-lnvJitLink"], &own),
+            ("calls", vec!["-lnvptxcompiler_static", "-lpthread", "-ldl", "-lm"], &own),
+        ];
+        for (name, libraries, place) in cases {
+            let program = self.scratch.join(name);
+            let mut cc = Command::new("cc");
+            cc.arg("-I").arg(folder.join("include")).arg("-o").arg(&program);
+            cc.arg(tests.join(format!("{name}.c"))).arg("-L").arg(place).args(&libraries);
+            finished(&mut cc)?;
+            let printed = output(Command::new(&program).env("LD_LIBRARY_PATH", place))?;
+            let expected = text(&tests.join(format!("{name}.txt")))?;
+            hold(printed == expected.trim_end(), || {
+                format!("{name}.c with {} prints\n{printed}", libraries[0])
+            })?;
+        }
+        Ok(())
+    }
+
+    fn wheels(&self) -> Result<(), String> {
+        for (at, name) in self.named("oriole_ptx-", ".whl")?.enumerate() {
+            let folder = self.scratch.join(format!("wheel-{at}"));
+            unzip(&self.folder.join(name), &folder)?;
+            let module = folder.join("oriole/_native.abi3.so");
+            let facts = self.says_nothing_of_here(&module)?;
+            let asked = facts.glibc.unwrap_or_default();
+            let promised =
+                promised(name).ok_or_else(|| format!("{name} does not say which glibc it needs"))?;
+            hold(asked <= promised, || format!("{name} asks for glibc {asked:?}"))?;
+            if name.contains("x86_64") {
+                let scripts = names(&folder)?.into_iter().find(|name| name.ends_with("scripts/oriole"));
+                hold(scripts.is_some(), || format!("{name} has no program"))?;
+                let script = "import oriole, sys; oriole.compile(open(sys.argv[1]).read(), 'sm_90').cubin[0]";
+                let mut python = Command::new("python3");
+                python.args(["-c", script]).arg(self.root.join("test-data/kernels/reduce.ptx"));
+                finished(python.env("PYTHONPATH", &folder))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn extensions(&self) -> Result<(), String> {
+        let Ok(packages) = self.named("oriole-ptx-", ".vsix") else {
+            println!("there is no extension for Visual Studio Code");
+            return Ok(());
+        };
+        for (at, name) in packages.enumerate() {
+            let folder = self.scratch.join(format!("extension-{at}"));
+            unzip(&self.folder.join(name), &folder)?;
+            let server = folder.join("extension/server/oriole");
+            let platform =
+                PLATFORMS.iter().find(|platform| name.ends_with(&format!("-{}.vsix", platform.code)));
+            hold(server.exists() == platform.is_some(), || {
+                format!("{name}: a server where none is said, or none")
+            })?;
+            if platform.is_some() {
+                self.says_nothing_of_here(&server)?;
+                let mode =
+                    std::fs::metadata(&server).map_err(|error| format!("{name}: {error}"))?.permissions();
+                let mode = std::os::unix::fs::PermissionsExt::mode(&mode);
+                hold(mode & 0o111 == 0o111, || format!("{name}: its server cannot be started: {mode:o}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The C library that the name of a package promises to do with.
+fn promised(name: &str) -> Option<elf::Glibc> {
+    let mut numbers = name.split("-manylinux_").nth(1)?.split('_').map(str::parse);
+    Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
+}
+
+/// Unpacks a zip archive, with the modes of its files.
+fn unzip(package: &Path, folder: &Path) -> Result<(), String> {
+    const SCRIPT: &str = "
+import os, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as package:
+    for entry in package.infolist():
+        place = package.extract(entry, sys.argv[2])
+        mode = entry.external_attr >> 16 & 0o777
+        if mode and not entry.is_dir():
+            os.chmod(place, mode)
+";
+    finished(Command::new("python3").args(["-c", SCRIPT]).arg(package).arg(folder))
+}

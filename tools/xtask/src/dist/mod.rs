@@ -1,0 +1,323 @@
+//! Makes everything that is handed to users: archives of the static program, the C library, the Python package, the extension
+//! of Visual Studio Code with the server in it, and beside them sums, a list of parts and the licences of others.
+//!
+//! It is here so that one command makes a release, and anybody can make it again: nothing of the machine is in what is made,
+//! neither its paths nor its clock. What cannot be made is in the list with the reason. Nothing is uploaded from here.
+
+mod archive;
+mod check;
+mod elf;
+mod extension;
+mod library;
+mod notices;
+mod program;
+mod sbom;
+mod tools;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use flate2::Compression;
+use sha2::{Digest, Sha256};
+
+use crate::packages::Graph;
+pub use tools::{GLIBC, Tools};
+
+const USAGE: &str = "usage: cargo xtask dist [--out DIR] [--quick] [--profile DIR] | --check DIR";
+
+/// The crates of the project that are handed out as programs and libraries.
+pub const ROOTS: [&str; 3] = ["oriole", "oriole-c-api", "oriole-python"];
+
+/// A machine that is built for.
+#[derive(Debug)]
+pub struct Platform {
+    /// What names of files say.
+    name: &'static str,
+    /// What the program is built for.
+    program: &'static str,
+    /// What libraries are built for.
+    library: &'static str,
+    /// What the linker of libraries is told.
+    zig: &'static str,
+    /// What Visual Studio Code calls it.
+    code: &'static str,
+}
+
+/// The first one is the machine that builds.
+const PLATFORMS: [Platform; 2] = [
+    Platform {
+        name: "x86_64-linux",
+        program: "x86_64-unknown-linux-gnu",
+        library: "x86_64-unknown-linux-gnu",
+        zig: "x86_64-linux-gnu",
+        code: "linux-x64",
+    },
+    Platform {
+        name: "aarch64-linux",
+        program: "aarch64-unknown-linux-musl",
+        library: "aarch64-unknown-linux-gnu",
+        zig: "aarch64-linux-gnu",
+        code: "linux-arm64",
+    },
+];
+
+/// What is to be made, and how.
+pub struct Plan {
+    root: PathBuf,
+    out: PathBuf,
+    /// A debug build for this machine: what CI packs to see that packing is right.
+    quick: bool,
+    /// A profile that was taken before, with the order of functions.
+    profile: Option<PathBuf>,
+    /// The time that everything in archives has, in seconds since 1970.
+    epoch: u64,
+    version: String,
+}
+
+impl Plan {
+    /// What goes into this folder.
+    ///
+    /// # Errors
+    /// Nobody knows what time entries of archives are to have.
+    pub fn new(out: PathBuf, quick: bool) -> Result<Plan, String> {
+        let root = crate::root();
+        let (epoch, version) = (epoch(&root)?, env!("CARGO_PKG_VERSION").to_owned());
+        Ok(Plan { root, out, quick, profile: None, epoch, version })
+    }
+
+    fn effort(&self) -> Compression {
+        if self.quick { Compression::fast() } else { Compression::best() }
+    }
+
+    /// The name of an archive without its ending, which is that of the folder in it.
+    fn name(&self, what: &str, platform: &Platform) -> String {
+        let quick = if self.quick { "-debug" } else { "" };
+        format!("{what}-{}{quick}-{}", self.version, platform.name)
+    }
+
+    /// Gives a command the time that packages are to have.
+    fn dated<'a>(&self, command: &'a mut Command) -> &'a mut Command {
+        command.env("SOURCE_DATE_EPOCH", self.epoch.to_string())
+    }
+
+    /// Flags of cargo for a build that says nothing of the folders that it was made in, with these flags of rustc more.
+    fn settings(&self, target: &str, flags: &[&str]) -> Result<Vec<String>, String> {
+        let mut quoted = unnamed_folders(&self.root)?;
+        quoted.extend(flags.iter().map(|flag| format!("'{flag}'")));
+        Ok(vec![
+            "--config".to_owned(),
+            format!("target.{target}.rustflags=[{}]", quoted.join(",")),
+            "--config".to_owned(),
+            "profile.release.debug=false".to_owned(),
+        ])
+    }
+
+    /// The folder of everything that is built for this alone.
+    fn target_folder(&self) -> PathBuf {
+        self.root.join("target/dist-build")
+    }
+}
+
+/// Flags of rustc, quoted for cargo, that keep the folders of checkout and registry out of what it makes.
+///
+/// # Errors
+/// Nobody says where cargo keeps its registry.
+pub fn unnamed_folders(root: &Path) -> Result<Vec<String>, String> {
+    let remap = |from: &Path, to: &str| format!("'--remap-path-prefix={}={to}'", from.display());
+    Ok(vec![remap(root, "/oriole"), remap(&cargo_home()?, "/cargo")])
+}
+
+fn cargo_home() -> Result<PathBuf, String> {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    let told = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    told.or_else(home).ok_or_else(|| "neither CARGO_HOME nor HOME is set".to_owned())
+}
+
+/// What came of it.
+#[derive(Default)]
+struct Made {
+    /// Remarks about files, in order.
+    notes: Vec<String>,
+    skipped: Vec<String>,
+}
+
+impl Made {
+    fn note(&mut self, place: &Path, text: &str) {
+        let name = place.file_name().unwrap_or_default().to_string_lossy();
+        self.notes.push(format!("{name}: {text}"));
+    }
+
+    fn skip(&mut self, what: &str, why: &str) {
+        let line = format!("SKIPPED {what}: {why}");
+        eprintln!("{line}");
+        self.skipped.push(line);
+    }
+}
+
+/// Makes or checks it.
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    let mut plan = Plan::new(crate::root().join("target/dist"), false)?;
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let mut folder = || {
+            let given = rest.next().ok_or_else(|| USAGE.to_owned())?;
+            std::path::absolute(given).map_err(|error| format!("{given}: {error}"))
+        };
+        match argument.as_str() {
+            "--quick" => plan.quick = true,
+            "--out" => plan.out = folder()?,
+            "--profile" => plan.profile = Some(folder()?),
+            "--check" => return check::run(&plan.root, &folder()?),
+            _ => return Err(USAGE.to_owned()),
+        }
+    }
+    if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
+        return Err("packages are made on Linux on x86_64 only".to_owned());
+    }
+    make(&plan)
+}
+
+/// Makes the Python package alone, for this machine.
+///
+/// # Errors
+/// A step that failed.
+pub fn wheel(plan: &Plan) -> Result<PathBuf, String> {
+    std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
+    let tools = Tools::installed(&plan.root)?;
+    let [platform, ..] = &PLATFORMS;
+    tools.wheel(plan, platform, &program::build(plan, &tools, platform)?)
+}
+
+fn make(plan: &Plan) -> Result<(), String> {
+    // What lies there from before is not what is made now.
+    let _ = std::fs::remove_dir_all(&plan.out);
+    std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
+    let mut made = Made::default();
+    let tools = Tools::installed(&plan.root)?;
+    let extension = extension::Builder::new(plan);
+    let bundled = extension.as_ref().map_or_else(|_| Ok(Vec::new()), |builder| builder.bundled())?;
+    let targets: Vec<&str> =
+        PLATFORMS.iter().flat_map(|platform| [platform.program, platform.library]).collect();
+    let graph = Graph::of_workspace(&plan.root, &targets)?;
+    let parts = graph.parts(&ROOTS);
+    let notices = notices::text(&parts, &bundled);
+    write(&plan.out.join("THIRD-PARTY.txt"), &notices)?;
+    let list = sbom::text(&plan.version, &parts, &bundled, &toolchain()?);
+    write(&plan.out.join(format!("oriole-{}.cdx.json", plan.version)), &list)?;
+    match &extension {
+        Ok(builder) => drop(builder.make(plan, None)?),
+        Err(why) => made.skip("the extension for Visual Studio Code", why),
+    }
+    let mut pages = None;
+    for platform in &PLATFORMS {
+        if plan.quick && platform.name != PLATFORMS[0].name {
+            made.skip(platform.name, "a quick build is for this machine alone");
+            continue;
+        }
+        if !is_installed(platform.program)? {
+            made.skip(platform.name, &format!("rustup target add {}", platform.program));
+            continue;
+        }
+        let program = program::build(plan, &tools, platform)?;
+        // This machine comes first, and its program tells the pages of all.
+        let pages = match &pages {
+            Some(pages) => pages,
+            None => pages.insert(program::Pages::of(&program)?),
+        };
+        made.note(&program::pack(plan, platform, &program, pages, &notices)?, program::how(plan, platform));
+        if let Ok(builder) = &extension {
+            builder.make(plan, Some((platform, &program)))?;
+        }
+        if !is_installed(platform.library)? {
+            let why = format!("rustup target add {}", platform.library);
+            made.skip(&format!("libraries for {}", platform.name), &why);
+            continue;
+        }
+        let (archive, oldest) = library::make(plan, &tools, platform, &notices)?;
+        made.note(&archive, &format!("needs glibc {}.{} or later", oldest.0, oldest.1));
+        tools.wheel(plan, platform, &program)?;
+    }
+    finish(plan, &made)
+}
+
+/// Writes the list of what was made, and the sums.
+fn finish(plan: &Plan, made: &Made) -> Result<(), String> {
+    let mut contents = format!("Oriole {}\n", plan.version);
+    if plan.quick {
+        contents.push_str("A debug build, not to be handed out.\n");
+    }
+    contents.extend(made.notes.iter().chain(&made.skipped).map(|line| format!("{line}\n")));
+    write(&plan.out.join("CONTENTS.txt"), &contents)?;
+    let mut sums = String::new();
+    for name in names(&plan.out)? {
+        sums.push_str(&format!("{}  {name}\n", sum(&plan.out.join(&name))?));
+    }
+    write(&plan.out.join("SHA256SUMS"), &sums)?;
+    print!("{contents}{sums}");
+    Ok(())
+}
+
+/// The files below a folder, by name; the profile has a folder of its own.
+fn names(folder: &Path) -> Result<Vec<String>, String> {
+    let mut found = Vec::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(at) = waiting.pop() {
+        let entries = std::fs::read_dir(&at).map_err(|error| format!("{}: {error}", at.display()))?;
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.is_dir() {
+                waiting.push(path);
+            } else {
+                found.push(path.strip_prefix(folder).unwrap_or(&path).to_string_lossy().into_owned());
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn sum(path: &Path) -> Result<String, String> {
+    Ok(Sha256::digest(read(path)?).iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// The time of the last commit, or what the caller says.
+fn epoch(root: &Path) -> Result<u64, String> {
+    let told = match std::env::var("SOURCE_DATE_EPOCH") {
+        Ok(told) => told,
+        Err(_) => output(Command::new("git").current_dir(root).args(["log", "-1", "--format=%ct"]))
+            .map_err(|error| format!("{error}: set SOURCE_DATE_EPOCH where there is no git"))?,
+    };
+    told.parse().map_err(|_| format!("`{told}` is no time in seconds since 1970"))
+}
+
+fn toolchain() -> Result<sbom::Toolchain, String> {
+    let rustc = output(Command::new("rustc").arg("--version"))?;
+    let glibc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"))?;
+    Ok(sbom::Toolchain { rustc, glibc: glibc.trim_start_matches("glibc ").to_owned() })
+}
+
+/// Whether Rust's own library is there for a target.
+fn is_installed(target: &str) -> Result<bool, String> {
+    let folder = output(Command::new("rustc").args(["--print", "target-libdir", "--target", target]))?;
+    Ok(Path::new(&folder).exists())
+}
+
+/// What a command prints, without the end of its last line.
+///
+/// # Errors
+/// A command that cannot be started, or fails.
+fn output(command: &mut Command) -> Result<String, String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().map_err(|error| format!("{name}: {error}"))?;
+    if !output.status.success() {
+        return Err(format!("{name}: {}\n{}", output.status, String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+fn write(path: &Path, text: &str) -> Result<(), String> {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,78 @@
+//! The list of parts, in the form that scanners read: CycloneDX 1.5.
+//!
+//! It is here so that whoever installs a package can ask which crate in which version is in it. It says no time and no number
+//! of its own, so that it depends on the source alone.
+
+use serde_json::{Value, json};
+
+use super::extension::Bundled;
+use crate::packages::{Package, Parts};
+
+/// What is in a build beside crates.
+pub struct Toolchain {
+    /// As `rustc --version` says it.
+    pub rustc: String,
+    /// The GNU C library in the static program.
+    pub glibc: String,
+}
+
+/// The list, as text.
+pub fn text(version: &str, parts: &Parts, bundled: &[Bundled], toolchain: &Toolchain) -> String {
+    let mut components: Vec<Value> =
+        parts.shipped.values().map(|(package, _)| component(package, "required")).collect();
+    components.extend(parts.helpers.iter().map(|package| component(package, "excluded")));
+    components.extend(bundled.iter().map(|package| {
+        let name = format!("pkg:npm/{}@{}", package.name.replace('@', "%40"), package.version);
+        json!({"type": "library", "bom-ref": name, "name": package.name, "version": package.version, "purl": name,
+            "scope": "required", "licenses": [{"expression": package.license}]})
+    }));
+    let rust = toolchain.rustc.split(' ').nth(1).unwrap_or_default();
+    components.push(json!({"type": "library", "bom-ref": "rust-std", "name": "rust-std", "version": rust,
+        "description": toolchain.rustc, "scope": "required", "licenses": [{"expression": "MIT OR Apache-2.0"}]}));
+    components.push(
+        json!({"type": "library", "bom-ref": "glibc", "name": "glibc", "version": toolchain.glibc,
+        "description": "in the static program for x86_64", "scope": "required",
+        "licenses": [{"expression": "LGPL-2.1-or-later"}]}),
+    );
+    components.sort_by_key(|part| part["bom-ref"].to_string());
+    let mut dependencies: Vec<Value> = parts
+        .shipped
+        .values()
+        .map(|(package, needs)| {
+            let needed: Vec<String> = needs.iter().map(|need| reference(parts.shipped[need].0)).collect();
+            json!({"ref": reference(package), "dependsOn": needed})
+        })
+        .collect();
+    dependencies.sort_by_key(|part| part["ref"].to_string());
+    let list = json!({
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.5",
+        "version": 1,
+        "metadata": {"component": {"type": "application", "bom-ref": format!("oriole-{version}"), "name": "oriole",
+            "version": version, "licenses": [{"expression": "MIT OR Apache-2.0"}]}},
+        "components": components,
+        "dependencies": dependencies,
+    });
+    format!("{list:#}\n")
+}
+
+fn reference(package: &Package) -> String {
+    if package.source.is_some() { format!("pkg:cargo/{}", package.id()) } else { package.id() }
+}
+
+fn component(package: &Package, scope: &str) -> Value {
+    let mut part = json!({"type": "library", "bom-ref": reference(package), "name": package.name,
+        "version": package.version, "scope": scope});
+    if let Some(license) = &package.license {
+        // Older crates write a stroke where the expression has a word.
+        let expression = license.replace(" / ", "/").replace('/', " OR ");
+        part["licenses"] = json!([{"expression": expression}]);
+    }
+    if package.source.is_some() {
+        part["purl"] = reference(package).into();
+    }
+    if let Some(checksum) = &package.checksum {
+        part["hashes"] = json!([{"alg": "SHA-256", "content": checksum}]);
+    }
+    part
+}

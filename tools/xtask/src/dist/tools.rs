@@ -1,0 +1,93 @@
+//! The builders that come from PyPI, each in the one version that packages are made with: maturin for the Python package, zig
+//! as a linker for C libraries that are older than this machine's, cargo-zigbuild for other processors.
+//!
+//! They are installed into a folder of their own, as a release shall depend on no program of the machine but Rust, Python and git.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::{Plan, Platform, elf};
+use crate::finished;
+
+const BUILDERS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.0", "ziglang==0.17.1"];
+
+/// The oldest GNU C library that libraries for users work with: that of manylinux_2_17, which is as old as Rust's own allows.
+pub const GLIBC: elf::Glibc = (2, 17);
+
+/// Where the builders are.
+pub struct Tools {
+    folder: PathBuf,
+}
+
+impl Tools {
+    /// Installs what is missing.
+    ///
+    /// # Errors
+    /// Python is missing, or its registry cannot be had.
+    pub fn installed(root: &Path) -> Result<Tools, String> {
+        let folder = root.join("target/wheel/builder");
+        let stamp = folder.join("builders.txt");
+        let wanted = BUILDERS.join("\n");
+        if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
+            finished(Command::new("python3").args(["-m", "venv"]).arg(&folder))?;
+            let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+            finished(Command::new(folder.join("bin/python")).args(pip).args(BUILDERS))?;
+            super::write(&stamp, &wanted)?;
+        }
+        Ok(Tools { folder })
+    }
+
+    fn bin(&self, name: &str) -> PathBuf {
+        self.folder.join("bin").join(name)
+    }
+
+    /// maturin.
+    pub fn maturin(&self) -> Command {
+        self.beside(self.bin("maturin"))
+    }
+
+    /// zig as a C compiler and linker for a platform, with the oldest C library.
+    pub fn zig(&self, platform: &Platform) -> Command {
+        let mut zig = Command::new(self.bin("python"));
+        zig.args(["-m", "ziglang", "cc", "-target"]);
+        zig.arg(format!("{}.{}.{}", platform.zig, GLIBC.0, GLIBC.1));
+        zig
+    }
+
+    /// cargo with zig as C compiler and linker.
+    pub fn cargo(&self) -> Command {
+        let mut cargo = self.beside(self.bin("cargo-zigbuild"));
+        cargo.arg("zigbuild");
+        cargo
+    }
+
+    /// A builder that finds the others.
+    fn beside(&self, program: PathBuf) -> Command {
+        let mut command = Command::new(program);
+        let rest = std::env::var("PATH").unwrap_or_default();
+        command.env("PATH", format!("{}:{rest}", self.folder.join("bin").display()));
+        command
+    }
+
+    /// Builds the Python package with this program in it.
+    pub fn wheel(&self, plan: &Plan, platform: &Platform, program: &Path) -> Result<PathBuf, String> {
+        crate::wheel::with_programs(&plan.root, program)?;
+        let mut build = self.maturin();
+        plan.dated(&mut build).current_dir(plan.root.join("crates/python"));
+        build.args(["build", "--quiet", "--out"]).arg(&plan.out);
+        if plan.quick {
+            build.args(["--profile", "dev"]);
+        } else {
+            let compatibility = format!("manylinux_{}_{}", GLIBC.0, GLIBC.1);
+            build.args(["--profile", "release", "--zig", "--compatibility", &compatibility]);
+            build.args(["--target", platform.library, "--target-dir"]).arg(plan.target_folder());
+            build.args(plan.settings(platform.library, &[])?);
+        }
+        let before = super::names(&plan.out)?;
+        finished(&mut build)?;
+        let new = super::names(&plan.out)?
+            .into_iter()
+            .find(|name| name.ends_with(".whl") && !before.contains(name));
+        Ok(plan.out.join(new.ok_or("maturin has built no package")?))
+    }
+}
