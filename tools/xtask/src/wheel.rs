@@ -12,13 +12,13 @@ use std::process::Command;
 const PROGRAMS: [&str; 2] = ["oriole", "ptxas"];
 
 /// Builds the package into `target/wheel/packages` and prints its path. `--quick` takes a debug build of everything; `--builder`
-/// only sees to the builders.
+/// only sees to the builder of that.
 pub fn run(arguments: &[String]) -> Result<(), String> {
     let root = crate::root();
     let quick = match arguments {
         [] => false,
         [only] if only == "--quick" => true,
-        [only] if only == "--builder" => return Tools::installed(&root).map(|_| ()),
+        [only] if only == "--builder" => return Tools::installed(&root, true).map(|_| ()),
         _ => return Err("usage: cargo xtask wheel [--quick | --builder]".to_owned()),
     };
     let output = root.join("target/wheel/packages");

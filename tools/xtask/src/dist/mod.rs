@@ -183,7 +183,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
 /// A step that failed.
 pub fn wheel(plan: &Plan) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
-    let tools = Tools::installed(&plan.root)?;
+    let tools = Tools::installed(&plan.root, plan.quick)?;
     let [platform, ..] = &PLATFORMS;
     tools.wheel(plan, platform, &program::build(plan, &tools, platform)?)
 }
@@ -193,7 +193,7 @@ fn make(plan: &Plan) -> Result<(), String> {
     let _ = std::fs::remove_dir_all(&plan.out);
     std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
     let mut made = Made::default();
-    let tools = Tools::installed(&plan.root)?;
+    let tools = Tools::installed(&plan.root, plan.quick)?;
     let extension = extension::Builder::new(plan);
     let bundled = extension.as_ref().map_or_else(|_| Ok(Vec::new()), |builder| builder.bundled())?;
     let targets: Vec<&str> =
