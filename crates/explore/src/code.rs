@@ -12,7 +12,7 @@ use oriole_cubin::read::{Cubin, Kernel};
 use oriole_latency::{Model, Unit};
 use oriole_sass::form::{self, Table};
 use oriole_sass::{Instruction, InstructionWord, Op, Style};
-use oriole_schedule::{Issue, Pressure, Statistics};
+use oriole_schedule::{Issue, Named, Pressure, Statistics};
 
 /// The code of a cubin.
 #[derive(Clone, PartialEq, Debug)]
@@ -30,6 +30,8 @@ pub struct KernelCode {
     pub name: String,
     /// General registers of a thread.
     pub registers: u32,
+    /// Registers of each file that the code names, functions inside of its section included.
+    pub named: Named,
     /// Bytes of its own stack frame.
     pub frame_bytes: u32,
     /// Bytes of the stack with all calls, if the file tells.
@@ -193,6 +195,7 @@ impl KernelCode {
         Ok(KernelCode {
             name: kernel.name.clone(),
             registers: kernel.registers,
+            named: oriole_schedule::named(&function, forms),
             frame_bytes: kernel.frame_size,
             stack_bytes: kernel.stack_size,
             shared_bytes: kernel.shared_size.saturating_sub(reserved),

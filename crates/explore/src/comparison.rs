@@ -203,6 +203,8 @@ fn figures(sides: &[Side; 2], kernels: [&KernelCode; 2]) -> Vec<Figure> {
     let less = |name, values| Figure { name, values, more_is_better: false };
     vec![
         less("registers", both(&|kernel, _| Some(kernel.registers.into()))),
+        less("uniform registers", both(&|kernel, _| Some(kernel.named.uniform.into()))),
+        less("predicates", both(&|kernel, _| Some(kernel.named.predicates.into()))),
         less("live at most", both(&|kernel, _| Some(kernel.peak().0.into()))),
         less("spill stores, bytes", both(&|kernel, side| Some(spilled(kernel, side)?.0.into()))),
         less("spill loads, bytes", both(&|kernel, side| Some(spilled(kernel, side)?.1.into()))),

@@ -50,6 +50,7 @@ fn figures_and_code_side_by_side() {
         _Z3sumPj (sum(unsigned int*))
                                               first     second
           registers                               5          5
+          uniform registers                       6          6
           live at most                            4          4
           spill stores, bytes                     8          8
           spill loads, bytes                      4          4
@@ -83,11 +84,13 @@ fn figures_and_code_side_by_side() {
         "live_at_most":[4,4],
         "local_loads":[0,0],
         "local_stores":[0,0],
+        "predicates":[0,0],
         "registers":[5,5],
         "shared_bytes":[0,0],
         "spill_loads_bytes":[4,4],
         "spill_stores_bytes":[8,8],
         "stack_bytes":[0,0],
+        "uniform_registers":[6,6],
         "warps_of_an_sm":[64,64]}
         identical: false
         lines: [{"change":"same","first":{"address":0,"text":"LDC.64 R2, c[0x0][0x210]"},"second":{"address":0,"text":"LDC.64 R2, c[0x0][0x210]"}},
@@ -130,6 +133,7 @@ fn what_counts_as_a_difference() {
                     "_Z3sumPj",
                     "                                      first     second",
                     "  registers                               5          5",
+                    "  uniform registers                       6          6",
                     "  spill stores, bytes                     8          8",
                     "  spill loads, bytes                      4          4",
                     "  constant bytes                        536        536",
@@ -147,6 +151,7 @@ fn what_counts_as_a_difference() {
                     "_Z3sumPj",
                     "                                      first     second",
                     "  registers                               5          5",
+                    "  uniform registers                       6          6",
                     "  spill stores, bytes                     8          8",
                     "  spill loads, bytes                      4          4",
                     "  constant bytes                        536        536",

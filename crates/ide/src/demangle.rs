@@ -3,6 +3,7 @@
 //! It is here so that each place shows one spelling. What is no such name, or would be longer than a person reads, has
 //! none. Names stay what they are wherever the text is meant: only what is shown beside them is from here.
 
+use std::borrow::Cow;
 use std::fmt::{self, Write};
 
 /// Longest name, in bytes, that is looked at, and longest result.
@@ -58,6 +59,32 @@ pub fn with_source(name: &str) -> String {
     }
 }
 
+/// A text for people, each name of a symbol in it with that of its source behind it; behind the quote, where one closes there.
+pub fn in_text(text: &str) -> Cow<'_, str> {
+    if !text.contains("_Z") && !text.contains("_R") {
+        return Cow::Borrowed(text);
+    }
+    let is_name = |letter: char| letter.is_alphanumeric() || matches!(letter, '_' | '$' | '.');
+    let mut out = String::with_capacity(2 * text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_name) {
+        let length = rest[start..].find(|letter| !is_name(letter)).unwrap_or(rest.len() - start);
+        let (before, name) = (&rest[..start], rest[start..start + length].trim_end_matches('.'));
+        rest = &rest[start + name.len().max(1)..];
+        out.push_str(before);
+        out.push_str(if name.is_empty() { "." } else { name });
+        if let Some(source) = readable(name) {
+            if let Some(behind) = rest.strip_prefix('`') {
+                out.push('`');
+                rest = behind;
+            }
+            out.push_str(&format!(" ({source})"));
+        }
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
 /// Whether who writes `asked` means this function: by its name, or by that of its source, parameters left out or not.
 pub fn is_meant(name: &str, asked: &str) -> bool {
     let source = || readable(name);
@@ -95,6 +122,23 @@ mod tests {
         assert_eq!(short("saxpy", 12), "saxpy");
         assert!(["square", "square(int)", "_Z6squarei"].iter().all(|asked| is_meant("_Z6squarei", asked)));
         assert!(!is_meant("_Z6squarei", "square(float)") && !is_meant("saxpy", "square"));
+    }
+
+    #[test]
+    fn names_in_texts() {
+        for (text, wanted) in [
+            (
+                "`_Z6squarei` and _Z6squarei+0x10.",
+                "`_Z6squarei` (square(int)) and _Z6squarei (square(int))+0x10.",
+            ),
+            ("...calls _Z6squarei.", "...calls _Z6squarei (square(int))."),
+            ("nothing of _Znonsense, a_Z6squarei or `_R`", "nothing of _Znonsense, a_Z6squarei or `_R`"),
+            ("größer als _RNvC6kernel3add", "größer als _RNvC6kernel3add (kernel::add)"),
+            ("_Z6squarei", "_Z6squarei (square(int))"),
+            ("", ""),
+        ] {
+            assert_eq!(in_text(text), wanted);
+        }
     }
 
     #[test]

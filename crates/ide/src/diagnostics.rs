@@ -10,6 +10,7 @@ use oriole_queries::{Failed, graph};
 use oriole_syntax::UnitKind;
 
 use crate::analysis::Located;
+use crate::demangle;
 use crate::{Analysis, Feature, FileId, Range};
 
 /// What else can be said of a diagnostic, for how it is shown.
@@ -75,7 +76,7 @@ fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDi
     if located.snippet.is_some() && outside(found) {
         return None;
     }
-    let mut message = found.message.to_string();
+    let mut message = demangle::in_text(&found.message.to_string()).into_owned();
     for help in &found.help {
         message.push_str(&format!("\nhelp: {help}"));
     }
@@ -90,7 +91,10 @@ fn place(db: &dyn Db, located: Located<'_>, found: &Diagnostic) -> Option<FileDi
                 Place::Here(span) => *span,
                 Place::Symbol(name) => oriole_queries::place_of(db, located.source, name)?,
             };
-            Some(Remark { range: located.up(span.into())?, message: related.message.to_string() })
+            Some(Remark {
+                range: located.up(span.into())?,
+                message: demangle::in_text(&related.message.to_string()).into_owned(),
+            })
         })
         .collect();
     let tags = match found.code {

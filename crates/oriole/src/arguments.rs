@@ -3,7 +3,7 @@
 use crate::cache::CacheArguments;
 use crate::diff::Diff;
 use crate::inspect;
-use crate::lists::{self, Listed};
+use crate::lists::{self, List, Listed};
 use crate::view::View;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use oriole_chip::Chip;
@@ -103,6 +103,8 @@ pub enum Command {
     Completions(Completions),
     /// Write the pages of the manual.
     Man(Man),
+    /// List phases, switches, knobs, codes of diagnostics or chips.
+    List(List),
     /// Print the page of a diagnostic code, or the list of codes.
     Explain {
         /// The code, such as `ptx::syntax`.

@@ -319,7 +319,7 @@ pub fn lint(arguments: &Lint) -> Outcome {
             let value = serde_json::json!({ "kernel": hazard.kernel, "pc": hazard.pc, "other": hazard.other, "message": hazard.to_string() });
             let _ = writeln!(text, "{value}");
         } else {
-            let _ = writeln!(text, "{hazard}");
+            let _ = writeln!(text, "{}", names::explained(&hazard.to_string()));
         }
     }
     if !arguments.json {

@@ -1,10 +1,49 @@
-//! Arguments that can be asked what they take: `--knob help`, `--debug-switch help`, `--after list`.
+//! `oriole list`, and arguments that can be asked what they take: `--knob help`, `--debug-switch help`, `--after list`.
+//!
+//! It is here so that a list is the same wherever it is asked for. What is listed is known elsewhere.
 
+use crate::inspect;
 use crate::outcome::{Outcome, print};
 use clap::builder::{StringValueParser, TypedValueParser};
 use clap::error::ErrorKind;
+use clap::{Args, ValueEnum};
+use oriole_chip::Chip;
+use oriole_diagnostics::Code;
 use oriole_options::{KNOBS, Knob, KnobKind, Value};
 use std::ffi::OsStr;
+
+/// `oriole list`
+#[derive(Args, Debug)]
+pub struct List {
+    /// Of what.
+    pub what: What,
+}
+
+/// What can be listed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// The phases of the compiler, for `ori --after`.
+    Phases,
+    /// What `--debug-switch` turns off.
+    Switches,
+    /// The knobs, for `--knob`.
+    Knobs,
+    /// The codes of diagnostics, for `explain`.
+    Codes,
+    /// The chips, for `--arch`.
+    Chips,
+}
+
+/// Runs `oriole list`.
+pub fn list(arguments: &List) -> Outcome {
+    print(&match arguments.what {
+        What::Phases => inspect::phases(),
+        What::Switches => switches(),
+        What::Knobs => knobs(),
+        What::Codes => codes(),
+        What::Chips => chips(),
+    })
+}
 
 /// A text; one word of it prints a list instead and ends the program well, whatever else is on the command line.
 #[derive(Clone)]
@@ -47,6 +86,30 @@ pub fn knobs() -> String {
 /// The knobs that are switches: those of yes or no whose default is no.
 pub fn switches() -> String {
     KNOBS.iter().filter(|knob| knob.default == Value::Bool(false)).map(line).collect()
+}
+
+/// The codes of diagnostics, a line each.
+pub fn codes() -> String {
+    let first_sentence = |page: &'static str| page.find(". ").map_or(page, |end| &page[..=end]);
+    let line = |code: &Code| format!("{:<32} {}\n", code.as_str(), first_sentence(code.page()));
+    Code::ALL.iter().map(line).collect()
+}
+
+/// The chips, a line each: what can be made for them, registers, and what fits on a multiprocessor.
+fn chips() -> String {
+    let line = |chip: Chip| {
+        let makes = if chip.is_supported() { "code" } else { "checks only" };
+        let general = chip.register_files().general.count;
+        let limits = chip.limits().map_or(String::new(), |limits| {
+            format!(
+                ", an SM: {} warps, {} KiB of shared memory",
+                limits.warps_per_sm,
+                limits.shared_per_sm >> 10
+            )
+        });
+        format!("{:<8} {makes:<12} {general} registers of a thread{limits}\n", chip.to_string())
+    };
+    Chip::all().into_iter().map(line).collect()
 }
 
 fn line(knob: &Knob) -> String {

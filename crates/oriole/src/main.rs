@@ -70,6 +70,7 @@ fn main() -> ExitCode {
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
+        Command::List(arguments) => lists::list(arguments),
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {
@@ -78,15 +79,10 @@ fn main() -> ExitCode {
     }
 }
 
-fn first_sentence(page: &str) -> &str {
-    page.find(". ").map_or(page, |end| &page[..=end])
-}
-
 /// Prints the page of a diagnostic code, or the list of codes.
 fn explain(code: Option<&str>) -> Outcome {
     let Some(code) = code else {
-        let line = |code: &Code| format!("{:<32} {}\n", code.as_str(), first_sentence(code.page()));
-        return outcome::print(&Code::ALL.iter().map(line).collect::<String>());
+        return outcome::print(&lists::codes());
     };
     match Code::from_name(code) {
         Some(code) => outcome::print(&format!("{}\n\n{}\n", code.as_str(), code.page())),

@@ -2,6 +2,7 @@
 //! it from, unless `--no-demangle` wants symbols alone.
 
 use oriole_ide::demangle;
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// What the command line says of names, once for the process.
@@ -15,6 +16,11 @@ pub fn show_symbols_alone() {
 /// Whether names of sources are shown beside those of symbols.
 pub fn are_demangled() -> bool {
     !SYMBOLS_ALONE.load(Ordering::Relaxed)
+}
+
+/// A text for people, with the names of sources behind those of symbols.
+pub fn explained(text: &str) -> Cow<'_, str> {
+    if are_demangled() { demangle::in_text(text) } else { Cow::Borrowed(text) }
 }
 
 /// The name, with that of its source behind it if it has one.

@@ -1,5 +1,6 @@
 //! How a command ends, and the few ways in which it may touch standard output.
 
+use crate::names;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -26,13 +27,13 @@ impl From<Outcome> for ExitCode {
 
 /// Says why, and fails.
 pub fn failed(message: &str) -> Outcome {
-    eprintln!("error: {message}");
+    eprintln!("error: {}", names::explained(message));
     Outcome::Failed
 }
 
 /// Says why, as bad usage.
 pub fn misused(message: &str) -> Outcome {
-    eprintln!("error: {message}");
+    eprintln!("error: {}", names::explained(message));
     Outcome::Misused
 }
 

@@ -1,7 +1,8 @@
 //! Where diagnostics go: to a terminal, coloured where it can be, or to a tool as JSON. The facade lays them out.
 
+use crate::names;
 use oriole::Style;
-use oriole_diagnostics::{Diagnostic, LineIndex};
+use oriole_diagnostics::{Diagnostic, LineIndex, Message};
 use std::ffi::OsString;
 use std::io::IsTerminal;
 
@@ -13,7 +14,18 @@ pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     let variable = |name| std::env::var_os(name);
     let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
     let style = if styled { Style::Coloured } else { Style::Plain };
-    eprint!("{}", oriole::rendered(path, text, diagnostics, style));
+    let explained: Vec<Diagnostic> = diagnostics.iter().map(explained).collect();
+    eprint!("{}", oriole::rendered(path, text, &explained, style));
+}
+
+/// The diagnostic with names of sources behind those of symbols.
+fn explained(diagnostic: &Diagnostic) -> Diagnostic {
+    let explain = |message: &mut Message| *message = Message::from(&*names::explained(&message.to_string()));
+    let mut diagnostic = diagnostic.clone();
+    explain(&mut diagnostic.message);
+    diagnostic.help.iter_mut().for_each(explain);
+    diagnostic.related.iter_mut().for_each(|related| explain(&mut related.message));
+    diagnostic
 }
 
 /// Whether output is coloured: on a terminal that can, unless `NO_COLOR` is set to anything.

@@ -4,6 +4,7 @@ use crate::names;
 use crate::session::Session;
 use oriole_chip::{Limiter, Occupancy};
 use oriole_cubin::read::Kernel;
+use oriole_explore::Code;
 use oriole_inputs::FunctionUnit;
 use oriole_pipeline::ASSUMED_THREADS;
 use oriole_queries::{graph, view};
@@ -105,6 +106,8 @@ pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics
     let db = &session.db;
     let (mut kernels, mut functions) = (Vec::new(), Vec::new());
     let read = cubin.and_then(|cubin| oriole_cubin::read(cubin).ok()).map(|cubin| cubin.kernels);
+    let code = cubin.and_then(|cubin| Code::read(cubin).ok()).map(|code| code.kernels);
+    let forms = view::forms(db, session.config).ok();
     for unit in view::code_units(db, session.file).into_iter().filter(|_| cubin.is_some()) {
         let (Ok(allocated), Ok(finished)) =
             (graph::allocated(db, unit, session.config), graph::finished(db, unit, session.config))
@@ -119,6 +122,14 @@ pub fn document(session: &Session, file: &str, cubin: Option<&[u8]>, diagnostics
             "spill_load_bytes": loaded,
             "instructions": finished.blocks.iter().map(|block| block.instructions.len()).sum::<usize>(),
         });
+        // What a section of its own holds is what was linked into it, too.
+        let section = code.iter().flatten().find(|code| code.name == **unit.name(db));
+        let named = section
+            .map(|code| code.named)
+            .or_else(|| forms.as_ref().map(|forms| oriole_schedule::named(finished, forms.0)));
+        row["uniform_registers"] = named.map(|named| named.uniform).into();
+        row["predicates"] = named.map(|named| named.predicates).into();
+        row["uniform_predicates"] = named.map(|named| named.uniform_predicates).into();
         let kernel = read.iter().flatten().find(|kernel| kernel.name == **unit.name(db));
         let (UnitKind::Entry, Some(kernel)) = (unit.kind(db), kernel) else {
             row["registers"] = finished.general_registers.into();

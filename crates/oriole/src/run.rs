@@ -2,6 +2,7 @@
 
 use crate::arguments::{Machine, Run};
 use crate::launch::{self, Launch, Value};
+use crate::names;
 use crate::outcome::{Outcome, misused};
 use crate::session;
 use oriole_chip::Chip;
@@ -136,7 +137,7 @@ fn print(json: bool, launch: &Launch, result: &Result, complaint: Option<&str>) 
             false => writeln!(lines),
         };
     }
-    crate::outcome::print(&lines);
+    crate::outcome::print(&names::explained(&lines));
 }
 
 fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {

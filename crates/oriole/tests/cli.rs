@@ -127,6 +127,9 @@ fn a_compile_as_json_is_one_document() {
         ("parameter_bytes", 8),
         ("spill_store_bytes", 0),
         ("frame_bytes", 0),
+        ("uniform_registers", 8),
+        ("predicates", 0),
+        ("uniform_predicates", 0),
     ] {
         assert_eq!(kernel[field], value, "{field} in {document}");
     }
@@ -171,12 +174,55 @@ fn what_can_be_chosen_is_listed() {
         (&["isel", "--debug-switch", "help"], "serial-deps "),
         (&["ori", "--after", "list"], " 96 ReportBeforeScheduling "),
         (&["explain"], "ptx::unknown-name "),
+        (&["list", "phases"], " 96 ReportBeforeScheduling "),
+        (&["list", "switches"], "serial-deps "),
+        (&["list", "knobs"], "stall-cap "),
+        (&["list", "codes"], "ptx::unknown-name "),
+        (
+            &["list", "chips"],
+            "sm_90a   code         255 registers of a thread, an SM: 64 warps, 228 KiB of shared memory",
+        ),
     ] {
         let run = oriole(arguments);
         assert_eq!((run.status, run.err.as_str()), (Some(0), ""), "{arguments:?}");
         assert!(run.out.contains(part) && !run.out.contains("error:"), "{arguments:?}: {}", run.out);
     }
     assert!(!oriole(&["compile", "--debug-switch", "help"]).out.contains("stall-cap"));
+}
+
+/// Names of C++ and Rust stand with those of their sources wherever a person reads them, and nowhere else.
+#[test]
+fn names_of_sources_stand_behind_those_of_symbols() {
+    let folder = scratch();
+    let named = |text: &str| text.replace("entry k(", "entry _Z1kPj(");
+    let input = write(folder.path(), "k.ptx", named(RIGHT));
+    let cubin = text(&folder.path().join("k.cubin"));
+    assert_eq!(oriole(&["compile", &input]).status, Some(0));
+    let twice = RIGHT.lines().skip(3).map(|line| format!("{line}\n")).collect::<String>();
+    let twice = write(folder.path(), "twice.ptx", named(&format!("{RIGHT}{twice}")));
+    let both = "_Z1kPj` (k(unsigned int*))";
+    for (arguments, wanted) in [
+        (&["check", twice.as_str()][..], both),
+        (&["dis", &cubin], "// _Z1kPj (k(unsigned int*)) registers "),
+        (&["dis", "--dot", &cubin], "digraph \"_Z1kPj (k(unsigned int*))\""),
+        (&["diff", &input, &cubin], "\n_Z1kPj (k(unsigned int*))\n"),
+        (&["ori", &input, "--after", "13"], "// _Z1kPj (k(unsigned int*))"),
+    ] {
+        let told = |run: crate::support::Finished| format!("{}{}", run.out, run.err);
+        let shown = told(oriole(arguments));
+        assert!(shown.contains(wanted), "{arguments:?}: {shown}");
+        let plain = told(oriole(&[arguments, &["--no-demangle"]].concat()));
+        assert!(plain.contains("_Z1kPj") && !plain.contains("k(unsigned"), "{arguments:?}: {plain}");
+    }
+    for arguments in [
+        &["check", &twice, "--message-format", "json"][..],
+        &["compile", &input, "--json"],
+        &["dis", "--json", &cubin],
+        &["diff", &input, &cubin, "--json"],
+    ] {
+        let shown = oriole(arguments).out;
+        assert!(shown.contains("_Z1kPj") && !shown.contains("k(unsigned"), "{arguments:?}: {shown}");
+    }
 }
 
 /// The phases that report print the profile of the function; one behind allocation knows its registers.
@@ -256,6 +302,8 @@ fn exit_statuses() {
         (2, &["run", &no_record, "--on", "interp"]),
         (2, &["run", &good]),
         (2, &["run", &good, "--on", "paper"]),
+        (2, &["list"]),
+        (2, &["list", "nonsense"]),
         (2, &["compile"]),
         (2, &["compile", &right, "-O4"]),
         (2, &["compile", &right, "--arch", "sm_0"]),

@@ -37,7 +37,7 @@ pub use decoded::decoded;
 pub use effects::Finishing;
 pub use occupancy::{pays, registers_decide, step_below};
 pub use pre_ra::weight;
-pub use pressure::{Pressure, pressure};
+pub use pressure::{Named, Pressure, named, pressure};
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
 pub use statistics::{Hiding, Statistics, Usage, statistics, usage};

@@ -139,21 +139,57 @@ pub fn pressure(function: &MachineFunction, forms: &'static Table) -> Vec<Pressu
     all
 }
 
+/// Registers that code names: for each file the highest number and one, 0 where it names none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Named {
+    /// General registers.
+    pub general: u16,
+    /// Uniform registers.
+    pub uniform: u16,
+    /// Predicates.
+    pub predicates: u16,
+    /// Predicates of the uniform file.
+    pub uniform_predicates: u16,
+}
+
+/// The registers that a function names, neutral ones left out.
+pub fn named(function: &MachineFunction, forms: &'static Table) -> Named {
+    let mut named = Named::default();
+    for machine in function.blocks.iter().flat_map(|block| &block.instructions) {
+        accesses(forms, machine.form, &machine.instruction, |access| {
+            let (Access::Read { file, register, .. } | Access::Write { file, register, .. }) = access;
+            let highest = match file {
+                RegisterFile::General => &mut named.general,
+                RegisterFile::Uniform => &mut named.uniform,
+                RegisterFile::Predicate => &mut named.predicates,
+                RegisterFile::UniformPredicate => &mut named.uniform_predicates,
+                RegisterFile::Barrier => return,
+            };
+            *highest = (*highest).max(u16::from(register) + 1);
+        });
+    }
+    named
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use oriole_chip::Chip;
     use std::collections::BTreeMap;
 
-    /// General registers and predicates that are live at each line of code.
-    fn live(lines: &[&str]) -> Vec<(u16, u16)> {
+    fn function(lines: &[&str]) -> (MachineFunction, &'static Table) {
         let parse = |(index, line): (usize, &&str)| {
             oriole_sass::parse(Chip::SM_90, line, Some(16 * index as u64))
                 .unwrap_or_else(|error| panic!("{line}: {error}"))
         };
         let code: Vec<_> = lines.iter().enumerate().map(parse).collect();
         let function = crate::decoded(Chip::SM_90, &code, &BTreeMap::new()).expect("forms");
-        let forms = oriole_sass::form::table(Chip::SM_90).expect("a table");
+        (function, oriole_sass::form::table(Chip::SM_90).expect("a table"))
+    }
+
+    /// General registers and predicates that are live at each line of code.
+    fn live(lines: &[&str]) -> Vec<(u16, u16)> {
+        let (function, forms) = function(lines);
         pressure(&function, forms).iter().map(|at| (at.general, at.predicates)).collect()
     }
 
@@ -184,5 +220,21 @@ mod tests {
         assert_eq!(live(&round), [(5, 0), (5, 0), (5, 1), (5, 1), (3, 0), (0, 0)]);
         // A result that nobody reads takes its place all the same.
         assert_eq!(live(&["MOV R7, 0x1", "EXIT"]), [(1, 0), (0, 0)]);
+    }
+
+    #[test]
+    fn registers_that_code_names() {
+        let (function, forms) = function(&[
+            "ULDC.64 UR4, c[0x0][0x208]",
+            "UISETP.NE.AND UP1, UPT, UR4, URZ, UPT",
+            "ISETP.NE.AND P2, PT, R0, RZ, PT",
+            "@P2 LDG.E.64 R6, desc[UR4][R2.64]",
+            "EXIT",
+        ]);
+        // A pair of general registers from 6 on, a pair of uniform ones from 4 on; RZ, URZ, PT and UPT are none.
+        let named = named(&function, forms);
+        assert_eq!(named, Named { general: 8, uniform: 6, predicates: 3, uniform_predicates: 2 });
+        let (function, forms) = self::function(&["EXIT"]);
+        assert_eq!(super::named(&function, forms), Named::default());
     }
 }

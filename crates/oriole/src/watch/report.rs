@@ -1,5 +1,6 @@
 //! What ran after a change and why, in words: read from the log of executed queries.
 
+use crate::names;
 use oriole_inputs::Execution;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -96,7 +97,7 @@ pub fn explain(ran: &Ran, failed: bool) -> String {
     }
     let mut text = String::new();
     for line in lines.iter().take(NAMED) {
-        let _ = writeln!(text, "  {line}");
+        let _ = writeln!(text, "  {}", names::explained(line));
     }
     if lines.len() > NAMED {
         let _ = writeln!(text, "  and {} more", lines.len() - NAMED);
