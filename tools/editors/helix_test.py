@@ -4,7 +4,8 @@ that the very command it names is a language server that takes its settings.
 
     tools/editors/helix_test.py [ORIOLE]
 
-The command is looked up with the folder of ORIOLE before the path, as it would be where `oriole` is installed."""
+The command is looked up with the folder of ORIOLE before the path, as it would be where `oriole` is installed. Where the tables
+for Helix were installed with it, those are read."""
 
 import json
 import os
@@ -58,7 +59,9 @@ def answer(server: subprocess.Popen, number: int, told: list) -> dict:
 
 
 def main() -> None:
-    text = (ROOT / "docs/editors/languages.toml").read_text()
+    oriole = program()
+    installed = oriole.parent.parent / "share/oriole/editors/languages.toml"
+    text = (installed if installed.exists() else ROOT / "docs/editors/languages.toml").read_text()
     page = (ROOT / "docs/editors/helix.md").read_text()
     config = tomllib.loads(text)
     assert "languages.toml" in page, "the page names the file"
@@ -68,7 +71,6 @@ def main() -> None:
     server = config["language-server"][name]
     command = [server["command"], *server["args"]]
 
-    oriole = program()
     path = f"{oriole.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, "PATH": path}) as child:
         told: list = []
@@ -95,7 +97,7 @@ def main() -> None:
         send(child, {"method": "exit"})
         assert child.wait(20) == 0
         assert told == [], told
-    print(f"helix: languages.toml names `{' '.join(command)}`, which serves PTX and takes its settings")
+    print(f"helix: {installed if installed.exists() else 'languages.toml'} names `{' '.join(command)}`, which serves PTX and takes its settings")
 
 
 if __name__ == "__main__":

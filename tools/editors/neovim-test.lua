@@ -22,7 +22,7 @@ local function run()
   end
 
   local oriole = require('oriole')
-  oriole.setup({ cmd = { vim.env.ORIOLE, 'lsp' } })
+  oriole.setup({})
   vim.cmd('edit control.ptx')
   local buffer = vim.api.nvim_get_current_buf()
   check('the file is PTX', vim.bo.filetype == 'ptx', vim.bo.filetype)

@@ -3,7 +3,8 @@
 #
 #   tools/editors/neovim-test.sh [ORIOLE]
 #
-# ORIOLE is the program, or else the newest that was built here. Without Neovim it says SKIPPED and ends well.
+# ORIOLE is the program, or else the newest that was built here. It is found on the path, as an installed one is; where the
+# module for Neovim was installed with it, that one is taken. Without Neovim it says SKIPPED and ends well.
 set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
@@ -17,11 +18,13 @@ fi
 folder="$(mktemp -d)"
 trap 'rm -rf "$folder"' EXIT
 mkdir -p "$folder/lua" "$folder/home"
-cp "$root/docs/editors/oriole.lua" "$folder/lua/"
+oriole="$(realpath "$oriole")"
+module="$(dirname "$oriole")/../share/oriole/editors/oriole.lua"
+[ -f "$module" ] || module="$root/docs/editors/oriole.lua"
+cp "$module" "$folder/lua/"
 cp "$root/test-data/kernels/control.ptx" "$folder/"
 printf 'level = 3\n' > "$folder/oriole.toml"
-oriole="$(realpath "$oriole")"
 cd "$folder"
-ORIOLE="$oriole" HOME="$folder/home" XDG_CONFIG_HOME="$folder/home" XDG_DATA_HOME="$folder/home" \
+PATH="$(dirname "$oriole"):$PATH" HOME="$folder/home" XDG_CONFIG_HOME="$folder/home" XDG_DATA_HOME="$folder/home" \
     XDG_STATE_HOME="$folder/home" XDG_CACHE_HOME="$folder/home" \
     timeout 120 nvim --headless --clean --cmd "set runtimepath^=$folder" -c "luafile $here/neovim-test.lua" 2>&1
