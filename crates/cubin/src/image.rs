@@ -90,6 +90,15 @@ pub enum DebugTarget {
     Memory(SymbolRef),
     /// The start of `Module::debug[i]`, which a linker moves, by four bytes.
     Section(usize),
+    /// `Module::shared[i]`, which a linker places, by an address of eight bytes from the end of the system's part.
+    Shared(usize),
+    /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, in the same way.
+    OwnShared {
+        /// Whose variable it is.
+        code: usize,
+        /// Which of them.
+        index: usize,
+    },
 }
 
 /// Something that another file defines.

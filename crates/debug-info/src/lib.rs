@@ -5,13 +5,15 @@
 //! `opcode_base` at 13 and take no opcode that they do not know, so the programs are our own.
 //! Tables of others are read by `gimli::read`. It is plain data in, sections out: no query, no PTX syntax and no container may enter.
 
+mod expression;
 mod line;
 mod read;
 mod section;
 mod text;
 
+pub use expression::to_frame_place;
 pub use gimli::write::Error;
 pub use line::{Caller, Place, Row, Sequence, SourceFile, Table, line_table, ptx_line_table};
 pub use read::{SourceRow, Start, read_line_table};
-pub use section::{DebugData, Section};
+pub use section::{DebugData, Reference, Section};
 pub use text::{ptx_text, ptx_text_section};

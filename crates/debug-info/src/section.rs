@@ -20,4 +20,23 @@ pub struct Section {
     pub bytes: Vec<u8>,
     /// Labels and their offsets.
     pub labels: Vec<(String, u64)>,
+    /// Values that name something, by ascending offset.
+    pub references: Vec<Reference>,
+}
+
+/// A value of a debug section that names a label, a section, a function or a variable.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Reference {
+    /// Offset in the section.
+    pub at: u64,
+    /// Bytes of the value.
+    pub bytes: u8,
+    /// What it names; a section begins with a dot.
+    pub name: String,
+    /// The label that is subtracted, if one is.
+    pub minus: Option<String>,
+    /// Bytes that are added.
+    pub addend: i64,
+    /// Where it is written: bytes from the start of its unit, and how many.
+    pub written: (u32, u32),
 }

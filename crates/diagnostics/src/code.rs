@@ -143,6 +143,10 @@ codes! {
         "A function or variable is declared `.extern`, used, and defined nowhere. A linker could supply it; a finished kernel image cannot be made without it.";
     InvalidCombination = "ptx::invalid-combination", Language, Error,
         "Each part of the instruction is correct, but the combination does not exist.";
+    NoDebugSection = "ptx::no-debug-section", Language, Warning,
+        "The module is compiled for a debugger (`debug` in `.target`, or `-g`) and has no `.debug_info` or no `.debug_abbrev`: debuggers will know lines and registers, and neither variables nor types. Make the PTX with debug information (`nvcc -G`).";
+    DebugInformation = "ptx::debug-information", Language, Warning,
+        "The module is for debuggers (`debug` in `.target`, or `-g`), and something that they read cannot be made: a debug section names what has no place, or names it in a way that cannot be written, or the code is optimized, for which there are line tables only. The code is not concerned. Compile with `-O0`, or mend the section.";
     Ignored = "ptx::ignored", Language, Warning,
         "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,

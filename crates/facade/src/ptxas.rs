@@ -6,9 +6,9 @@ use oriole_cubin::Cubin;
 use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
 use oriole_ptxas::{
-    Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Source, is_unsupported, translate,
+    Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_unsupported, translate,
 };
-use oriole_queries::view;
+use oriole_queries::{graph, view};
 
 use crate::{Cancelled, opened};
 
@@ -67,7 +67,16 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         log.abort();
         return None;
     }
-    let (db, file, config) = opened(source.text(), Some(chip), &compilation.options);
+    let (db, file, mut config) = opened(source.text(), Some(chip), &compilation.options);
+    if compilation.options.level > 0 && graph::module_header(&db, file).debug {
+        if compilation.level_said {
+            log.say(Severity::Fatal, "Optimized debugging not supported");
+            return None;
+        }
+        let mut options = compilation.options.clone();
+        options.level = 0;
+        config = Config::create(&db, chip, &options);
+    }
     Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! It is here so that nothing behind it reads a syntax tree for the sake of debug information.
 
-use oriole_debug_info::{DebugData, Section, SourceFile};
+use oriole_debug_info::{DebugData, Reference, Section, SourceFile};
 use oriole_syntax::ast::{self, Item};
 use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, parse_number};
 
@@ -43,6 +43,8 @@ fn section(section: ast::Section<'_>) -> Section {
             _ => 8,
         };
         for value in data.values() {
+            let at = out.bytes.len() as u64;
+            out.references.extend(reference(&value, at, bytes as u8));
             out.bytes.extend_from_slice(&number(&value).to_le_bytes()[..bytes]);
         }
     }
@@ -61,4 +63,14 @@ fn number(tokens: &[TokenRef<'_>]) -> u64 {
         Some(SyntaxKind::MINUS) => value.wrapping_neg(),
         _ => 0,
     }
+}
+
+/// What a value names: `label`, `label+4`, `label-label`, `.section`, `.section+4`.
+fn reference(tokens: &[TokenRef<'_>], at: u64, bytes: u8) -> Option<Reference> {
+    let named = |token: &&TokenRef<'_>| matches!(token.kind(), SyntaxKind::IDENT | SyntaxKind::DOTTED);
+    let name = tokens.first().filter(named)?;
+    let minus = tokens.iter().skip(1).find(named).map(|token| token.text().to_owned());
+    let addend = number(&tokens[tokens.len() - 1..]) as i64;
+    let (start, end) = (name.span().start, tokens.last()?.span().end());
+    Some(Reference { at, bytes, name: name.text().to_owned(), minus, addend, written: (start, end - start) })
 }

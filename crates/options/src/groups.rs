@@ -70,13 +70,16 @@ pub struct FinishOptions {
     pub stall_cap: u8,
 }
 
-/// Which debug information a container has. It changes no code.
+/// Which debug information a container has. Of them only `full` changes code, by way of [`LowerOptions`]: functions then have
+/// sections of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DebugOptions {
     /// Line tables, whether the source has places in it or not.
     pub lines: bool,
     /// None, whatever the source has.
     pub suppressed: bool,
+    /// All that debuggers read, as if the header of the module had `debug`; at level 0 only.
+    pub full: bool,
 }
 
 /// What register allocation may know.
@@ -106,7 +109,7 @@ impl Options {
         LowerOptions {
             relocatable: self.relocatable,
             unoptimized: self.level == 0,
-            separate: self.relocatable,
+            separate: self.relocatable || self.level == 0 && self.debug.full,
         }
     }
 

@@ -126,15 +126,18 @@ pub struct Target {
 /// How a command compiles, whatever the chip.
 #[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Tuning {
-    /// Optimization level 0 to 3.
-    #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = clap::value_parser!(u8).range(0..=3))]
-    pub level: u8,
+    /// Optimization level 0 to 3; 3 if left out, 0 with --device-debug.
+    #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
+    pub level: Option<u8>,
     /// Contract multiplies and adds into fused ones.
     #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]
     pub fmad: bool,
     /// Most registers a thread may use.
     #[arg(long, value_name = "N")]
     pub maxrregcount: Option<u32>,
+    /// Write all that debuggers read, as if `.target` had `debug`; at -O0 only.
+    #[arg(short = 'g', long)]
+    pub device_debug: bool,
     /// Write line tables even if the source has no `.loc`.
     #[arg(long)]
     pub generate_line_info: bool,

@@ -69,8 +69,12 @@ pub fn supported_chip(name: &str) -> Result<Chip, String> {
 /// A message that says which argument is wrong.
 pub fn tuned(target: &Tuning) -> Result<Options, String> {
     let mut options = Options::default();
-    options.level = target.level;
-    options.debug = DebugOptions { lines: target.generate_line_info, suppressed: target.suppress_debug_info };
+    options.level = target.level.unwrap_or(if target.device_debug { 0 } else { options.level });
+    options.debug = DebugOptions {
+        lines: target.generate_line_info,
+        suppressed: target.suppress_debug_info,
+        full: target.device_debug,
+    };
     options.set("fmad", if target.fmad { "true" } else { "false" }).map_err(|error| error.to_string())?;
     if let Some(limit) = target.maxrregcount {
         options.set("maxrregcount", &limit.to_string()).map_err(|error| error.to_string())?;

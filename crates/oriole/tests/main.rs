@@ -7,6 +7,7 @@ mod cli;
 mod clients;
 mod conformance;
 mod copies;
+mod debug_sections;
 mod debugger;
 mod diff;
 mod files;

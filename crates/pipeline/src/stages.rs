@@ -310,6 +310,7 @@ fn linked(
         shared: Vec::new(),
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
+        local_offsets: allocated.assignment.local_offsets.clone(),
         spill_stores: stored,
         spill_loads: loaded,
         parameter_bytes: allocated.function.parameter_bytes,

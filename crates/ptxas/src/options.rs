@@ -93,7 +93,7 @@ options! {
         "Cache operator of loads that have none: ca, cg, cs, lu, cv.";
     DefStoreCache = "def-store-cache", "dscm", Text, Same,
         "Cache operator of stores that have none: wb, cg, cs, wt.";
-    DeviceDebug = "device-debug", "g", Flag, Refused("no debug information is made"),
+    DeviceDebug = "device-debug", "g", Flag, Same,
         "Make debug information.";
     FunctionRegisters = "device-function-maxrregcount", "func-maxrregcount", Text, Same,
         "Most registers of functions of a relocatable object.";

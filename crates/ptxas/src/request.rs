@@ -76,6 +76,8 @@ pub struct Compilation {
     pub check_only: bool,
     /// How.
     pub options: Options,
+    /// The level of optimization was given; otherwise modules for debuggers are not optimized.
+    pub level_said: bool,
     /// Options that stand for directives.
     pub limits: Limits,
     /// Cache operators of loads and stores.
@@ -150,6 +152,7 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
         chip,
         check_only,
         options,
+        level_said: line.number(Opt::OptLevel).is_some(),
         limits,
         cache,
         entries: line.values(Opt::Entry).map(str::to_owned).collect(),
@@ -164,9 +167,8 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
 
 fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
     let mut options = Options::default();
-    if let Some(level) = line.number(Opt::OptLevel) {
-        options.level = level.clamp(0, HIGHEST_LEVEL) as u8;
-    }
+    let unsaid = if line.has(Opt::DeviceDebug) { 0 } else { HIGHEST_LEVEL };
+    options.level = line.number(Opt::OptLevel).unwrap_or(unsaid).clamp(0, HIGHEST_LEVEL) as u8;
     if let Some(fast) = line.value(Opt::FastCompile)
         && !matches!(fast, "0" | "min" | "mid" | "max")
     {
@@ -180,7 +182,11 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
         options.set("fmad", fmad).ok()?;
     }
     options.relocatable = line.has(Opt::CompileOnly);
-    options.debug = DebugOptions { lines: line.has(Opt::LineInfo), suppressed: line.has(Opt::NoDebugInfo) };
+    options.debug = DebugOptions {
+        lines: line.has(Opt::LineInfo),
+        suppressed: line.has(Opt::NoDebugInfo),
+        full: line.has(Opt::DeviceDebug),
+    };
     Some(options)
 }
 

@@ -101,6 +101,8 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, chip: Chip, log: &
         } else if diagnostic.code == Code::SerializedProducts {
             let text = format!("Potential Performance Loss: {}", quoted(diagnostic));
             log.say(Severity::Info, &text);
+        } else if diagnostic.code == Code::NoDebugSection {
+            log.say(Severity::Warning, &format!(" {} section not found", name(diagnostic)));
         }
     }
     let alone =

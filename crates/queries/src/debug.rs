@@ -8,13 +8,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use oriole_cubin::{DebugAddress, DebugSection, DebugTarget, InnerFunction, SymbolRef};
-use oriole_debug_info::{Caller, Row, Section, Sequence, SourceFile as NamedFile, Table};
+use oriole_debug_info::{Caller, Reference, Row, Section, Sequence, SourceFile as NamedFile, Table};
 use oriole_hir::{Inlined, SourceMap};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::Origin;
 use oriole_pipeline::Routine;
 use oriole_syntax::UnitKind;
 
+use crate::debugger::{self, CodePlaces, DebugParts};
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
@@ -79,12 +80,8 @@ pub(crate) fn kernel_lines<'db>(
         let places = add_places(map, &mut lines.places);
         let member = lines.members.len() as u32;
         lines.members.push(unit.name(db).clone());
-        let first = encoded.origins.iter().map(|&Origin(ordinal)| ordinal).min().unwrap_or_default();
-        // Code in the order of the source begins with what is set up for all of it, and that belongs to the first instruction.
-        let set_up = match in_order {
-            true => encoded.origins.iter().take_while(|&&Origin(ordinal)| ordinal != first).count(),
-            false => 0,
-        };
+        let first = first_instruction(&encoded.origins);
+        let set_up = if in_order { set_up_words(&encoded.origins) } else { 0 };
         let mut last = None;
         for (index, &Origin(ordinal)) in (0..).zip(&encoded.origins) {
             let ordinal = if (index as usize) < set_up { first } else { ordinal };
@@ -101,6 +98,17 @@ pub(crate) fn kernel_lines<'db>(
         }
     }
     Ok(triomphe::Arc::new(lines))
+}
+
+fn first_instruction(origins: &[Origin]) -> u32 {
+    origins.iter().map(|&Origin(ordinal)| ordinal).min().unwrap_or_default()
+}
+
+/// Code in the order of the source begins with what is set up for all of it, and that belongs to the first instruction: so many
+/// words.
+pub(crate) fn set_up_words(origins: &[Origin]) -> usize {
+    let first = first_instruction(origins);
+    origins.iter().take_while(|&&Origin(ordinal)| ordinal != first).count()
 }
 
 /// Adds the places of a function; gives the index of each of its `.loc`. Of an inlined one the place of the call comes first:
@@ -127,12 +135,14 @@ fn add_places(map: &SourceMap, places: &mut Vec<UnitPlace>) -> Vec<usize> {
     indices
 }
 
-pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<DebugSection>> {
+pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<DebugParts> {
     let options = graph::debug_options(db, config);
     let index = graph::index(db, file);
     let functions = &index.functions;
     let mut with_code = functions.iter().filter(|unit| unit.has_code(db));
-    if options.suppressed || !(options.lines || with_code.any(|&unit| graph::has_lines(db, unit))) {
+    let for_debuggers = debugger::is_for_debuggers(db, file, config);
+    let wanted = options.lines || for_debuggers || with_code.any(|&unit| graph::has_lines(db, unit));
+    if options.suppressed || !wanted {
         return Ok(triomphe::Arc::default());
     }
     let words = stage::target_of(db, config)?.words;
@@ -145,7 +155,7 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         false => functions.iter().copied().filter(|unit| unit.kind(db) == UnitKind::Entry).collect(),
     };
     // As the code stands in the file: the last of the source comes first.
-    for (at, unit) in code.into_iter().enumerate().rev() {
+    for (at, &unit) in code.iter().enumerate().rev() {
         let lines = graph::kernel_lines(db, unit, config).as_ref().map_err(Clone::clone)?;
         let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
         let size = words.size(oriole_cubin::layout::padded_words(words, image.code.len()));
@@ -155,6 +165,17 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         kernels.push(SymbolRef::Kernel(at));
     }
     let linked = graph::lower_options(db, config).relocatable;
+    let mut places: Vec<(&str, triomphe::Arc<CodePlaces>)> = Vec::new();
+    let mut variables: Vec<&str> = Vec::new();
+    if for_debuggers {
+        for &unit in &code {
+            let place = graph::code_places(db, unit, config).clone()?;
+            places.push((unit.name(db), place));
+            let linked = graph::encoded(db, unit, config).as_ref().map_err(Clone::clone)?;
+            variables.extend(linked.shared.iter().map(|(name, ..)| name.as_str()));
+        }
+        variables.extend(graph::module_data(db, file).iter().map(|variable| variable.name.as_str()));
+    }
     guarded("debug_sections", || {
         let strings = data.sections.get(STRINGS).filter(|strings| !strings.bytes.is_empty());
         let table = |name: &str, table: Result<Table, oriole_debug_info::Error>| -> Result<_, Failed> {
@@ -179,7 +200,10 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         let named = linked.then_some(ptx.as_str());
         sections.push(table(".nv_debug_line_sass", oriole_debug_info::ptx_line_table(named, &sequences))?);
         sections.push(plain(&ptx, oriole_debug_info::ptx_text(text.text)));
-        Ok(sections)
+        if !for_debuggers {
+            return Ok(DebugParts { sections: triomphe::Arc::new(sections), ..DebugParts::default() });
+        }
+        Ok(debugger::add_sections(&data, &places, &variables, linked, sections))
     })
 }
 
@@ -233,34 +257,50 @@ impl TextLines<'_> {
 
 /// What all units of a module say for debuggers.
 #[derive(Default)]
-struct ModuleData {
+pub(crate) struct ModuleData {
     files: Vec<NamedFile>,
     /// Sections by name. What several units put into one stands one after the other.
-    sections: BTreeMap<String, Section>,
-    /// Offsets of labels in their sections.
-    labels: BTreeMap<String, u64>,
+    pub sections: BTreeMap<String, Section>,
+    /// The names of the sections in the order of the text.
+    pub order: Vec<String>,
+    /// For each section the ordinals of the units in which its references stand.
+    pub reference_units: BTreeMap<String, Vec<usize>>,
+    /// Sections of labels, and offsets in them.
+    pub labels: BTreeMap<String, (String, u64)>,
 }
 
 impl ModuleData {
     fn new(db: &dyn Db, file: SourceFile) -> ModuleData {
         let mut module = ModuleData::default();
-        let units = graph::split_file(db, file).iter();
-        for &unit in units.filter(|unit| unit.kind(db) == UnitKind::DebugSection) {
+        let units = graph::split_file(db, file).iter().enumerate();
+        for (ordinal, &unit) in units.filter(|(_, unit)| unit.kind(db) == UnitKind::DebugSection) {
             let data = graph::debug_data(db, unit);
             module.files.extend_from_slice(&data.files);
             for section in &data.sections {
-                let whole = module.sections.entry(section.name.clone()).or_default();
-                let base = whole.bytes.len() as u64;
-                whole.bytes.extend_from_slice(&section.bytes);
-                let labels = section.labels.iter();
-                module.labels.extend(labels.map(|(label, offset)| (label.clone(), base + offset)));
+                module.add(ordinal, section);
             }
         }
         module
     }
 
+    fn add(&mut self, unit: usize, section: &Section) {
+        let name = &section.name;
+        if !self.sections.contains_key(name) {
+            self.order.push(name.clone());
+        }
+        let whole = self.sections.entry(name.clone()).or_default();
+        let base = whole.bytes.len() as u64;
+        whole.bytes.extend_from_slice(&section.bytes);
+        let references = section.references.iter();
+        whole.references.extend(references.map(|one| Reference { at: base + one.at, ..one.clone() }));
+        self.reference_units.entry(name.clone()).or_default().resize(whole.references.len(), unit);
+        for (label, offset) in &section.labels {
+            self.labels.insert(label.clone(), (name.clone(), base + offset));
+        }
+    }
+
     /// The offset of a label in its section, or 0 for the name of a section.
     fn offset(&self, label: &str) -> u64 {
-        self.labels.get(label).copied().unwrap_or_default()
+        self.labels.get(label).map_or(0, |&(_, offset)| offset)
     }
 }

@@ -12,6 +12,7 @@ use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_syntax::UnitKind;
 use oriole_syntax::ast::Item;
 
+use crate::debugger::optimized_diagnostic;
 use crate::failure::{Failed, at_start};
 use crate::graph;
 use crate::stored;
@@ -209,6 +210,7 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     found.extend(target_diagnostics(db, file, config));
     found.extend(stand_in_diagnostic(db, file, config));
     found.extend(encoding_diagnostic(db, config));
+    found.extend(optimized_diagnostic(db, file, config));
     if found.iter().any(Diagnostic::is_error) {
         return Compiled { cubin: None, diagnostics: found };
     }
@@ -229,7 +231,12 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
         failures.extend(found.into_iter().flatten().map(|diagnostic| (at, diagnostic)));
     }
     let cubin = match graph::cubin(db, file, config) {
-        Ok(bytes) => Some(bytes.clone()),
+        Ok(bytes) => {
+            if let Ok(parts) = graph::debug_sections(db, file, config) {
+                failures.extend(parts.warnings.iter().cloned());
+            }
+            Some(bytes.clone())
+        }
         Err(failed) => {
             if let (true, Failed::Stage { code, message, .. }) = (failures.is_empty(), failed) {
                 found.push(at_start(*code, message.clone()));

@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use oriole_chip::Chip;
-use oriole_cubin::{DebugSection, KernelImage};
+use oriole_cubin::KernelImage;
 use oriole_debug_info::DebugData;
 use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
@@ -35,6 +35,7 @@ use oriole_sass::form::Table;
 use oriole_syntax::{Parse, UnitKind};
 
 use crate::debug::{self, KernelLines};
+use crate::debugger::{self, CodePlaces, DebugParts};
 use crate::driver;
 use crate::failure::{Failed, Staged, Static};
 use crate::link::{self, CallGraph, Layout};
@@ -576,10 +577,18 @@ pub fn kernel_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Confi
     debug::kernel_lines(db, unit, config)
 }
 
+/// Where a kernel or function has what debug sections name: labels, local variables, parameters. Asked for only of modules for
+/// debuggers.
+#[salsa::tracked(returns(ref), heap_size = weight::places)]
+pub fn code_places<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<CodePlaces> {
+    let _running = db.executes("code_places", Place::UnitConfig(unit, config));
+    debugger::code_places(db, unit, config)
+}
+
 /// The sections for debuggers. This query alone reads the text of the file and where its units begin, and only where the
 /// container has line tables: they number the lines of the text.
 #[salsa::tracked(returns(ref), heap_size = weight::sections)]
-pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<DebugSection>> {
+pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<DebugParts> {
     let _running = db.executes("debug_sections", Place::FileConfig(file, config));
     debug::sections(db, file, config)
 }

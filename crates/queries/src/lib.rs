@@ -4,6 +4,7 @@
 //! stages themselves are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
 
 pub mod debug;
+pub mod debugger;
 pub mod driver;
 pub mod failure;
 pub mod graph;

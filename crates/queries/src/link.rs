@@ -508,7 +508,7 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
-    module.debug = graph::debug_sections(db, file, config).clone()?;
+    module.debug = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?.sections.clone();
     let symbols = &graph::module_layout(db, file).symbols;
     let data = graph::module_data(db, file);
     let functions = function_values(db, file, data);

@@ -6,7 +6,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use oriole_cubin::{Binding, CodeKind, Form, KernelImage, Module, SymbolRef, Undefined, UndefinedKind};
+use oriole_cubin::{
+    Binding, CodeKind, DebugAddress, DebugTarget, Form, KernelImage, Module, SymbolRef, Undefined,
+    UndefinedKind,
+};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, Linkage, ModuleVariable, Operand, Parameter, Signature, Statement, Table};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
@@ -15,6 +18,7 @@ use oriole_pipeline::{LibraryFunction, Routine};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_syntax::UnitKind;
 
+use crate::debugger::{self, OpenReference};
 use crate::failure::{Failed, Staged, guarded};
 use crate::link::{KnownAddresses, describe, image_failure, place_variables, write_failure};
 use crate::module::function_unit;
@@ -158,9 +162,11 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
     add_library(db, config, &mut module)?;
-    module.debug = graph::debug_sections(db, file, config).clone()?;
+    let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
+    module.debug = parts.sections.clone();
     let data = graph::module_data(db, file);
     module.undefined = undefined(db, file, &module, data);
+    let target = stage::target_of(db, config)?;
     guarded("cubin", || {
         let code = module.kernels.iter().enumerate();
         let mut symbols: BTreeMap<String, SymbolRef> =
@@ -169,8 +175,36 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
         symbols.extend(others.map(|(at, other)| (other.name.clone(), SymbolRef::Undefined(at))));
         let known = KnownAddresses { functions: &BTreeMap::new(), constants: BTreeMap::new() };
         place_variables(&graph::module_layout(db, file).symbols, data, known, symbols, &mut module)?;
+        close(&parts.open, target.limits.static_shared_start, &mut module);
         oriole_cubin::write(&module).map_err(|error| write_failure(&error))
     })
+}
+
+/// Completes what debug sections name. Linkers count shared memory from the end of the system's part.
+fn close(open: &[OpenReference], start: u32, module: &mut Module) {
+    if open.is_empty() {
+        return;
+    }
+    let code = module.kernels.iter().enumerate();
+    let mut targets: BTreeMap<String, (DebugTarget, i64)> = BTreeMap::new();
+    for (code, image) in code.rev() {
+        let prefix = format!("${}$", image.name);
+        for (index, variable) in image.own_shared.iter().enumerate() {
+            let name = variable.name.strip_prefix(&prefix).unwrap_or(&variable.name).to_owned();
+            targets.insert(name, (DebugTarget::OwnShared { code, index }, start.into()));
+        }
+    }
+    let shared = module.shared.iter().enumerate();
+    targets.extend(shared.map(|(at, one)| (one.name.clone(), (DebugTarget::Shared(at), start.into()))));
+    let loaded = debugger::loaded_variables(module).into_iter();
+    targets.extend(loaded.map(|(name, target)| (name, (DebugTarget::Memory(target), 0))));
+    let sections = triomphe::Arc::make_mut(&mut module.debug);
+    for OpenReference { section, at, name, addend } in open {
+        if let Some(&(target, more)) = targets.get(name) {
+            let address = DebugAddress { offset: *at, target, addend: addend + more };
+            sections[*section].addresses.push(address);
+        }
+    }
 }
 
 /// What the code and the initial values of the module name and the module does not define.

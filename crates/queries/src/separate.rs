@@ -8,7 +8,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_chip::{Chip, Limits, WordShape};
-use oriole_cubin::{Binding, KernelImage, Module, PlacedShared, RelocationKind, SymbolRef};
+use oriole_cubin::{
+    Binding, DebugAddress, DebugTarget, KernelImage, Module, PlacedShared, RelocationKind, SymbolRef,
+};
 use oriole_cubin::{TextRelocation, UndefinedKind, Variable};
 use oriole_diagnostics::Code;
 use oriole_hir::Linkage;
@@ -16,6 +18,7 @@ use oriole_inputs::{Config, Db, SourceFile};
 use oriole_pipeline::LibraryFunction;
 use oriole_pipeline::image::{ImageError, VariableSpace};
 
+use crate::debugger::{self, OpenReference};
 use crate::failure::{Failed, Staged, guarded};
 use crate::link::{CallGraph, KnownAddresses, image_failure, place_variables, write_failure};
 use crate::{graph, relocatable, stage};
@@ -29,7 +32,8 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
     relocatable::add_library(db, config, &mut module)?;
-    module.debug = graph::debug_sections(db, file, config).clone()?;
+    let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
+    module.debug = parts.sections.clone();
     let data = graph::module_data(db, file);
     module.undefined = relocatable::undefined(db, file, &module, data);
     // Arrays in shared memory that the launch gives their sizes are declared so, too, and have places here.
@@ -64,11 +68,34 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
         }
         let program = Program { chip: target.chip, words: target.words, launches: &launches };
         let own_shared = program.place_shared(&target.limits, &shared, &mut module)?;
+        close(&parts.open, &own_shared, target.limits.static_shared_start, &mut module);
         let tables = program.place_tables(&mut module);
         program.complete(&own_shared, &tables, &mut module)?;
         program.tell_kernels(calls, &mut module);
         oriole_cubin::write(&module).map_err(|error| write_failure(&error))
     })
+}
+
+/// Completes what debug sections name: of shared memory the place is known, other variables have theirs when they are loaded.
+fn close(open: &[OpenReference], shared: &SharedPlaces, start: u32, module: &mut Module) {
+    if open.is_empty() {
+        return;
+    }
+    let own = shared.of_code_by_name.iter().chain(&shared.of_module);
+    let shared: BTreeMap<&str, u64> = own.map(|(name, &place)| (name.as_str(), place)).collect();
+    let loaded = debugger::loaded_variables(module);
+    let sections = triomphe::Arc::make_mut(&mut module.debug);
+    for reference in open {
+        let section = &mut sections[reference.section];
+        if let Some(&place) = shared.get(reference.name.as_str()) {
+            let at = reference.at as usize;
+            let address = (u64::from(start) + place).wrapping_add_signed(reference.addend);
+            section.bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
+        } else if let Some(&target) = loaded.get(&reference.name) {
+            let target = DebugTarget::Memory(target);
+            section.addresses.push(DebugAddress { offset: reference.at, target, addend: reference.addend });
+        }
+    }
 }
 
 /// For each section of code the kernels in whose launches it runs: of a kernel its own.
@@ -122,6 +149,8 @@ impl Ends {
 struct SharedPlaces {
     of_module: BTreeMap<String, u64>,
     of_code: BTreeMap<(usize, usize), u64>,
+    /// The same by the names that they have in their code, of which the first counts.
+    of_code_by_name: BTreeMap<String, u64>,
 }
 
 /// A shared variable to be placed: whose it is if not the module's, and the kernels that reach it.
@@ -178,7 +207,10 @@ impl Program<'_> {
             };
             let offset = ends.place(kernels, variable.size, alignment);
             match own {
-                Some(own) => places.of_code.insert(*own, offset),
+                Some(own) => {
+                    places.of_code_by_name.entry(variable.name.clone()).or_insert(offset);
+                    places.of_code.insert(*own, offset)
+                }
                 None => places.of_module.insert(variable.name.clone(), offset),
             };
             for &kernel in kernels {

@@ -4,7 +4,7 @@
 
 use std::mem::size_of;
 
-use oriole_cubin::{DebugSection, KernelImage};
+use oriole_cubin::KernelImage;
 use oriole_hir::Declared;
 use oriole_inputs::FunctionUnit;
 use oriole_ori::{Function, Instruction, MachineFunction, MachineInstruction};
@@ -14,6 +14,7 @@ use oriole_pipeline::image::LinkedFunction;
 use oriole_syntax::{NodeOrToken, Parse};
 
 use crate::debug::KernelLines;
+use crate::debugger::{CodePlaces, DebugParts};
 use crate::failure::Staged;
 use crate::module::Resolution;
 
@@ -135,8 +136,14 @@ pub(crate) fn lines(staged: &Staged<KernelLines>) -> usize {
     of(staged, |lines| list(&lines.rows) + list(&lines.places))
 }
 
-pub(crate) fn sections(staged: &Staged<Vec<DebugSection>>) -> usize {
-    of(staged, |sections| sections.iter().map(|section| section.bytes.len()).sum())
+pub(crate) fn places(staged: &Staged<CodePlaces>) -> usize {
+    of(staged, |places| list(&places.labels) + list(&places.locals) + list(&places.parameters))
+}
+
+pub(crate) fn sections(staged: &Staged<DebugParts>) -> usize {
+    of(staged, |parts| {
+        parts.sections.iter().map(|section| section.bytes.len()).sum::<usize>() + list(&parts.open)
+    })
 }
 
 pub(crate) fn bytes(staged: &Staged<Vec<u8>>) -> usize {

@@ -114,6 +114,7 @@ fn differences(edit: &str, session: &Session, config: &str) -> String {
                 "routine",
                 "kernel_image",
                 "kernel_lines",
+                "code_places",
                 "debug_sections",
                 "cubin",
             ]
@@ -209,8 +210,10 @@ const RELOCATABLE: &[Edit] = &[
 ];
 
 /// Edits of the module for debuggers, at level 0.
-const FOR_DEBUGGERS: &[Edit] =
-    &[("the body of a callee, for debuggers", |text| text.replace("%r1, 1000;", "%r1, 3000;"))];
+const FOR_DEBUGGERS: &[Edit] = &[
+    ("the body of a callee, for debuggers", |text| text.replace("%r1, 1000;", "%r1, 3000;")),
+    ("a variable in `.debug_info`, for debuggers", |text| text.replace(".b64 table", ".b64 table+4")),
+];
 
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
@@ -263,7 +266,7 @@ fn edits_run_what_the_table_says() {
     differing += &edits_with(&mut session, &base, &options, RELOCATABLE);
     let mut options = Options::default();
     options.level = 0;
-    let section = ".section .debug_info\n{\n.b8 0\n}\n";
+    let section = ".section .debug_abbrev\n{\n.b8 0\n}\n.section .debug_info\n{\n.b64 table\n}\n";
     let debug = base.replace(".target sm_90\n", ".target sm_90, debug\n") + section;
     differing += &edits_with(&mut session, &debug, &options, FOR_DEBUGGERS);
     session.edit(&base);

@@ -144,6 +144,8 @@ impl<'a> Writer<'a> {
         let module = self.module;
         for (index, section) in module.debug.iter().enumerate() {
             let mut drafts = Vec::new();
+            let bad = || WriteError::BadReference { place: section.name.clone() };
+            let symbol = |list: &[u32], index: usize| list.get(index).copied().ok_or_else(bad);
             for address in &section.addresses {
                 let (bytes, kind, symbol) = match address.target {
                     DebugTarget::Memory(target) => {
@@ -154,9 +156,14 @@ impl<'a> Writer<'a> {
                         (8, kind, self.resolve(target, &section.name)?)
                     }
                     DebugTarget::Section(index) => {
-                        let symbol = self.debug_symbols.get(index).copied();
-                        let bad = || WriteError::BadReference { place: section.name.clone() };
-                        (4, RelocationKind::Data32, symbol.ok_or_else(bad)?)
+                        (4, RelocationKind::Data32, symbol(&self.debug_symbols, index)?)
+                    }
+                    DebugTarget::Shared(index) => {
+                        (8, RelocationKind::Abs64, symbol(&self.shared_symbols, index)?)
+                    }
+                    DebugTarget::OwnShared { code, index } => {
+                        let own = self.own_shared_symbols.get(code).map_or(&[][..], |own| own);
+                        (8, RelocationKind::Abs64, symbol(own, index)?)
                     }
                 };
                 let end = address.offset.saturating_add(bytes);

@@ -1,0 +1,311 @@
+//! What a debugger reads of a module that was compiled for it, by a reader of DWARF that knows nothing of Oriole: where variables
+//! are, and which code scopes are. `shapes.cu` is the source of the module, and NVIDIA's compiler made its PTX.
+
+use crate::oracle::{ask, tools};
+use crate::support::{compile, data, oriole, read_cubin, scratch, text};
+use expect_test::{Expect, expect};
+use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, LittleEndian, Operation, Reader as _};
+use oriole_cubin::Cubin;
+use std::fmt::Write as _;
+
+type Slice<'a> = EndianSlice<'a, LittleEndian>;
+
+const CHIPS: [&str; 5] = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
+
+/// Addresses of different symbols are so far apart.
+const SYMBOL_SHIFT: u32 = 40;
+
+/// The bytes of a section with a number for each address: that of the symbol, and the bytes from there.
+fn loaded(cubin: &Cubin, name: &str) -> Vec<u8> {
+    let section = cubin.sections.iter().find(|section| section.name == name);
+    let mut bytes = section.map(|section| section.data.clone()).unwrap_or_default();
+    for relocation in section.map_or(&[][..], |section| &section.relocations) {
+        let address = (relocation.symbol as u64 + 1) << SYMBOL_SHIFT | relocation.addend as u64;
+        let at = relocation.offset as usize;
+        bytes[at..at + 8].copy_from_slice(&address.to_le_bytes());
+    }
+    bytes
+}
+
+/// Lists functions, scopes and variables of a file, with places in code if asked.
+struct Listing<'a> {
+    cubin: &'a Cubin,
+    dwarf: Dwarf<Slice<'a>>,
+    with_code: bool,
+    text: String,
+}
+
+impl Listing<'_> {
+    fn of(cubin: &Cubin, with_code: bool) -> String {
+        let load = |id: gimli::SectionId| Ok::<_, gimli::Error>(loaded(cubin, id.name()));
+        let sections = DwarfSections::load(load).expect("sections");
+        let dwarf = sections.borrow(|bytes| EndianSlice::new(bytes, LittleEndian));
+        let mut listing = Listing { cubin, dwarf, with_code, text: String::new() };
+        listing.units();
+        listing.text
+    }
+
+    fn units(&mut self) {
+        let mut headers = self.dwarf.units();
+        while let Some(header) = headers.next().expect("a unit") {
+            let unit = self.dwarf.unit(header).expect("a unit");
+            let mut entries = unit.entries();
+            while let Some(entry) = entries.next_dfs().expect("an entry") {
+                let depth = entry.depth();
+                if ![
+                    gimli::DW_TAG_subprogram,
+                    gimli::DW_TAG_lexical_block,
+                    gimli::DW_TAG_variable,
+                    gimli::DW_TAG_formal_parameter,
+                ]
+                .contains(&entry.tag())
+                {
+                    continue;
+                }
+                let _ = write!(self.text, "{:1$}", "", 2 * (depth as usize - 1));
+                let kind = entry.tag().static_string().unwrap_or_default();
+                let _ = write!(self.text, "{}", kind.trim_start_matches("DW_TAG_"));
+                if let Some(name) = entry.attr_value(gimli::DW_AT_name) {
+                    let name = self.dwarf.attr_string(&unit, name).expect("a text");
+                    let _ = write!(self.text, " {}", name.to_string_lossy());
+                }
+                let value = |at| entry.attr_value(at);
+                if let (Some(AttributeValue::Addr(low)), Some(AttributeValue::Addr(high))) =
+                    (value(gimli::DW_AT_low_pc), value(gimli::DW_AT_high_pc))
+                {
+                    let range = self.range(low, high);
+                    let _ = write!(self.text, " {range}");
+                }
+                match value(gimli::DW_AT_location) {
+                    None => {}
+                    Some(AttributeValue::Exprloc(expression)) => {
+                        let place = self.place(expression, unit.encoding());
+                        let _ = write!(self.text, ": {place}");
+                    }
+                    // Registers are told of no place without code, and which are without is for each compiler.
+                    Some(_) if !self.with_code => self.text.push_str(": a list"),
+                    Some(list) => {
+                        let mut list =
+                            self.dwarf.attr_locations(&unit, list).expect("a list").expect("a list");
+                        while let Some(one) = list.next().expect("a place") {
+                            let range = self.range(one.range.begin, one.range.end);
+                            let place = self.place(one.data, unit.encoding());
+                            let _ = write!(self.text, "\n{:1$}{range}: {place}", "", 2 * depth as usize);
+                        }
+                    }
+                }
+                self.text.push('\n');
+            }
+        }
+    }
+
+    /// The symbol of an address and the bytes from there.
+    fn symbol(&self, address: u64) -> Option<(&oriole_cubin::read::Symbol, u64)> {
+        let symbol = self.cubin.symbols.get((address >> SYMBOL_SHIFT).checked_sub(1)? as usize)?;
+        Some((symbol, address & ((1 << SYMBOL_SHIFT) - 1)))
+    }
+
+    fn range(&self, low: u64, high: u64) -> String {
+        let ((from, low), (to, high)) = (self.symbol(low).expect("code"), self.symbol(high).expect("code"));
+        assert_eq!(from.name, to.name);
+        let whole = (low, high) == (0, from.size);
+        match (self.with_code, whole) {
+            (_, true) => format!("[all of {}]", from.name),
+            (true, false) if high == from.size => format!("[{low:#x}, end)"),
+            (true, false) => format!("[{low:#x}, {high:#x})"),
+            (false, false) => "[a part]".to_owned(),
+        }
+    }
+
+    fn place(&self, expression: gimli::Expression<Slice<'_>>, encoding: gimli::Encoding) -> String {
+        let mut bytes = expression.0;
+        if bytes.read_u8() == Ok(gimli::DW_OP_regx.0) {
+            // A register of the PTX: its name, packed into a number.
+            let number = bytes.read_uleb128().expect("a number");
+            let name = number.to_be_bytes();
+            return String::from_utf8_lossy(&name).trim_start_matches('\0').to_owned();
+        }
+        let mut operations = expression.operations(encoding);
+        let mut words = Vec::new();
+        while let Some(operation) = operations.next().expect("an operation") {
+            match operation {
+                Operation::Address { address } => words.push(match self.symbol(address) {
+                    Some((symbol, 0)) => symbol.name.clone(),
+                    Some((symbol, bytes)) => format!("{} and {bytes}", symbol.name),
+                    None => format!("{address:#x}"),
+                }),
+                Operation::FrameOffset { offset } => words.push(format!("frame {offset:+}")),
+                Operation::PlusConstant { value } => words.push(format!("+{value}")),
+                Operation::Nop => {}
+                other => words.push(format!("{other:?}")),
+            }
+        }
+        words.join(" ")
+    }
+}
+
+fn listed(arguments: &[&str], with_code: bool, expected: &Expect) {
+    let folder = scratch();
+    let output = folder.path().join("k.cubin");
+    compile(&data("debugger").join("shapes.ptx"), &output, arguments)
+        .unwrap_or_else(|message| panic!("{message}"));
+    expected.assert_eq(&Listing::of(&read_cubin(&output), with_code));
+}
+
+/// What a linker completes of the sections of relocatable files, and that it then has what a whole program has.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with nvlink"]
+fn linked_files_have_what_whole_programs_have() {
+    let tools = tools();
+    let folder = scratch();
+    let [whole, part, linked] = ["w.cubin", "p.cubin", "l.cubin"].map(|name| folder.path().join(name));
+    let source = data("debugger").join("shapes.ptx");
+    for chip in CHIPS {
+        let arguments = ["-g", "--arch", chip];
+        compile(&source, &whole, &arguments).unwrap_or_else(|message| panic!("{message}"));
+        compile(&source, &part, &[&arguments[..], &["-c"]].concat())
+            .unwrap_or_else(|message| panic!("{message}"));
+        ask(&tools, "nvlink", &["-g", &format!("-arch={chip}"), &text(&part), "-o", &text(&linked)]);
+        let [whole, linked] = [&whole, &linked].map(|path| read_cubin(path));
+        assert_eq!(Listing::of(&linked, false), Listing::of(&whole, false), "{chip}");
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+fn variables_and_scopes_are_those_of_the_reference() {
+    let tools = tools();
+    let folder = scratch();
+    let [ours, theirs] = ["ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    let source = data("debugger").join("shapes.ptx");
+    for chip in CHIPS {
+        compile(&source, &ours, &["-g", "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+        ask(&tools, "ptxas", &["-g", &format!("-arch={chip}"), &text(&source), "-o", &text(&theirs)]);
+        let [ours, theirs] = [&ours, &theirs].map(|path| read_cubin(path));
+        assert_eq!(Listing::of(&ours, false), Listing::of(&theirs, false), "{chip}");
+        let names = |cubin: &Cubin| -> Vec<String> {
+            let names = cubin.sections.iter().map(|section| section.name.clone());
+            names.filter(|name| name.starts_with(".debug")).collect()
+        };
+        assert_eq!(names(&ours), names(&theirs), "{chip}");
+    }
+}
+
+/// What a debug section names and cannot have is said with its place, and the value is zero; the code is as it was.
+#[test]
+fn what_has_no_place_is_said() {
+    let folder = scratch();
+    let [source, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    let compiled = |ptx: &str, arguments: &[&str]| {
+        std::fs::write(&source, ptx).expect("a temporary file");
+        let (source, output) = (text(&source), text(&output));
+        let run = oriole(&[&["compile", &source, "-o", &output], arguments].concat());
+        assert_eq!(run.status, Some(0), "{}", run.err);
+        run.err.replace(&*source, "k.ptx")
+    };
+    let header = ".version 7.8\n.target sm_75, debug\n.visible .entry k() {\nhere: ret;\nend:\n}\n";
+    let sections = ".section .debug_abbrev { .b8 0 }\n.section .debug_info {\n.b64 here\n.b64 nowhere\n.b32 here\n.b64 end-here\nown: .b32 own\n.b32 .debug_lock\n}\n";
+    let module = format!("{header}{sections}");
+    expect![[r#"
+        warning[ptx::debug-information]: `nowhere` is no name of the module; the value in the debug section is 0
+          --> k.ptx:10:6
+           |
+        10 | .b64 nowhere
+           |      ^^^^^^^
+
+        warning[ptx::debug-information]: `here` has an address, which takes eight bytes; the value in the debug section is 0
+          --> k.ptx:11:6
+           |
+        11 | .b32 here
+           |      ^^^^
+
+        warning[ptx::debug-information]: `.debug_lock` is no name of the module; the value in the debug section is 0
+          --> k.ptx:14:6
+           |
+        14 | .b32 .debug_lock
+           |      ^^^^^^^^^^^
+
+    "#]].assert_eq(&compiled(&module, &["-O0"]));
+    let cubin = read_cubin(&output);
+    let section = cubin.sections.iter().find(|section| section.name == ".debug_info").expect("the section");
+    let text = cubin.sections.iter().find(|section| section.name == ".text.k").expect("the code");
+    let words: Vec<u64> =
+        [0, 8, 20].map(|at| u64::from_le_bytes(section.data[at..at + 8].try_into().expect("a word"))).into();
+    // The last label is the end of the section.
+    assert_eq!(words, [0, 0, text.size], "{:x?}", section.data);
+    assert_eq!(section.data[28..32], 28u32.to_le_bytes());
+    let at: Vec<(u64, i64)> = section.relocations.iter().map(|one| (one.offset, one.addend)).collect();
+    assert_eq!(at, [(0, 0)]);
+    expect![[r#"
+        warning[ptx::debug-information]: the module is for debuggers, and optimized code has line tables at most: compile with -O0
+         --> k.ptx:1:1
+          |
+        1 | .version 7.8
+          | ^
+
+    "#]].assert_eq(&compiled(&module, &["-O1"]));
+    expect![[r#"
+        warning[ptx::no-debug-section]: `.debug_abbrev` is missing, and with it what debuggers know of variables and types
+         --> k.ptx:1:1
+          |
+        1 | .version 7.8
+          | ^
+
+    "#]].assert_eq(&compiled(&format!("{header}.section .debug_info {{\n.b8 0\n}}\n"), &["-O0"]));
+    assert!(read_cubin(&output).section(".debug_info").is_none());
+}
+
+#[test]
+fn debuggers_find_variables_and_scopes() {
+    listed(
+        &["-g", "--arch", "sm_90"],
+        true,
+        &expect![[r#"
+        variable table: table
+        variable counter: counter
+        variable origin: origin
+        variable of_module: 0x400
+        subprogram norm [all of _Z4normRK5Pointi]
+          formal_parameter p: %rd1
+          formal_parameter scale: %r1
+          lexical_block [0x0, 0xb0)
+            variable squares: %f7
+        subprogram sum [all of _Z3sumPKii]
+          formal_parameter values: %rd1
+          formal_parameter count: %r7
+          lexical_block [0x0, 0x200)
+            variable total
+              [0x20, 0x30): %r14
+              [0x30, 0x1b0): %r3
+              [0x1b0, 0x1c0): %r5
+              [0x1c0, end): %r14
+            lexical_block [0x20, 0x1d0)
+              variable i
+                [0x20, 0x30): %r15
+                [0x30, 0x1c0): %r4
+                [0x1c0, end): %r15
+              lexical_block [0x60, 0x1b0)
+                variable part: %r13
+        subprogram shapes [all of shapes]
+          formal_parameter out: 0x210
+          formal_parameter in: 0x218
+          formal_parameter count: 0x220
+          formal_parameter weight: %fd1
+          lexical_block [0xd0, 0x8f0)
+            variable local: frame -32 +0
+            variable p: frame -32 +16
+            variable i: %r1
+            variable s
+              [0x580, 0x5e0): %r5
+              [0x5e0, 0x6f0): %r32
+              [0x6f0, 0x710): %r32
+              [0x710, end): %r7
+            variable big: %rs1
+            variable tile: 0x480
+            lexical_block [0x340, 0x500)
+              variable k
+                [0x350, 0x4f0): %r3
+                [0x4f0, end): %r31
+    "#]],
+    );
+}
