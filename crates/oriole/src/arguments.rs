@@ -226,6 +226,10 @@ pub struct Check {
     /// How diagnostics are written.
     #[arg(long, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
+    /// Compile it too, writing nothing, and tell of all that cannot be compiled for the chip: each form once, with its first
+    /// place and how many there are.
+    #[arg(long)]
+    pub for_codegen: bool,
 }
 
 /// A machine that runs kernels.

@@ -11,6 +11,7 @@ use crate::session::{Session, any_chip, known_chip, options, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_options::Options;
+use oriole_queries::Lacking;
 use std::path::Path;
 
 /// Runs `oriole compile`.
@@ -99,18 +100,76 @@ pub fn check(arguments: &Check) -> Outcome {
             Err(message) => return misused(&message),
         },
     };
+    let path = input::shown(&arguments.input);
+    if arguments.for_codegen {
+        return check_for_codegen(arguments.message_format, &path, &text, chip);
+    }
     let session = Session::new(&text, chip, &Options::default());
     let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
     if chip.is_some() {
         diagnostics.extend(oriole_queries::stand_in_diagnostic(&session.db, session.file, session.config));
         diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
     }
-    let path = input::shown(&arguments.input);
     match arguments.message_format {
         MessageFormat::Human => render::to_terminal(&path, &text, &diagnostics),
         MessageFormat::Json => render::to_json(&path, &text, &diagnostics),
     }
     verdict(&diagnostics)
+}
+
+/// Checks a text and compiles it for its errors alone: all that the chip or the back end lacks, each kind once.
+fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
+    let session = Session::once(text, chip, &Options::default(), false, None);
+    let (db, file, config) = (&session.db, session.file, session.config);
+    let (diagnostics, lacking) = oriole_queries::lacking(db, file, config, jobs(None, &session));
+    match format {
+        MessageFormat::Human => {
+            render::to_terminal(path, text, &diagnostics);
+            let first: Vec<Diagnostic> = lacking.iter().map(counted).collect();
+            render::to_terminal(path, text, &first);
+            if !lacking.is_empty() {
+                let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
+                let chip = oriole_queries::graph::chip_info(db, config);
+                eprintln!(
+                    "{path}: {} cannot be compiled for {chip}, in {}",
+                    plural(lacking.len() as u32, "thing"),
+                    plural(places, "place")
+                );
+            }
+        }
+        MessageFormat::Json => {
+            let mut values = render::json(path, text, &diagnostics);
+            for lacking in &lacking {
+                for mut value in render::json(path, text, std::slice::from_ref(&lacking.first)) {
+                    value["places"] = lacking.places.into();
+                    value["functions"] = lacking.functions.into();
+                    value["function"] = lacking.function.as_deref().into();
+                    values.push(value);
+                }
+            }
+            let lines = values.iter().map(|value| format!("{value}\n"));
+            print(&lines.collect::<String>());
+        }
+    }
+    if lacking.is_empty() { verdict(&diagnostics) } else { Outcome::Failed }
+}
+
+/// The first place of what cannot be compiled, with the count of all.
+fn counted(lacking: &Lacking) -> Diagnostic {
+    let within = lacking.function.as_deref().filter(|_| lacking.functions > 0);
+    let first = lacking.first.clone();
+    match within {
+        Some(function) if lacking.places > 1 => first.with_help(format!(
+            "in {} of {}; this one is in `{function}`",
+            plural(lacking.places, "place"),
+            plural(lacking.functions, "function"),
+        )),
+        _ => first,
+    }
+}
+
+fn plural(count: u32, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.

@@ -203,32 +203,16 @@ pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) 
 }
 
 fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
-    check_each(db, file, threads);
-    let relocatable = graph::lower_options(db, config).relocatable;
-    let mut found = diagnostics(db, file);
-    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, relocatable));
-    found.extend(target_diagnostics(db, file, config));
-    found.extend(stand_in_diagnostic(db, file, config));
-    found.extend(encoding_diagnostic(db, config));
-    found.extend(optimized_diagnostic(db, file, config));
+    let mut found = checked(db, file, config, threads);
     if found.iter().any(Diagnostic::is_error) {
         return Compiled { cubin: None, diagnostics: found };
     }
     warm(db, file, config, threads);
-    let selective = is_selective(db, file, config);
-    let separate = graph::lowering(db, file, config).separate;
     let mut failures = Vec::new();
-    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
-        let failed = match unit.kind(db) {
-            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if separate => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function if !selective || is_reached(db, file, unit) => {
-                graph::encoded(db, unit, config).as_ref().err()
-            }
-            _ => None,
-        };
-        let found = failed.map(|failed| failed.diagnostics(graph::source_map(db, unit)));
-        failures.extend(found.into_iter().flatten().map(|diagnostic| (at, diagnostic)));
+    for (at, failed) in self::failures(db, file, config) {
+        let unit = graph::split_file(db, file)[at];
+        let diagnostics = failed.diagnostics(graph::source_map(db, unit));
+        failures.extend(diagnostics.into_iter().map(|diagnostic| (at, diagnostic)));
     }
     let cubin = match graph::cubin(db, file, config) {
         Ok(bytes) => {
@@ -246,6 +230,38 @@ fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) 
     };
     found.extend(in_file_order(db, file, failures));
     Compiled { cubin, diagnostics: found }
+}
+
+/// What is wrong with a file before anything of it is compiled.
+pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: usize) -> Vec<Diagnostic> {
+    check_each(db, file, threads);
+    let relocatable = graph::lower_options(db, config).relocatable;
+    let mut found = diagnostics(db, file);
+    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, relocatable));
+    found.extend(target_diagnostics(db, file, config));
+    found.extend(stand_in_diagnostic(db, file, config));
+    found.extend(encoding_diagnostic(db, config));
+    found.extend(optimized_diagnostic(db, file, config));
+    found
+}
+
+/// Why units of a file have no code that should have, each with the ordinal of the unit.
+pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(usize, &Failed)> {
+    let selective = is_selective(db, file, config);
+    let separate = graph::lowering(db, file, config).separate;
+    let mut all = Vec::new();
+    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
+        let failed = match unit.kind(db) {
+            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if separate => graph::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function if !selective || is_reached(db, file, unit) => {
+                graph::encoded(db, unit, config).as_ref().err()
+            }
+            _ => None,
+        };
+        all.extend(failed.map(|failed| (at, failed)));
+    }
+    all
 }
 
 /// The chip that a file's `.target` asks for, or the first one that can replace it. One that no table knows is replaced by

@@ -80,26 +80,36 @@ impl Failed {
         }
     }
 
-    /// The failure as diagnostics, none if the text's own diagnostics say it.
-    pub fn diagnostics(&self, source_map: &SourceMap) -> Vec<Diagnostic> {
-        let at = |code: Code, statement: Option<u32>, message: String| {
-            let span = statement.and_then(|ordinal| source_map.instructions.get(ordinal as usize).copied());
-            Diagnostic::new(code, span.unwrap_or(source_map.name), message)
-        };
+    /// What cannot be compiled, one by one; nothing if the text's own diagnostics say it.
+    pub fn refusals(&self) -> Vec<Refusal> {
         match self {
             Failed::Diagnosed => Vec::new(),
-            Failed::Stage { code, statement, message } => vec![at(*code, *statement, message.clone())],
-            Failed::Refused(refusals) => {
-                let diagnostic = |refusal: &Refusal| {
-                    let times = match refusal.count {
-                        0 | 1 => String::new(),
-                        count => format!(" (here and in {} more places of this function)", count - 1),
-                    };
-                    at(refusal.code, refusal.statement, format!("{}{times}", refusal.message))
-                };
-                refusals.iter().map(diagnostic).collect()
+            Failed::Stage { code, statement, message } => {
+                vec![Refusal { code: *code, statement: *statement, message: message.clone(), count: 1 }]
             }
+            Failed::Refused(refusals) => refusals.clone(),
         }
+    }
+
+    /// The failure as diagnostics, none if the text's own diagnostics say it.
+    pub fn diagnostics(&self, source_map: &SourceMap) -> Vec<Diagnostic> {
+        let diagnostic = |refusal: Refusal| {
+            let mut diagnostic = refusal.diagnostic(source_map);
+            if let count @ 2.. = refusal.count {
+                let times = format!(" (here and in {} more places of this function)", count - 1);
+                diagnostic.message = format!("{}{times}", refusal.message).into();
+            }
+            diagnostic
+        };
+        self.refusals().into_iter().map(diagnostic).collect()
+    }
+}
+
+impl Refusal {
+    /// It at its first place, without the count.
+    pub fn diagnostic(&self, source_map: &SourceMap) -> Diagnostic {
+        let span = self.statement.and_then(|ordinal| source_map.instructions.get(ordinal as usize).copied());
+        Diagnostic::new(self.code, span.unwrap_or(source_map.name), self.message.clone())
     }
 }
 

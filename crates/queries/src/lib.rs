@@ -8,6 +8,7 @@ pub mod debugger;
 pub mod driver;
 pub mod failure;
 pub mod graph;
+mod lacking;
 pub mod link;
 pub mod module;
 mod relocatable;
@@ -22,4 +23,5 @@ pub use driver::{
     target_diagnostics, warm,
 };
 pub use failure::{Failed, Staged, Static};
+pub use lacking::{Lacking, lacking};
 pub use stored::BUILD;
