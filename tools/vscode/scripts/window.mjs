@@ -3,8 +3,9 @@
 //
 //   npm run package && CODE_SERVER=…/code-server/out/node/entry.js PLAYWRIGHT=…/playwright-core npm run test:window
 //
-// CHROMIUM names the browser (default: chromium), ORIOLE the server. Pictures are left in out/window. What is missing is named
-// with SKIPPED.
+// `code-server.sh` fetches the two and says what to write there. CHROMIUM names the browser (default: chromium), VSIX the
+// package. One with the server in it is tried with that server alone; for another one ORIOLE names the server. Pictures are left
+// in out/window. What is missing is named with SKIPPED.
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -31,11 +32,7 @@ function find(name, places) {
 const onPath = (name) => (process.env.PATH ?? '').split(path.delimiter).map((folder) => path.join(folder, name));
 const codeServer = find('code-server (name its entry.js in CODE_SERVER)', [process.env.CODE_SERVER]);
 const browserPath = find('Chromium (name it in CHROMIUM)', [process.env.CHROMIUM, ...onPath('chromium')]);
-const oriole = find('oriole (name it in ORIOLE)', [
-  process.env.ORIOLE,
-  ...['release', 'fast', 'debug'].map((profile) => path.join(root, 'target', profile, 'oriole')),
-]);
-const vsix = find('oriole-ptx.vsix (npm run package)', [path.join(own, 'oriole-ptx.vsix')]);
+const vsix = find('oriole-ptx.vsix (npm run package, or name one in VSIX)', [process.env.VSIX, path.join(own, 'oriole-ptx.vsix')]);
 let chromium;
 try {
   ({ chromium } = createRequire(import.meta.url)(process.env.PLAYWRIGHT ?? 'playwright-core'));
@@ -48,22 +45,36 @@ const at = (...parts) => path.join(folder, ...parts);
 for (const name of ['data/User', 'extensions', 'files']) fs.mkdirSync(at(name), { recursive: true });
 fs.mkdirSync(pictures, { recursive: true });
 fs.copyFileSync(path.join(root, 'test-data/kernels/control.ptx'), at('files/control.ptx'));
-execFileSync(oriole, ['compile', at('files/control.ptx'), '-o', at('files/control.cubin')]);
-// The editor gives its extensions the path of a login shell; the server shall find what we find.
-const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
-const launch = `#!/bin/sh\nPATH=${quoted(process.env.PATH ?? '')} exec ${quoted(path.resolve(oriole))} "$@"\n`;
-fs.writeFileSync(at('oriole'), launch, { mode: 0o755 });
+const places = ['--extensions-dir', at('extensions'), '--user-data-dir', at('data'), '--config', at('config.yaml')];
+fs.writeFileSync(at('config.yaml'), 'auth: none\n');
+execFileSync(process.execPath, [codeServer, ...places, '--install-extension', vsix], { stdio: 'ignore' });
+
 const settings = {
-  'oriole.server.path': at('oriole'),
   'security.workspace.trust.enabled': false,
   'workbench.startupEditor': 'none',
   'editor.minimap.enabled': false,
   'files.autoSave': 'off',
 };
+/** The server that came with the package. */
+const packed = fs
+  .readdirSync(at('extensions'))
+  .map((name) => at('extensions', name, 'server/oriole'))
+  .find((place) => fs.existsSync(place));
+const oriole = packed ?? find('oriole (name it in ORIOLE)', [
+  process.env.ORIOLE,
+  ...['release', 'fast', 'debug'].map((profile) => path.join(root, 'target', profile, 'oriole')),
+]);
+if (packed) {
+  console.log('the server is the one of the package');
+} else {
+  // The editor gives its extensions the path of a login shell; the server shall find what we find.
+  const quoted = (word) => `'${word.replaceAll("'", "'\\''")}'`;
+  const launch = `#!/bin/sh\nPATH=${quoted(process.env.PATH ?? '')} exec ${quoted(path.resolve(oriole))} "$@"\n`;
+  fs.writeFileSync(at('oriole'), launch, { mode: 0o755 });
+  settings['oriole.server.path'] = at('oriole');
+}
+execFileSync(oriole, ['compile', at('files/control.ptx'), '-o', at('files/control.cubin')]);
 fs.writeFileSync(at('data/User/settings.json'), JSON.stringify(settings));
-const places = ['--extensions-dir', at('extensions'), '--user-data-dir', at('data'), '--config', at('config.yaml')];
-fs.writeFileSync(at('config.yaml'), 'auth: none\n');
-execFileSync(process.execPath, [codeServer, ...places, '--install-extension', vsix], { stdio: 'ignore' });
 
 const port = await new Promise((resolve) => {
   const probe = net.createServer().listen(0, '127.0.0.1', () => {
@@ -153,6 +164,14 @@ try {
     return /word\s+0x[0-9a-f]{32}/.test(found) || found;
   });
   await picture('sass-hover');
+  await editor('control.ptx').locator('.view-line:has-text("max.u32")').first().hover({ position: { x: 60, y: 8 } });
+  await until('an instruction has a hover', async () => {
+    const found = (await page.locator('.monaco-hover:visible').allInnerTexts()).join(' ');
+    return /max/.test(found) && /PTX/.test(found) ? true : found;
+  });
+  // It fades in.
+  await page.waitForTimeout(500);
+  await picture('hover');
 
   await click('control.ptx', 'max.u32');
   await run('Show Ori after a Phase');
@@ -166,7 +185,7 @@ try {
   await until('the cursor in PTX lights Ori', async () => (await lit(ORI)) > 0);
   await picture('ori');
 
-  if (onPath('ptxas').some((place) => fs.existsSync(place))) {
+  if (!packed && onPath('ptxas').some((place) => fs.existsSync(place))) {
     await click('control.ptx', 'max.u32');
     await run('Compare with ptxas');
     const REPORT = 'control_collatz and ptxas';
@@ -176,7 +195,7 @@ try {
     });
     await picture('compare');
   } else {
-    console.log('SKIPPED: the comparison, no ptxas on the path');
+    console.log('SKIPPED: the comparison, no ptxas on the path of the server');
   }
 
   await click('control.ptx', 'max.u32');
