@@ -182,8 +182,9 @@ case('surface_turn', 'textures', [1], [side, side], [
 class Forms:
     """A kernel in the making: each form adds a line of text, and words that each thread leaves."""
 
-    def __init__(self, name, threads, declared, head=''):
-        self.name, self.declared, self.head = name, declared, head
+    def __init__(self, name, threads, declared, head='', opaque=()):
+        """`declared` are handles as values, `opaque` parameters of such types: each follows one of the addresses, the rest the last."""
+        self.name, self.declared, self.head, self.opaque = name, declared, head, list(opaque)
         self.lines, self.expected = [], [[] for _ in range(threads)]
 
     def add(self, line, words):
@@ -198,7 +199,10 @@ class Forms:
         self.add(f'{form} {{w0, w1, w2, w3}}, [{where}]{rest};', words)
 
     def text(self):
-        declared = ', '.join(f'.param .u64 {name}_' for name in self.declared + ['floats', 'integers', 'out'])
+        addresses = [f'.param .u64 {name}_' for name in self.declared + ['floats', 'integers', 'out']]
+        opaque = [f'.param .{kind} {name}' for kind, name in self.opaque]
+        mixed = [text for pair in zip(addresses, opaque) for text in pair]
+        declared = ', '.join(mixed + addresses[len(opaque):] + opaque[len(addresses):])
         names = ''.join(f'    .reg .b64 {name};\n' for name in self.declared)
         loads = ''.join(f'    ld.param.u64 {name}, [{name}_];\n' for name in self.declared)
         return f'''
@@ -359,6 +363,99 @@ def independent():
     return f
 
 
+def parameters():
+    """Parameters of opaque types, besides a variable of the module."""
+    f = Forms('texture_parameters', THREADS, [],
+              opaque=[('texref', 'photo'), ('texref', 'rows'), ('surfref', 'canvas'), ('texref', 'spare')])
+    f.fetch('tex.2d.v4.f32.f32', 'photo, {u, v}', lambda t: words(PHOTO.nearest(U(t), V(t))))
+    f.fetch('tex.1d.v4.s32.s32', 'rows, {i}', lambda t: ROWS.load(I(t)))
+    f.fetch('tex.2d.v4.f32.f32', 'the_spare, {u, v}', lambda t: words(SPARE.nearest(U(t), V(t))))
+    f.add('shl.b32 pad, i, 4;\n    suld.b.2d.b32.zero w0, [canvas, {pad, j}];\n    suq.width.b32 w1, [canvas];',
+          lambda t: [bits(float(PHOTO.load(I(t), J(t))[0])), 8])
+    f.lines.append('    mov.u64 from, photo;\n    mov.u64 d, spare;\n    selp.b64 d, d, from, few;')
+    f.fetch('tex.2d.v4.f32.f32', 'd, {u, v}', lambda t: words((SPARE if t < 5 else PHOTO).nearest(U(t), V(t))))
+    return f
+
+
+def parameters_again():
+    """A second kernel with other parameters of such types."""
+    f = Forms('texture_parameters_again', THREADS, [], opaque=[('texref', 'large'), ('texref', 'small'), ('surfref', 'plane')])
+    f.fetch('tex.2d.v4.f32.f32', 'small, {u, v}', lambda t: words(SPARE.nearest(U(t), V(t))))
+    f.fetch('tex.2d.v4.f32.f32', 'the_spare, {u, v}', lambda t: words(SPARE.nearest(U(t), V(t))))
+    f.add('txq.width.b32 w0, [large];\n    suq.height.b32 w1, [plane];', lambda t: [8, 6])
+    return f
+
+
+def sampler_parameters():
+    """A sampler as a parameter."""
+    f = Forms('texture_sampler_parameters', THREADS, [], opaque=[('texref', 'photo'), ('samplerref', 'wrapping')])
+    wrapped = Texture('f32', [8, 6], PHOTO.values, 4, normalized=True, address='wrap')
+    f.lines.append('    mul.f32 x, u, 0f3E000000;\n    add.f32 x, x, 0f40400000;\n'
+                   '    mul.f32 y, v, 0f3E800000;\n    sub.f32 y, y, 0f40000000;')
+    f.fetch('tex.2d.v4.f32.f32', 'photo, wrapping, {x, y}',
+            lambda t: words(wrapped.nearest(f32(U(t) / 8 + 3), f32(V(t) / 4 - 2))))
+    f.fetch('tex.2d.v4.f32.f32', 'photo, plain, {u, v}', lambda t: words(PHOTO.nearest(U(t), V(t))))
+    return f
+
+
+# Functions that name textures, in sections of their own: what they name lies at one place behind the parameters of both kernels.
+LOOK = '''
+.func (.param .b32 r) texel(.param .f32 x, .param .f32 y)
+{
+    .reg .f32 a, b;
+    .reg .b32 w<4>;
+    ld.param.f32 a, [x];
+    ld.param.f32 b, [y];
+    tex.2d.v4.f32.f32 {w0, w1, w2, w3}, [the_photo, {a, b}];
+    st.param.b32 [r], w1;
+    ret;
+}
+
+.func (.param .b32 r) look(.param .f32 x, .param .f32 y)
+{
+    .reg .f32 a, b;
+    .reg .b32 w<5>;
+    .param .f32 x1, y1;
+    .param .b32 r1;
+    ld.param.f32 a, [x];
+    ld.param.f32 b, [y];
+    st.param.f32 [x1], a;
+    st.param.f32 [y1], b;
+    call.uni (r1), texel, (x1, y1);
+    ld.param.b32 w4, [r1];
+    tex.2d.v4.f32.f32 {w0, w1, w2, w3}, [the_spare, {a, b}];
+    xor.b32 w4, w4, w2;
+    st.param.b32 [r], w4;
+    ret;
+}
+'''
+
+
+def look(form, name):
+    form.add('{\n    .param .f32 x1, y1;\n    .param .b32 r1;\n    st.param.f32 [x1], u;\n    st.param.f32 [y1], v;\n'
+             f'    call.uni (r1), {name}, (x1, y1);\n    ld.param.b32 w0, [r1];\n    }}',
+             lambda t: [bits(float(PHOTO.nearest(U(t), V(t))[1]))
+                        ^ (bits(float(SPARE.nearest(U(t), V(t))[2])) if name == 'look' else 0)])
+
+
+def functions_named():
+    """A kernel that names what functions name, and something else before it."""
+    f = Forms('debugger_textures_named', THREADS, [])
+    f.fetch('tex.1d.v4.s32.s32', 'the_rows, {i}', lambda t: ROWS.load(I(t)))
+    look(f, 'look')
+    f.fetch('tex.2d.v4.f32.f32', 'the_photo, {u, v}', lambda t: words(PHOTO.nearest(U(t), V(t))))
+    return f
+
+
+def functions_given():
+    """A kernel with a parameter and more of them, so that its slots begin behind those of the other."""
+    f = Forms('debugger_textures_given', THREADS, ['unused', 'more'], opaque=[('texref', 'photo')])
+    look(f, 'texel')
+    look(f, 'look')
+    f.fetch('tex.2d.v4.f32.f32', 'photo, {u, v}', lambda t: words(SPARE.nearest(U(t), V(t))))
+    return f
+
+
 SURFACES = '''
 .visible .entry surface_forms(.param .u64 line_, .param .u64 floats_, .param .u64 layers_, .param .u64 volume_, .param .u64 out_)
 {
@@ -452,6 +549,10 @@ def surfaces():
 def write_ptx():
     listed = [('textures_forms', HEAD, [unified()], SURFACES),
               ('textures_variables', HEAD + '\n.global .texref the_photo;\n.global .texref the_rows;\n.global .texref the_spare;\n.global .surfref the_surface;\n', [named()], ''),
+              ('textures_parameters', HEAD + '\n.global .texref the_spare;\n', [parameters(), parameters_again()], ''),
+              ('textures_sampler_parameters', HEAD.replace('sm_90', 'sm_90, texmode_independent') + '\n.global .samplerref plain;\n', [sampler_parameters()], ''),
+              ('debugger_textures', HEAD.replace('sm_90', 'sm_75, debug') + '\n.global .texref the_rows;\n.global .texref the_photo;\n.global .texref the_spare;\n' + LOOK, [functions_named(), functions_given()],
+               '\n.section .debug_info\n{\n\t.b8 0\n}\n'),
               ('textures_samplers', HEAD.replace('sm_90', 'sm_90, texmode_independent') + '\n.global .samplerref plain;\n', [independent()], '')]
     for name, head, kernels, rest in listed:
         with open(os.path.join(record.ROOT, name + '.ptx'), 'w') as file:
@@ -477,3 +578,17 @@ case('texture_variables', 'textures_variables', [1], [THREADS], [*given(), left(
 case('texture_samplers', 'textures_samplers', [1], [THREADS], [
     PHOTO.argument(), ROWS.argument(), Sampler(normalized=True, address=['wrap']), *given(), left(independent())],
      bind={'plain': Sampler()})
+floats, integers = given()
+case('texture_parameters', 'textures_parameters', [1], [THREADS], [
+    floats, PHOTO.argument(), integers, ROWS.argument(), left(parameters()), PHOTO.argument('surface'), SPARE.argument()],
+     bind={'the_spare': SPARE.argument()})
+case('texture_parameters_again', 'textures_parameters', [1], [THREADS], [
+    floats, PHOTO.argument(), integers, SPARE.argument(), left(parameters_again()), PHOTO.argument('surface')],
+     bind={'the_spare': SPARE.argument()})
+case('texture_sampler_parameters', 'textures_sampler_parameters', [1], [THREADS], [
+    floats, PHOTO.argument(), integers, Sampler(normalized=True, address=['wrap']), left(sampler_parameters())],
+     bind={'plain': Sampler()})
+BOUND = {'the_rows': ROWS.argument(), 'the_photo': PHOTO.argument(), 'the_spare': SPARE.argument()}
+case('debugger_textures_named', 'debugger_textures', [1], [THREADS], [floats, integers, left(functions_named())], bind=BOUND)
+case('debugger_textures_given', 'debugger_textures', [1], [THREADS], [
+    Scalar('u64', 1), SPARE.argument(), Scalar('u64', 2), floats, integers, left(functions_given())], bind=BOUND)

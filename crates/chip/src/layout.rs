@@ -9,7 +9,7 @@ pub const SLOT_BYTES: u32 = 8;
 pub const SMALL_PARAMETER_BYTES: u32 = 4352;
 
 /// Bytes of a slot with the header index of a texture, sampler or surface.
-const HEADER_SLOT_BYTES: u32 = 4;
+pub const HEADER_SLOT_BYTES: u32 = 4;
 
 /// Where the generic addresses of the parameters come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -17,7 +17,7 @@ pub mod texture;
 mod words;
 
 pub use chips::MOST_UNIFORM;
-pub use layout::{ConstantBank, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
+pub use layout::{ConstantBank, HEADER_SLOT_BYTES, ParameterWindow, SLOT_BYTES, SMALL_PARAMETER_BYTES};
 pub use limits::Limits;
 pub use matrix::MatrixUnit;
 pub use name::{Chip, NameError, PtxTarget, Variant};

@@ -108,6 +108,38 @@ pub struct Texture {
     pub bytes: Vec<u8>,
 }
 
+/// What an opaque type of PTX stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum OpaqueKind {
+    /// `.texref`
+    Texture,
+    /// `.samplerref`
+    Sampler,
+    /// `.surfref`
+    Surface,
+}
+
+impl OpaqueKind {
+    /// The bit of the upper word of a handle that says that it names such an object.
+    pub const fn handle_bit(self) -> u32 {
+        match self {
+            OpaqueKind::Texture => 0x2000_0000,
+            OpaqueKind::Sampler => 0x4000_0000,
+            OpaqueKind::Surface => 0x8000_0000,
+        }
+    }
+}
+
+impl std::fmt::Display for OpaqueKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            OpaqueKind::Texture => "texture",
+            OpaqueKind::Sampler => "sampler",
+            OpaqueKind::Surface => "surface",
+        })
+    }
+}
+
 /// What a handle names.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Opaque {
@@ -151,12 +183,16 @@ impl Opaque {
     /// The handle of the object with this number: the number from 1 on in the lower word, in the upper one a bit that says
     /// what it is.
     pub fn handle(&self, number: usize) -> u64 {
-        let bit: u64 = match self {
-            Opaque::Texture(_) => 0x2000_0000,
-            Opaque::Sampler(_) => 0x4000_0000,
-            Opaque::Surface(_) => 0x8000_0000,
-        };
-        bit << 32 | (number as u64 + 1)
+        u64::from(self.kind().handle_bit()) << 32 | (number as u64 + 1)
+    }
+
+    /// What it is.
+    pub fn kind(&self) -> OpaqueKind {
+        match self {
+            Opaque::Texture(_) => OpaqueKind::Texture,
+            Opaque::Sampler(_) => OpaqueKind::Sampler,
+            Opaque::Surface(_) => OpaqueKind::Surface,
+        }
     }
 }
 

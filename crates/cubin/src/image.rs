@@ -3,7 +3,7 @@
 //! nothing here depends on the order of symbols in a file.
 
 use crate::RelocationKind;
-use oriole_chip::texture::DescriptorTable;
+use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
@@ -149,17 +149,6 @@ pub struct Opaque {
     pub kind: OpaqueKind,
 }
 
-/// Kinds of [`Opaque`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum OpaqueKind {
-    /// `.texref`
-    Texture,
-    /// `.samplerref`
-    Sampler,
-    /// `.surfref`
-    Surface,
-}
-
 /// How a symbol is seen by others.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Binding {
@@ -195,6 +184,8 @@ pub enum SymbolRef {
     Own,
     /// `KernelImage::own_shared[i]` of the code at hand.
     OwnShared(usize),
+    /// `KernelImage::parameters[i]` of the code at hand, a texture, sampler or surface.
+    OwnParameter(usize),
     /// Constant bank 2 of the code at hand.
     OwnConstants,
     /// What the loader adds to the addresses of functions.
@@ -332,9 +323,10 @@ pub struct KernelImage {
     pub tensor_memory: TensorMemory,
     /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
     pub sparse_mma_mask: u16,
-    /// The slots behind the parameters with the header indices of textures, samplers and surfaces: indices into
-    /// `Module::opaque`.
-    pub headers: Vec<usize>,
+    /// Its parameters that are textures, samplers or surfaces.
+    pub opaque_parameters: Vec<OpaqueParameter>,
+    /// The slots behind the parameters with the header indices of textures, samplers and surfaces.
+    pub headers: Vec<HeaderSlot>,
     /// Addresses that the linker or the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
     /// What the relocations name beyond this code.
@@ -394,12 +386,15 @@ pub enum Bound {
     Exactly([u32; 3]),
 }
 
+/// What stands for an offset of a parameter that lies in no memory.
+pub const NO_OFFSET: u32 = 0xffff;
+
 /// A kernel parameter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Parameter {
-    /// Offset from the parameter base in bytes.
+    /// Offset from the parameter base in bytes; of an opaque type [`NO_OFFSET`].
     pub offset: u32,
-    /// Size in bytes.
+    /// Size in bytes; of an opaque type 0.
     pub size: u32,
     /// Stated alignment of what a `.ptr` parameter points to, in bytes; 0 or 1 for none.
     pub pointee_alignment: u32,
@@ -407,7 +402,34 @@ pub struct Parameter {
     pub space: ParameterSpace,
 }
 
-/// The state space that a `.ptr` parameter names.
+/// A parameter that is a texture, sampler or surface: it lies in no memory, and has a symbol of its kernel's.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct OpaqueParameter {
+    /// Its number in [`KernelImage::parameters`], which says what it is.
+    pub number: usize,
+    /// Name.
+    pub name: String,
+}
+
+/// Four bytes of constant bank 0 with the index of a header.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct HeaderSlot {
+    /// Offset in the bank, in bytes.
+    pub offset: u32,
+    /// Whose header it is.
+    pub header: Header,
+}
+
+/// What has a header.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Header {
+    /// `Module::opaque[i]`.
+    Module(usize),
+    /// `KernelImage::parameters[i]` of the kernel at hand.
+    Parameter(usize),
+}
+
+/// What a parameter is: the state space that a `.ptr` parameter names, or an opaque type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ParameterSpace {
     /// No `.ptr`.
@@ -423,6 +445,8 @@ pub enum ParameterSpace {
     Global,
     /// `.ptr` without a space.
     Generic,
+    /// A texture, sampler or surface.
+    Opaque(OpaqueKind),
 }
 
 /// An indexed branch.

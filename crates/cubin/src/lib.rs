@@ -16,10 +16,12 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, IndirectBranch, InnerFunction,
-    KernelImage, Mbarrier, Module, Opaque, OpaqueKind, Parameter, ParameterSpace, PlacedShared, Pointer,
-    Slot, SymbolRef, TensorMemory, TextRelocation, Tool, Undefined, UndefinedKind, Variable,
+    Binding, Bound, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, Header, HeaderSlot,
+    IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, NO_OFFSET, Opaque, OpaqueParameter,
+    Parameter, ParameterSpace, PlacedShared, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool,
+    Undefined, UndefinedKind, Variable,
 };
+pub use oriole_chip::texture::OpaqueKind;
 pub use read::{Cubin, ReadError, read};
 pub use relocation::RelocationKind;
 pub use rules::{Rules, rules};

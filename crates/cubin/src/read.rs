@@ -9,6 +9,7 @@ use object::LittleEndian;
 use object::elf::FileHeader64;
 use object::read::elf::{FileHeader, Rel, Rela, SectionHeader, Sym};
 use oriole_chip::Chip;
+use oriole_chip::texture::OpaqueKind;
 use oriole_sass::{InstructionWord, words_of_bytes};
 
 /// A cubin, taken apart.
@@ -122,6 +123,8 @@ pub struct Kernel {
     pub shared_size: u64,
     /// Parameters by ordinal.
     pub parameters: Vec<Parameter>,
+    /// Of its parameters that are textures, samplers or surfaces the numbers, and their symbols.
+    pub opaque_parameters: Vec<(usize, usize)>,
     /// Offset of the parameters in bank 0.
     pub parameter_base: u32,
     /// Bytes of all parameters.
@@ -399,6 +402,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
         shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
         parameters: Vec::new(),
+        opaque_parameters: Vec::new(),
         parameter_base: 0,
         parameter_size: 0,
         constant2: cubin
@@ -410,7 +414,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         info: Vec::new(),
         name,
     };
-    let mut parameters: Vec<(u32, Parameter)> = Vec::new();
+    let mut parameters: Vec<(u32, u32, Parameter)> = Vec::new();
     for row in &info {
         let words = row.to_words();
         match (row.code, &words[..]) {
@@ -420,13 +424,13 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
             (code::MAX_THREADS, _) => kernel.bound = three(row).map_or(Bound::None, Bound::AtMost),
             (code::REQNTID, _) => kernel.bound = three(row).map_or(Bound::None, Bound::Exactly),
             (code::CTA_PER_CLUSTER, _) => kernel.cluster_size = three(row),
-            (code::KPARAM_INFO, [_, place, word]) => {
+            (code::KPARAM_INFO, &[symbol, place, word]) => {
                 let bits = (word >> 18, word & 0xff, word >> 8 & 0xf);
-                parameters.push(parameter(*place, bits));
+                parameters.push((place & 0xffff, symbol, parameter(place, bits)));
             }
-            (code::KPARAM_INFO_V2, [_, place, word]) => {
+            (code::KPARAM_INFO_V2, &[symbol, place, word]) => {
                 let bits = (word & 0xffff, word >> 16 & 0xff, word >> 24 & 0xf);
-                parameters.push(parameter(*place, bits));
+                parameters.push((place & 0xffff, symbol, parameter(place, bits)));
             }
             (code::INDIRECT_BRANCH_TARGETS, words) => {
                 kernel.indirect_branches.extend(
@@ -438,23 +442,35 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         }
     }
     parameters.sort_by_key(|entry| entry.0);
-    kernel.parameters = parameters.into_iter().map(|entry| entry.1).collect();
+    for (number, &(_, symbol, parameter)) in parameters.iter().enumerate() {
+        if matches!(parameter.space, ParameterSpace::Opaque(_)) {
+            let symbol = symbol as usize;
+            if symbol >= cubin.symbols.len() {
+                return Err(malformed(format!("the symbol of a parameter of '{}'", kernel.name)));
+            }
+            kernel.opaque_parameters.push((number, symbol));
+        }
+    }
+    kernel.parameters = parameters.into_iter().map(|entry| entry.2).collect();
     kernel.info = info;
     Ok(kernel)
 }
 
-/// A parameter from its ordinal and offset word, and (size, logarithm of the pointee alignment, space).
-fn parameter(place: u32, (size, logarithm, space): (u32, u32, u32)) -> (u32, Parameter) {
+/// A parameter from the word with its offset, and (size, logarithm of the pointee alignment, space).
+fn parameter(place: u32, (size, logarithm, space): (u32, u32, u32)) -> Parameter {
     let space = match space {
         1 => ParameterSpace::Local,
         2 => ParameterSpace::Shared,
         3 => ParameterSpace::Const,
         4 => ParameterSpace::Global,
         5 => ParameterSpace::Generic,
+        6 => ParameterSpace::Opaque(OpaqueKind::Texture),
+        7 => ParameterSpace::Opaque(OpaqueKind::Surface),
+        8 => ParameterSpace::Opaque(OpaqueKind::Sampler),
         _ => ParameterSpace::None,
     };
     let pointee_alignment = if logarithm == 0 { 0 } else { 1u32.checked_shl(logarithm).unwrap_or(0) };
-    (place & 0xffff, Parameter { offset: place >> 16, size, pointee_alignment, space })
+    Parameter { offset: place >> 16, size, pointee_alignment, space }
 }
 
 fn branches(mut words: &[u32]) -> Option<Vec<IndirectBranch>> {

@@ -341,3 +341,40 @@ fn damaged_files_are_errors_not_panics() {
     }
     assert!(errors > 0);
 }
+
+/// Each kernel's slot names the kernel's own parameter, whatever parameters of others are called.
+#[test]
+fn opaque_parameters_of_one_name_are_apart() {
+    let mut module = sample();
+    for (kernel, kind) in [(0, OpaqueKind::Surface), (1, OpaqueKind::Texture)] {
+        let image = Arc::make_mut(&mut module.kernels[kernel]);
+        let number = image.parameters.len();
+        let space = ParameterSpace::Opaque(kind);
+        image.parameters.push(Parameter { offset: NO_OFFSET, space, ..Parameter::default() });
+        image.opaque_parameters.push(OpaqueParameter { number, name: "it".into() });
+        let headers = [Header::Module(0), Header::Parameter(number)];
+        image.headers =
+            (0x220..).step_by(4).zip(headers).map(|(offset, header)| HeaderSlot { offset, header }).collect();
+    }
+    let cubin = read(&write(&module).unwrap()).unwrap();
+    let told = |name: &str| {
+        let kernel = cubin.kernel(name).unwrap();
+        let section = cubin.section(&format!(".nv.constant0.{name}")).unwrap();
+        let own: Vec<(usize, ParameterSpace)> = kernel
+            .opaque_parameters
+            .iter()
+            .flat_map(|&(number, symbol)| {
+                let named = section.relocations.iter().filter(move |relocation| relocation.symbol == symbol);
+                named.map(move |relocation| (number, relocation.offset))
+            })
+            .map(|(number, offset)| {
+                assert_eq!(offset, 0x224);
+                (number, kernel.parameters[number].space)
+            })
+            .collect();
+        assert_eq!(section.size, 0x228);
+        own
+    };
+    assert_eq!(told("first"), [(2, ParameterSpace::Opaque(OpaqueKind::Surface))]);
+    assert_eq!(told("second"), [(0, ParameterSpace::Opaque(OpaqueKind::Texture))]);
+}

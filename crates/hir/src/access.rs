@@ -36,6 +36,10 @@ fn variable_fault(
         let message = format!("`{name}` is a result of this function and cannot be read");
         return Some((Code::InvalidOperand, message));
     }
+    if matches!(instruction.opcode, Opcode::Ld | Opcode::St) && variable.ty.is_opaque() {
+        let message = format!("`{name}` is a `.{}` and lies in no memory", variable.ty);
+        return Some((Code::InvalidOperand, message));
+    }
     let inside = u64::try_from(offset).is_ok_and(|offset| offset < *size);
     if *found == Space::FunctionParameter && *size > 0 && !inside {
         let message =

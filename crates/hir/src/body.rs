@@ -87,8 +87,11 @@ pub struct Parameter {
 }
 
 impl Parameter {
-    /// Size in bytes.
+    /// Size in bytes: 0 of an opaque type, which lies in no memory.
     pub fn size(&self) -> u64 {
+        if self.ty.is_opaque() {
+            return 0;
+        }
         u64::from(self.ty.bytes()) * self.length.unwrap_or(1)
     }
 

@@ -276,6 +276,8 @@ pub(crate) fn parameters<'t>(
             diagnostics.push(Diagnostic::new(code, span, message));
         }
         let Shape { ty, vector, length, size, align, .. } = shape;
+        // A texture, sampler or surface takes no place among the parameters.
+        let (size, align) = if ty.is_opaque() { (0, 1) } else { (size, align) };
         if let Some(names) = names.as_deref_mut() {
             names.push((name.map_or("", TokenRef::text), span));
         }

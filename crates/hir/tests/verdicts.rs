@@ -119,6 +119,13 @@ const CASES: &[Case] = &[
     // Fields of textures, samplers and surfaces.
     ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { addr_mode_0 = clamp_to_border, filter_mode = nearest };", ACCEPTED),
     ("8.0", "sm_90, texmode_independent", Header, ".global .samplerref a = { force_unnormalized_coords = 1 };", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k(.param .texref t) { .reg .b64 d; mov.u64 d, t; ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".entry k(.param .texref t) { .reg .b32 r; mov.u32 r, t; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k(.param .texref t) { .reg .b64 d; ld.param.u64 d, [t]; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".entry k(.param .texref t) { .reg .b64 d; st.param.u64 [t], d; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b64 d; ld.global.u64 d, [t]; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".global .texref t; .entry k() { .reg .b64 d; st.global.u64 [t], d; ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func f(.param .texref t) { ret; }", REFUSED),
     ("8.0", "sm_90", Header, ".global .texref a[2] = { { width = 4, height = 2 }, { normalized_coords = 1 } };", ACCEPTED),
     ("8.0", "sm_90", Header, ".global .surfref a = { memory_layout = 1 };", ACCEPTED),
     ("8.0", "sm_90", Header, ".global .surfref a = { filter_mode = nearest };", REFUSED),

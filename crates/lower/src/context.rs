@@ -351,6 +351,7 @@ impl<'a> Lower<'a> {
             SymbolKind::Helper => 5,
             SymbolKind::Extern => 6,
             SymbolKind::Opaque => 7,
+            SymbolKind::OpaqueParameter(_) => 10,
             SymbolKind::DescriptorSize => 8,
             SymbolKind::Arguments => 9,
         };
@@ -435,11 +436,12 @@ impl<'a> Lower<'a> {
             return Ok(header);
         }
         let declared = &self.body.variables[variable];
-        if declared.kind != VariableKind::Module {
-            let message = format!("`{}`, a parameter of the type `{}`", declared.name, declared.ty);
-            return Err(self.unsupported(message));
-        }
-        let symbol = self.symbol(SymbolKind::Opaque, declared.module_name());
+        let symbol = match declared.kind {
+            VariableKind::Parameter(number) => {
+                self.symbol(SymbolKind::OpaqueParameter(number as u32), &declared.name)
+            }
+            _ => self.symbol(SymbolKind::Opaque, declared.module_name()),
+        };
         let header = self.b.r();
         let mut load = Instruction::new(Op::LDC, self.b.origin());
         load.destinations.push(oriole_ori::Destination::new(File::R, [header]));

@@ -5,6 +5,7 @@
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
 use crate::operand::{imm, magnitude};
+use oriole_chip::texture::OpaqueKind;
 use oriole_hir::{Instruction, Operand, VariableId};
 use oriole_ori::{Destination, File, Source, Value};
 use oriole_ptx::word::{Geometry, TexelComponent};
@@ -15,11 +16,6 @@ use oriole_sass::{Mod, Op, Symbol};
 const FINEST: f32 = -32.0;
 /// The highest number of a layer; higher ones mean the last layer, whatever their upper bits.
 const LAST_LAYER: u32 = 0xffff;
-
-/// Bits of the upper word of a handle that tell what it names.
-const TEXTURE_BIT: u32 = 0x2000_0000;
-const SAMPLER_BIT: u32 = 0x4000_0000;
-const SURFACE_BIT: u32 = 0x8000_0000;
 
 /// A fetch in the making.
 struct Fetch {
@@ -484,12 +480,7 @@ impl Lower<'_> {
 
 /// The bit of the upper word of a handle that tells that it names an object of this type.
 fn kind_bit(ty: Type) -> Option<u32> {
-    match ty {
-        Type::Texref => Some(TEXTURE_BIT),
-        Type::Samplerref => Some(SAMPLER_BIT),
-        Type::Surfref => Some(SURFACE_BIT),
-        _ => None,
-    }
+    ty.opaque_kind().map(OpaqueKind::handle_bit)
 }
 
 /// Whether a sampler of its own reads whole coordinates, so that outside is what it says: not in a line, nor of samples, nor

@@ -42,6 +42,8 @@ pub enum SymbolKind {
     Extern,
     /// A texture, sampler or surface of the module.
     Opaque,
+    /// A kernel's parameter of such a type, by its number.
+    OpaqueParameter(u32),
     /// The size of a descriptor of the driver, which the loader knows.
     DescriptorSize,
     /// The bottom of the frame, with the arguments of calls that are in no register.

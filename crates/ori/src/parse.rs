@@ -120,6 +120,13 @@ impl<'t> Cursor<'t> {
         T::try_from(number).map_err(|_| format!("number {number} is too large"))
     }
 
+    fn in_parentheses(&mut self) -> Parsed<u32> {
+        self.expect("(")?;
+        let number = self.number_as()?;
+        self.expect(")")?;
+        Ok(number)
+    }
+
     /// A mask: hexadecimal digits alone.
     fn mask(&mut self) -> Parsed<u64> {
         let digits = self.word();
@@ -256,16 +263,12 @@ impl FunctionParser {
             "shared" => SymbolKind::Shared,
             "global" => SymbolKind::Global,
             "constant" => SymbolKind::Constant,
-            "local" => {
-                cursor.expect("(")?;
-                let index = cursor.number_as()?;
-                cursor.expect(")")?;
-                SymbolKind::Local(index)
-            }
+            "local" => SymbolKind::Local(cursor.in_parentheses()?),
             "function" => SymbolKind::Function,
             "helper" => SymbolKind::Helper,
             "extern" => SymbolKind::Extern,
             "opaque" => SymbolKind::Opaque,
+            "opaque_parameter" => SymbolKind::OpaqueParameter(cursor.in_parentheses()?),
             "descriptor_size" => SymbolKind::DescriptorSize,
             "arguments" => SymbolKind::Arguments,
             other => return Err(format!("unknown symbol kind `{other}`")),

@@ -69,7 +69,9 @@ fn write_tables(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     for (index, symbol) in function.symbols.iter().enumerate() {
         write!(f, "  symbol s{index} ")?;
         match symbol.kind {
-            SymbolKind::Local(local) => write!(f, "local({local})")?,
+            SymbolKind::Local(number) | SymbolKind::OpaqueParameter(number) => {
+                write!(f, "{}({number})", symbol_kind_name(&symbol.kind))?;
+            }
             ref kind => f.write_str(symbol_kind_name(kind))?,
         }
         writeln!(f, " {:?}", symbol.name)?;
@@ -153,7 +155,7 @@ fn write_code(function: &Function, id: BlockId, f: &mut Formatter<'_>) -> fmt::R
     Ok(())
 }
 
-/// The spelling of a symbol kind other than `Local`.
+/// The spelling of a symbol kind, without the number that some have.
 pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
     match kind {
         SymbolKind::Shared => "shared",
@@ -164,6 +166,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Helper => "helper",
         SymbolKind::Extern => "extern",
         SymbolKind::Opaque => "opaque",
+        SymbolKind::OpaqueParameter(_) => "opaque_parameter",
         SymbolKind::DescriptorSize => "descriptor_size",
         SymbolKind::Arguments => "arguments",
     }

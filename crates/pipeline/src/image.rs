@@ -9,8 +9,8 @@ use crate::Target;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{
-    Binding, CodeKind, IndirectBranch, InnerFunction, KernelImage, Mbarrier, RelocationKind, SymbolRef,
-    TextRelocation, Variable,
+    Binding, CodeKind, Header, HeaderSlot, IndirectBranch, InnerFunction, KernelImage, Mbarrier,
+    RelocationKind, SymbolRef, TextRelocation, Variable,
 };
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, ObjectOperation, SymbolId, SymbolKind, Table};
@@ -639,7 +639,8 @@ impl Linker<'_> {
                     | SymbolKind::Arguments
                     | SymbolKind::Helper
                     | SymbolKind::Extern
-                    | SymbolKind::Opaque => {
+                    | SymbolKind::Opaque
+                    | SymbolKind::OpaqueParameter(_) => {
                         return Err(ImageError::Internal(format!(
                             "the address of `{}` is no link-time number",
                             symbol.name
@@ -694,7 +695,11 @@ impl Linker<'_> {
                 (SymbolRef::OwnConstants, i64::from(*start) + i64::from(offset), &CONSTANT_FIELDS)
             }
             Fixup::Const { base: ConstBase::Variable(symbol) | ConstBase::HeaderSlot(symbol), offset } => {
-                let named = self.named(&symbol_ref(member.function, symbol)?.name, image);
+                let symbol = symbol_ref(member.function, symbol)?;
+                let named = match symbol.kind {
+                    SymbolKind::OpaqueParameter(number) => SymbolRef::OwnParameter(number as usize),
+                    _ => self.named(&symbol.name, image),
+                };
                 (named, i64::from(offset), &CONSTANT_FIELDS)
             }
             Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
@@ -865,18 +870,27 @@ impl Linker<'_> {
                     .ok_or_else(|| ImageError::Internal("no such table".to_owned()))
             }
             ConstBase::HeaderSlot(symbol) => {
-                let name = &symbol_ref(member.function, symbol)?.name;
-                let opaque = self.symbols.opaque.iter().position(|opaque| opaque == name);
-                let opaque = opaque.ok_or_else(|| ImageError::MissingVariable(name.clone()))?;
-                let slot = image.headers.iter().position(|&header| header == opaque);
-                let slot = slot.unwrap_or_else(|| {
-                    image.headers.push(opaque);
-                    image.headers.len() - 1
-                });
+                let symbol = symbol_ref(member.function, symbol)?;
+                let header = match symbol.kind {
+                    SymbolKind::OpaqueParameter(number) => Header::Parameter(number as usize),
+                    _ => {
+                        let opaque = self.symbols.opaque.iter().position(|opaque| *opaque == symbol.name);
+                        Header::Module(
+                            opaque.ok_or_else(|| ImageError::MissingVariable(symbol.name.clone()))?,
+                        )
+                    }
+                };
                 let bank = self.target.chip.constant_bank();
                 let bank = bank.ok_or_else(|| ImageError::Internal("no constant bank".to_owned()))?;
                 let parameters = self.members.first().map_or(0, |kernel| kernel.function.parameter_bytes);
-                Ok(i64::from(bank.header_slot(parameters, slot as u32)))
+                let found = image.headers.iter().find(|slot| slot.header == header);
+                let slot = found.copied().unwrap_or_else(|| {
+                    let offset = bank.header_slot(parameters, image.headers.len() as u32);
+                    let slot = HeaderSlot { offset, header };
+                    image.headers.push(slot);
+                    slot
+                });
+                Ok(i64::from(slot.offset))
             }
             ConstBase::AddressSlot(symbol) => {
                 let symbol = symbol_ref(member.function, symbol)?;

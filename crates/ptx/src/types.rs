@@ -1,5 +1,7 @@
 //! Scalar types of PTX.
 
+use oriole_chip::texture::OpaqueKind;
+
 /// A fundamental or packed type, as written after the dot.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[allow(missing_docs)]
@@ -166,7 +168,17 @@ impl Type {
 
     /// True for the types of variables that only their own instructions look into; a handle has 64 bits.
     pub fn is_opaque(self) -> bool {
-        matches!(self, Type::Texref | Type::Samplerref | Type::Surfref)
+        self.opaque_kind().is_some()
+    }
+
+    /// What an opaque type stands for.
+    pub fn opaque_kind(self) -> Option<OpaqueKind> {
+        match self {
+            Type::Texref => Some(OpaqueKind::Texture),
+            Type::Samplerref => Some(OpaqueKind::Sampler),
+            Type::Surfref => Some(OpaqueKind::Surface),
+            _ => None,
+        }
     }
 
     /// True for the types that a register or a variable can be declared with.

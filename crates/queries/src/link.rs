@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use oriole_cubin::layout::pack;
 use oriole_cubin::{
-    Binding, Bound, Form, KernelImage, Module, OpaqueKind, ParameterSpace, Pointer, Slot, SymbolRef,
-    TensorMemory, Tool, WriteError,
+    Binding, Bound, Form, KernelImage, Module, NO_OFFSET, OpaqueParameter, ParameterSpace, Pointer, Slot,
+    SymbolRef, TensorMemory, Tool, WriteError,
 };
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement};
+use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement, VariableKind};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
@@ -20,7 +20,7 @@ use oriole_pipeline::image::{
     ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
 };
 use oriole_ptx::word::{CtaGroup, TensorOrder};
-use oriole_ptx::{Space, Type, Word};
+use oriole_ptx::{Space, Word};
 use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, guarded};
@@ -369,6 +369,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
                 }
                 SymbolKind::Opaque
+                | SymbolKind::OpaqueParameter(_)
                 | SymbolKind::DescriptorSize
                 | SymbolKind::Extern
                 | SymbolKind::Function
@@ -419,12 +420,26 @@ pub(crate) fn image_failure(kernel: &str, error: &ImageError) -> Failed {
 
 /// What only the source says of a kernel.
 pub(crate) fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelImage) {
-    image.parameters = body
-        .parameters
-        .iter()
-        .map(|parameter| oriole_cubin::Parameter {
+    image.parameters.clear();
+    image.opaque_parameters.clear();
+    image.parameter_size = 0;
+    for (number, parameter) in body.parameters.iter().enumerate() {
+        if let Some(kind) = parameter.ty.opaque_kind() {
+            let named = |it: &&oriole_hir::Variable| it.kind == VariableKind::Parameter(number as u32);
+            let name = body.variables.iter().find(named).map_or_else(String::new, |it| it.name.to_string());
+            image.opaque_parameters.push(OpaqueParameter { number, name });
+            image.parameters.push(oriole_cubin::Parameter {
+                offset: NO_OFFSET,
+                space: ParameterSpace::Opaque(kind),
+                ..oriole_cubin::Parameter::default()
+            });
+            continue;
+        }
+        let size = parameter.size() as u32;
+        image.parameter_size = parameter.offset + size;
+        image.parameters.push(oriole_cubin::Parameter {
             offset: parameter.offset,
-            size: parameter.size() as u32,
+            size,
             pointee_alignment: parameter.pointer.map_or(0, |(_, align)| align),
             space: match parameter.pointer {
                 None => ParameterSpace::None,
@@ -437,9 +452,8 @@ pub(crate) fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelI
                     _ => ParameterSpace::Generic,
                 },
             },
-        })
-        .collect();
-    image.parameter_size = image.parameters.last().map_or(0, |last| last.offset + last.size);
+        });
+    }
     let directives = &body.directives;
     image.bound = match (directives.reqntid, directives.maxntid) {
         (Some(threads), _) => Bound::Exactly(threads),
@@ -610,13 +624,7 @@ pub(crate) fn place_variables(
         }
     }
     let opaque = data.iter().filter_map(|variable| {
-        let kind = match variable.info.ty {
-            Type::Texref => OpaqueKind::Texture,
-            Type::Samplerref => OpaqueKind::Sampler,
-            Type::Surfref => OpaqueKind::Surface,
-            _ => return None,
-        };
-        Some(oriole_cubin::Opaque { name: variable.name.clone(), kind })
+        Some(oriole_cubin::Opaque { name: variable.name.clone(), kind: variable.info.ty.opaque_kind()? })
     });
     module.opaque.extend(opaque);
     for variable in module.globals.iter_mut().chain(&mut module.constants) {

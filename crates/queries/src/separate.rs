@@ -7,9 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use oriole_chip::{Chip, Limits, WordShape};
+use oriole_chip::{Chip, HEADER_SLOT_BYTES, Limits, WordShape};
 use oriole_cubin::{
-    Binding, DebugAddress, DebugTarget, KernelImage, Module, PlacedShared, RelocationKind, SymbolRef,
+    Binding, DebugAddress, DebugTarget, Header, HeaderSlot, KernelImage, Module, PlacedShared,
+    RelocationKind, SymbolRef,
 };
 use oriole_cubin::{TextRelocation, UndefinedKind, Variable};
 use oriole_diagnostics::Code;
@@ -153,6 +154,35 @@ struct SharedPlaces {
     of_code_by_name: BTreeMap<String, u64>,
 }
 
+/// Where bank 0 has the indices of headers: of those that functions name in all kernels, of others by section of code.
+#[derive(Default)]
+struct HeaderPlaces {
+    by_name: BTreeMap<String, usize>,
+    of_functions: BTreeMap<Header, u64>,
+    of_kernels: BTreeMap<(usize, Header), u64>,
+}
+
+impl HeaderPlaces {
+    /// The offset in the bank for code that names the header, and the number of the bank.
+    fn place(&self, code: usize, header: Header) -> Option<(u64, u8)> {
+        let place = self.of_functions.get(&header).or_else(|| self.of_kernels.get(&(code, header)))?;
+        Some((*place, 0))
+    }
+}
+
+/// What the relocation names if that has a header.
+fn header(
+    relocation: &TextRelocation,
+    image: &KernelImage,
+    by_name: &BTreeMap<String, usize>,
+) -> Option<Header> {
+    match relocation.target {
+        SymbolRef::Named(name) => Some(Header::Module(*by_name.get(&image.names[name])?)),
+        SymbolRef::OwnParameter(number) => Some(Header::Parameter(number)),
+        _ => None,
+    }
+}
+
 /// A shared variable to be placed: whose it is if not the module's, and the kernels that reach it.
 type Wanted = (Option<(usize, usize)>, Variable, BTreeSet<usize>);
 
@@ -274,8 +304,7 @@ impl Program<'_> {
     fn complete(&self, shared: &SharedPlaces, tables: &[u64], module: &mut Module) -> Result<(), Failed> {
         let constants: BTreeMap<String, u64> =
             module.constants.iter().map(|constant| (constant.name.clone(), constant.offset)).collect();
-        let opaque: BTreeMap<String, usize> =
-            module.opaque.iter().enumerate().map(|(at, opaque)| (opaque.name.clone(), at)).collect();
+        let headers = self.place_headers(module)?;
         for (at, image) in module.kernels.iter_mut().enumerate() {
             let image = triomphe::Arc::make_mut(image);
             for mut relocation in std::mem::take(&mut image.relocations) {
@@ -295,11 +324,8 @@ impl Program<'_> {
                         .map(|place| (place, 0))
                         .or_else(|| named(&constants).map(|place| (place, 3))),
                 };
-                let slot = name.as_ref().and_then(|name| opaque.get(name));
-                let known = match slot {
-                    Some(&opaque) => Some((self.header_slot(image, opaque)?, 0)),
-                    None => known,
-                };
+                let known =
+                    known.or_else(|| headers.place(at, header(&relocation, image, &headers.by_name)?));
                 if let Some((place, bank)) = known {
                     let value = place.wrapping_add_signed(relocation.addend);
                     let word = &mut image.code[self.words.index(relocation.offset) as usize];
@@ -319,19 +345,65 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Where bank 0 of a kernel has the index of a texture's, sampler's or surface's header.
-    fn header_slot(&self, image: &mut KernelImage, opaque: usize) -> Result<u64, Failed> {
-        let bank = self.chip.constant_bank().filter(|_| image.is_kernel());
-        let bank = bank.ok_or_else(|| Failed::Stage {
+    /// Places the slots with the indices of headers in bank 0, behind the parameters. What a function names has one place in all
+    /// kernels that reach it.
+    fn place_headers(&self, module: &mut Module) -> Result<HeaderPlaces, Failed> {
+        let named = module.opaque.iter().enumerate().map(|(at, opaque)| (opaque.name.clone(), at));
+        let mut places = HeaderPlaces { by_name: named.collect(), ..HeaderPlaces::default() };
+        let mut wanted: BTreeMap<Header, (bool, BTreeSet<usize>)> = BTreeMap::new();
+        let mut own: BTreeSet<(usize, usize)> = BTreeSet::new();
+        for (at, image) in module.kernels.iter().enumerate() {
+            for relocation in &image.relocations {
+                match header(relocation, image, &places.by_name) {
+                    Some(Header::Parameter(number)) => {
+                        own.insert((at, number));
+                    }
+                    Some(header) => {
+                        let (by_function, kernels) = wanted.entry(header).or_default();
+                        *by_function |= !image.is_kernel();
+                        kernels.extend(self.launches.of([at]));
+                    }
+                    None => {}
+                }
+            }
+        }
+        if wanted.is_empty() && own.is_empty() {
+            return Ok(places);
+        }
+        let bank = self.chip.constant_bank().ok_or_else(|| Failed::Stage {
             code: Code::NotSupported,
             statement: None,
-            message: format!("`{}`: textures and surfaces of the module cannot be named in functions of a module for debuggers yet", image.name),
+            message: "textures and surfaces: the chip's constant bank is not known".to_owned(),
         })?;
-        let slot = image.headers.iter().position(|&header| header == opaque).unwrap_or_else(|| {
-            image.headers.push(opaque);
-            image.headers.len() - 1
-        });
-        Ok(bank.header_slot(image.parameter_size, slot as u32).into())
+        let first = |image: &triomphe::Arc<KernelImage>| bank.header_slot(image.parameter_size, 0).into();
+        let mut ends = Ends(module.kernels.iter().map(first).collect());
+        let size = u64::from(HEADER_SLOT_BYTES);
+        let mut slots = Vec::new();
+        let (of_functions, of_kernels): (Vec<_>, Vec<_>) =
+            wanted.into_iter().partition(|(_, (by_function, _))| *by_function);
+        for (header, (_, kernels)) in of_functions {
+            // Nobody reads the slot of a function that no kernel reaches.
+            let place = match kernels.is_empty() {
+                true => bank.header_slot(0, 0).into(),
+                false => ends.place(&kernels, size, size),
+            };
+            places.of_functions.insert(header, place);
+            slots.extend(kernels.into_iter().map(|kernel| (kernel, header, place)));
+        }
+        let of_kernels = of_kernels
+            .into_iter()
+            .flat_map(|(header, (_, kernels))| kernels.into_iter().map(move |kernel| (kernel, header)));
+        let of_parameters = own.into_iter().map(|(kernel, number)| (kernel, Header::Parameter(number)));
+        for (kernel, header) in of_kernels.chain(of_parameters) {
+            let place = ends.place(&BTreeSet::from([kernel]), size, size);
+            places.of_kernels.insert((kernel, header), place);
+            slots.push((kernel, header, place));
+        }
+        for (kernel, header, place) in slots {
+            let slot = HeaderSlot { offset: place as u32, header };
+            triomphe::Arc::make_mut(&mut module.kernels[kernel]).headers.push(slot);
+        }
+        Ok(places)
     }
 
     /// Tells of each kernel what all the code of its launch needs: the stack, registers and barriers.

@@ -1,6 +1,7 @@
 //! What tools show of a function inside the pipeline: Ori after a phase, and failures with their places. No query is here: what is
 //! shown is not worth keeping, but what it starts from is.
 
+use oriole_cubin::{Header, KernelImage, OpaqueKind, ParameterSpace};
 use oriole_diagnostics::Diagnostic;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_latency::Model;
@@ -73,21 +74,26 @@ pub fn resources(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Resources
             needs.stack_bytes = image.stack_size;
             needs.shared_bytes = image.shared_size.unwrap_or(0);
             needs.barriers = image.barriers;
-            needs.headers = HEADERS.map(|ty| count_headers(db, file, &image.headers, ty));
+            needs.headers = count_headers(db, file, image);
         }
         all.push(needs);
     }
     all
 }
 
-/// The types of variables that the driver gives a kernel by a header.
-const HEADERS: [Type; 3] = [Type::Texref, Type::Samplerref, Type::Surfref];
-
-/// How many of the headers of a kernel, which are numbers of variables of such types, are of one type.
-fn count_headers(db: &dyn Db, file: SourceFile, headers: &[usize], ty: Type) -> usize {
+/// How many headers of textures, of samplers and of surfaces a kernel has.
+fn count_headers(db: &dyn Db, file: SourceFile, image: &KernelImage) -> [usize; 3] {
     let types = graph::module_data(db, file).iter().map(|variable| variable.info.ty);
-    let opaque: Vec<Type> = types.filter(|ty| HEADERS.contains(ty)).collect();
-    headers.iter().filter(|&&at| opaque.get(at) == Some(&ty)).count()
+    let of_module: Vec<OpaqueKind> = types.filter_map(Type::opaque_kind).collect();
+    let kind = |header| match header {
+        Header::Module(index) => of_module.get(index).copied(),
+        Header::Parameter(number) => match image.parameters.get(number)?.space {
+            ParameterSpace::Opaque(kind) => Some(kind),
+            _ => None,
+        },
+    };
+    [OpaqueKind::Texture, OpaqueKind::Sampler, OpaqueKind::Surface]
+        .map(|wanted| image.headers.iter().filter(|slot| kind(slot.header) == Some(wanted)).count())
 }
 
 /// Ori of a unit after a phase: the phase's stage is run from the stage before it, which the graph remembers, and stopped.

@@ -8,6 +8,7 @@ use oriole_chip::texture::{DescriptorTable, Opaque};
 use oriole_chip::{ConstantBank, ParameterWindow, WordShape};
 use oriole_cubin::read::{Kernel, Section};
 use oriole_cubin::{Cubin, RelocationKind};
+use std::collections::BTreeMap;
 
 /// Bytes of a constant bank.
 pub(crate) const BANK_BYTES: u32 = 0x10000;
@@ -32,12 +33,14 @@ impl Banks {
 }
 
 impl Banks {
-    /// Puts the handles of the textures, samplers and surfaces of the module behind the parameters.
+    /// Puts the handles of the textures, samplers and surfaces of the module, and of those among the parameters, behind the
+    /// parameters; `given` has the handles of the latter by the symbols of the parameters.
     pub(crate) fn bind(
         &mut self,
         cubin: &Cubin,
         kernel: &Kernel,
         bindings: &[(String, Opaque)],
+        given: &BTreeMap<usize, u64>,
         global: &mut Global,
     ) {
         let Some(section) = cubin.section(&format!(".nv.constant0.{}", kernel.name)) else { return };
@@ -53,11 +56,13 @@ impl Banks {
                         | RelocationKind::SurfaceIndex
                 )
             );
-            let name = &cubin.symbols[relocation.symbol].name;
-            let bound = bindings.iter().find(|(bound, _)| bound == name).filter(|_| is_header);
             let place = usize::try_from(relocation.offset).ok().and_then(|at| bank.get_mut(at..at + 4));
-            if let (Some((_, object)), Some(place)) = (bound, place) {
-                let handle = global.add_object(object.clone());
+            let Some(place) = place.filter(|_| is_header) else { continue };
+            let name = &cubin.symbols[relocation.symbol].name;
+            let bound = || bindings.iter().find(|(bound, _)| bound == name);
+            let handle = given.get(&relocation.symbol).copied();
+            let handle = handle.or_else(|| Some(global.add_object(bound()?.1.clone())));
+            if let Some(handle) = handle {
                 place.copy_from_slice(&(handle as u32).to_le_bytes());
             }
         }

@@ -16,12 +16,12 @@ use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
 use oriole_chip::texture::Opaque;
 use oriole_cubin::read::Kernel;
-use oriole_cubin::{Bound, Cubin};
+use oriole_cubin::{Bound, Cubin, ParameterSpace};
 use oriole_latency::Model;
 use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 use oriole_tensor_memory::TensorMemory;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Lanes exclude each other if none is in both sets.
 impl Condition for u32 {
@@ -132,16 +132,36 @@ enum Kept {
     Object(usize),
 }
 
-/// The bytes of the parameters, and what the launch gets back.
-fn place_arguments(
-    launch: &Launch,
-    kernel: &Kernel,
-    global: &mut Global,
-) -> Result<(Vec<u8>, Vec<Kept>), Fault> {
+/// The arguments of a launch in the machine's memory.
+struct Arguments {
+    /// The bytes of the parameters in bank 0.
+    parameters: Vec<u8>,
+    /// What is given back at the end.
+    kept: Vec<Kept>,
+    /// The handles of textures, samplers and surfaces among them, by the symbols of the parameters.
+    handles: BTreeMap<usize, u64>,
+}
+
+fn place_arguments(launch: &Launch, kernel: &Kernel, global: &mut Global) -> Result<Arguments, Fault> {
     let mut parameters = vec![0; kernel.parameter_size as usize];
     let mut kept = Vec::new();
+    let mut handles = BTreeMap::new();
     let mut addresses: Vec<Option<u64>> = Vec::new();
-    for (argument, parameter) in launch.arguments.iter().zip(&kernel.parameters) {
+    for (number, (argument, parameter)) in launch.arguments.iter().zip(&kernel.parameters).enumerate() {
+        if let ParameterSpace::Opaque(kind) = parameter.space {
+            let object = match argument {
+                Argument::Object(object) if object.kind() == kind => object,
+                _ => return Err(Fault::Launch(format!("argument {number} is to be a {kind}"))),
+            };
+            addresses.push(None);
+            if matches!(object, Opaque::Surface(_)) {
+                kept.push(Kept::Object(global.objects.len()));
+            }
+            let handle = global.add_object(object.clone());
+            let symbols = kernel.opaque_parameters.iter().filter(|parameter| parameter.0 == number);
+            handles.extend(symbols.map(|&(_, symbol)| (symbol, handle)));
+            continue;
+        }
         let bytes = match argument {
             Argument::Buffer(bytes) => {
                 kept.push(Kept::Range(global.ranges.len()));
@@ -185,7 +205,7 @@ fn place_arguments(
         }
         place.copy_from_slice(&bytes);
     }
-    Ok((parameters, kept))
+    Ok(Arguments { parameters, kept, handles })
 }
 
 /// Bytes of local memory of a thread. The file states what a kernel needs that calls nothing; recursion needs what the
@@ -249,14 +269,14 @@ impl<'a> Machine<'a> {
                 kernel.parameter_size, kernel.parameter_base
             )));
         }
-        let (parameters, kept) = place_arguments(launch, kernel, &mut global)?;
+        let Arguments { parameters, kept, handles } = place_arguments(launch, kernel, &mut global)?;
         let model =
             Model::of(chip).ok_or_else(|| Fault::Launch(format!("no latencies are known for {chip}")))?;
         let program = Program::decode(chip, model, &relocated_code(chip.words(), cubin, kernel, &variables));
         let local_size = local_bytes(kernel, &program)?;
         let cluster = cluster_shape(launch, kernel)?;
         let mut banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
-        banks.bind(cubin, kernel, &launch.bindings, &mut global);
+        banks.bind(cubin, kernel, &launch.bindings, &handles, &mut global);
         banks.describe(cubin, layout, &mut global);
         let most_shared = limits.shared_per_block + limits.static_shared_start;
         let shared_size = kernel

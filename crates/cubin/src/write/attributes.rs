@@ -3,12 +3,13 @@
 use super::{WriteError, Writer};
 use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
-use crate::image::{Bound, KernelImage, OpaqueKind, ParameterSpace};
+use crate::image::{Bound, KernelImage, ParameterSpace};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::Abi;
 use crate::{SymbolRef, UndefinedKind};
 use oriole_chip::SMALL_PARAMETER_BYTES;
+use oriole_chip::texture::OpaqueKind;
 use std::collections::BTreeSet;
 
 /// What a kernel with tensor memory has of the pool at first.
@@ -36,9 +37,13 @@ impl<'a> Writer<'a> {
         rows
     }
 
-    fn parameter_rows(&self, kernel: &KernelImage, rows: &mut Attributes) {
+    fn parameter_rows(&self, index: usize, rows: &mut Attributes) {
+        let kernel = &self.module.kernels[index];
         let wide = kernel.parameter_size > SMALL_PARAMETER_BYTES;
+        let symbols = &self.opaque_parameter_symbols[index];
         for (ordinal, parameter) in kernel.parameters.iter().enumerate().rev() {
+            let symbol = kernel.opaque_parameters.iter().position(|opaque| opaque.number == ordinal);
+            let symbol = symbol.map_or(0, |at| symbols[at]);
             let alignment = parameter.pointee_alignment.max(1).ilog2();
             let space = match parameter.space {
                 ParameterSpace::None => 0,
@@ -46,13 +51,16 @@ impl<'a> Writer<'a> {
                 ParameterSpace::Shared => 2,
                 ParameterSpace::Const | ParameterSpace::Global => 4,
                 ParameterSpace::Generic => 5,
+                ParameterSpace::Opaque(OpaqueKind::Texture) => 6,
+                ParameterSpace::Opaque(OpaqueKind::Surface) => 7,
+                ParameterSpace::Opaque(OpaqueKind::Sampler) => 8,
             };
             let (code, word) = if wide {
                 (code::KPARAM_INFO_V2, parameter.size | alignment << 16 | space << 24)
             } else {
                 (code::KPARAM_INFO, alignment | space << 8 | 0x1f << 12 | parameter.size << 18)
             };
-            rows.words(code, [0, ordinal as u32 | parameter.offset << 16, word]);
+            rows.words(code, [symbol, ordinal as u32 | parameter.offset << 16, word]);
         }
     }
 
@@ -75,7 +83,7 @@ impl<'a> Writer<'a> {
             self.parameter_place(index, &mut rows);
             self.parameter_size(index, &mut rows);
         }
-        self.parameter_rows(kernel, &mut rows);
+        self.parameter_rows(index, &mut rows);
         if let Some(size) = kernel.cluster_size {
             rows.words(code::CTA_PER_CLUSTER, size);
         }
@@ -147,7 +155,7 @@ impl<'a> Writer<'a> {
         if let Some(mask) = self.rules.sw_war {
             rows.words(code::SW_WAR, [mask]);
         }
-        self.header_banks(kernel, &mut rows);
+        self.header_banks(index, &mut rows);
         rows
     }
 
@@ -160,9 +168,10 @@ impl<'a> Writer<'a> {
     }
 
     /// The constant bank that holds the slots of textures and surfaces.
-    fn header_banks(&self, kernel: &KernelImage, rows: &mut Attributes) {
+    fn header_banks(&self, index: usize, rows: &mut Attributes) {
+        let kernel = &self.module.kernels[index];
         let has = |surface| {
-            let mut kinds = kernel.headers.iter().map(|&opaque| self.module.opaque[opaque].kind);
+            let mut kinds = kernel.headers.iter().filter_map(|slot| Some(self.header(index, slot.header)?.0));
             kinds.any(|kind| (kind == OpaqueKind::Surface) == surface)
         };
         let (textures, surfaces) = (has(false), has(true));

@@ -15,7 +15,8 @@ use crate::layout::{TEXT_ALIGNMENT, padded_words};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::{Abi, Rules, rules};
-use oriole_chip::texture::DescriptorTable;
+use oriole_chip::HEADER_SLOT_BYTES;
+use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 use rustc_hash::FxHashMap;
 
 use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
@@ -98,6 +99,8 @@ struct Writer<'a> {
     size_symbols: Vec<u32>,
     constant0_symbols: Vec<u32>,
     opaque_symbols: Vec<u32>,
+    /// For each kernel, those of [`KernelImage::opaque_parameters`].
+    opaque_parameter_symbols: Vec<Vec<u32>>,
     shared_symbols: Vec<u32>,
     undefined_symbols: Vec<u32>,
     own_shared_symbols: Vec<Vec<u32>>,
@@ -160,7 +163,8 @@ impl<'a> Writer<'a> {
                     code_size(&rules, kernel),
                 )?;
             }
-            for parameter in &kernel.parameters {
+            let in_memory = |it: &&Parameter| !matches!(it.space, ParameterSpace::Opaque(_));
+            for parameter in kernel.parameters.iter().filter(in_memory) {
                 let end = u64::from(parameter.offset) + u64::from(parameter.size);
                 fits(|| format!("a parameter of '{name}'"), end, u64::from(kernel.parameter_size))?;
             }
@@ -194,6 +198,7 @@ impl<'a> Writer<'a> {
             size_symbols: vec![0; DescriptorTable::ALL.len()],
             constant0_symbols: vec![0; module.kernels.len()],
             opaque_symbols: vec![0; module.opaque.len()],
+            opaque_parameter_symbols: vec![Vec::new(); module.kernels.len()],
             shared_symbols: vec![0; module.shared.len()],
             undefined_symbols: vec![0; module.undefined.len()],
             own_shared_symbols: module.kernels.iter().map(|code| vec![0; code.own_shared.len()]).collect(),
@@ -293,6 +298,7 @@ impl<'a> Writer<'a> {
             SymbolRef::Named(_)
             | SymbolRef::Own
             | SymbolRef::OwnShared(_)
+            | SymbolRef::OwnParameter(_)
             | SymbolRef::OwnConstants
             | SymbolRef::FunctionTable => {
                 return Err(WriteError::BadReference { place: place.to_string() });
@@ -302,6 +308,26 @@ impl<'a> Writer<'a> {
     }
 
     /// The same of what code refers to.
+    /// What has a header, and its symbol; of a kernel's parameter the kernel's own.
+    fn header(&self, kernel: usize, header: Header) -> Option<(OpaqueKind, u32)> {
+        match header {
+            Header::Module(index) => Some((self.module.opaque.get(index)?.kind, self.opaque_symbols[index])),
+            Header::Parameter(number) => {
+                let mut named = self.module.kernels[kernel].opaque_parameters.iter();
+                let at = named.position(|parameter| parameter.number == number)?;
+                Some((self.parameter_kind(kernel, number)?, *self.opaque_parameter_symbols[kernel].get(at)?))
+            }
+        }
+    }
+
+    /// The opaque type of a parameter that has one.
+    fn parameter_kind(&self, kernel: usize, number: usize) -> Option<OpaqueKind> {
+        match self.module.kernels[kernel].parameters.get(number)?.space {
+            ParameterSpace::Opaque(kind) => Some(kind),
+            _ => None,
+        }
+    }
+
     fn resolve_in(&self, code: usize, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
         let found = match target {
             SymbolRef::Named(index) => {
@@ -310,6 +336,9 @@ impl<'a> Writer<'a> {
             }
             SymbolRef::Own => Some(self.kernel_symbols[code]),
             SymbolRef::OwnShared(index) => self.own_shared_symbols[code].get(index).copied(),
+            SymbolRef::OwnParameter(number) => {
+                self.header(code, Header::Parameter(number)).map(|(_, symbol)| symbol)
+            }
             SymbolRef::OwnConstants => Some(self.constant2_symbols[code]),
             SymbolRef::FunctionTable => Some(self.table_symbol),
             target => return self.resolve(target, place),
@@ -461,10 +490,9 @@ impl<'a> Writer<'a> {
         let kind = self.kind_of(SHT_CUDA_CONSTANT_0, SHT_PROGBITS);
         for kernel in self.kernels() {
             let image = &module.kernels[kernel];
-            let size = match image.headers.len() as u32 {
-                0 => self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size,
-                slots => self.rules.bank.header_slot(image.parameter_size, slots),
-            };
+            let parameters = self.rules.bank.parameters_start(image.parameter_size) + image.parameter_size;
+            let slots = image.headers.iter().map(|slot| slot.offset + HEADER_SLOT_BYTES);
+            let size = slots.fold(parameters, u32::max);
             let draft = self.add(
                 Key::Constant0(kernel),
                 Name::of(".nv.constant0.", &image.name),

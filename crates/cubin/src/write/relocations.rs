@@ -2,8 +2,9 @@
 
 use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
 use crate::elf::*;
-use crate::image::{DebugTarget, OpaqueKind, Pointer, SymbolRef, Variable};
+use crate::image::{DebugTarget, Pointer, SymbolRef, Variable};
 use crate::relocation::RelocationKind;
+use oriole_chip::texture::OpaqueKind;
 
 impl<'a> Writer<'a> {
     pub(super) fn relocation_section(
@@ -106,17 +107,22 @@ impl<'a> Writer<'a> {
         }
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
-            let slots = (0..).zip(&image.headers).map(|(slot, &opaque)| RelocationDraft {
-                offset: u64::from(self.rules.bank.header_slot(image.parameter_size, slot)),
-                kind: match module.opaque[opaque].kind {
-                    OpaqueKind::Texture => RelocationKind::TextureIndex,
-                    OpaqueKind::Sampler => self.rules.family.sampler_header,
-                    OpaqueKind::Surface => RelocationKind::SurfaceIndex,
-                },
-                symbol: self.opaque_symbols[opaque],
-                addend: 0,
-            });
-            let slots = slots.collect();
+            let place = || format!(".nv.constant0.{}", image.name);
+            let mut slots = Vec::new();
+            for slot in &image.headers {
+                let bad = || WriteError::BadReference { place: place() };
+                let (kind, symbol) = self.header(kernel, slot.header).ok_or_else(bad)?;
+                slots.push(RelocationDraft {
+                    offset: u64::from(slot.offset),
+                    kind: match kind {
+                        OpaqueKind::Texture => RelocationKind::TextureIndex,
+                        OpaqueKind::Sampler => self.rules.family.sampler_header,
+                        OpaqueKind::Surface => RelocationKind::SurfaceIndex,
+                    },
+                    symbol,
+                    addend: 0,
+                });
+            }
             self.relocation_section(Key::Constant0(kernel), Name::of(".nv.constant0.", &image.name), slots);
         }
         self.add_debug_relocations()?;

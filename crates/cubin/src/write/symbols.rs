@@ -3,8 +3,8 @@
 use super::{Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
 use crate::rules::Abi;
-use crate::{Binding, OpaqueKind, SymbolRef, UndefinedKind};
-use oriole_chip::texture::DescriptorTable;
+use crate::{Binding, SymbolRef, UndefinedKind};
+use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 
 /// What the loader adds to the address of a function that is called through a pointer.
 const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
@@ -109,6 +109,19 @@ impl<'a> Writer<'a> {
                 if self.is_relocatable() {
                     self.constant2_symbols[kernel] = self.own_constants(kernel);
                 }
+            }
+            for parameter in &module.kernels[kernel].opaque_parameters {
+                let kind = self.parameter_kind(kernel, parameter.number);
+                let symbol = self.symbol(SymbolDraft {
+                    name: parameter.name.as_str().into(),
+                    kind: kind.map_or(STT_NOTYPE, opaque_symbol_type),
+                    binding: STB_LOCAL,
+                    other: 0,
+                    section: Some(Key::Text(kernel)),
+                    value: 0,
+                    size: 0,
+                });
+                self.opaque_parameter_symbols[kernel].push(symbol);
             }
         }
     }
@@ -337,11 +350,7 @@ impl<'a> Writer<'a> {
         for (index, opaque) in module.opaque.iter().enumerate() {
             self.opaque_symbols[index] = self.symbol(SymbolDraft {
                 name: opaque.name.as_str().into(),
-                kind: match opaque.kind {
-                    OpaqueKind::Texture => STT_CUDA_TEXTURE,
-                    OpaqueKind::Sampler => STT_CUDA_SAMPLER,
-                    OpaqueKind::Surface => STT_CUDA_SURFACE,
-                },
+                kind: opaque_symbol_type(opaque.kind),
                 binding: STB_GLOBAL,
                 other: 0,
                 section: None,
@@ -394,7 +403,8 @@ impl<'a> Writer<'a> {
         }
         let mut drafts: Vec<Option<SymbolDraft<'a>>> = self.symbols.drain(..).map(Some).collect();
         self.symbols = order.iter().filter_map(|&index| drafts[index].take()).collect();
-        let inner = self.inner_symbols.iter_mut().chain(&mut self.own_shared_symbols).flatten();
+        let inner = self.inner_symbols.iter_mut().chain(&mut self.own_shared_symbols);
+        let inner = inner.chain(&mut self.opaque_parameter_symbols).flatten();
         let lists = self
             .kernel_symbols
             .iter_mut()
@@ -410,5 +420,14 @@ impl<'a> Writer<'a> {
             .chain([&mut self.frame_symbol, &mut self.table_symbol])
             .chain(&mut self.constant0_symbols);
         inner.chain(lists).for_each(|symbol| *symbol = number[*symbol as usize]);
+    }
+}
+
+/// How a texture, sampler or surface is told in the symbol table.
+fn opaque_symbol_type(kind: OpaqueKind) -> u8 {
+    match kind {
+        OpaqueKind::Texture => STT_CUDA_TEXTURE,
+        OpaqueKind::Sampler => STT_CUDA_SAMPLER,
+        OpaqueKind::Surface => STT_CUDA_SURFACE,
     }
 }

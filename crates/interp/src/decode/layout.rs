@@ -241,6 +241,15 @@ pub fn arguments(
     }
     let mut kept: Vec<Option<Kept>> = Vec::new();
     for (index, (arg, parameter)) in launch.args.iter().zip(&body.parameters).enumerate() {
+        if let Some(kind) = parameter.ty.opaque_kind() {
+            match arg {
+                Arg::Object(object) if object.kind() == kind => {
+                    kept.push(Some(Kept::Object(objects.add_parameter(index, object.clone()))));
+                    continue;
+                }
+                _ => return Err(format!("argument {index} is to be a {kind}")),
+            }
+        }
         let (back, bytes) = match arg {
             Arg::Buffer(bytes) => {
                 let address = memory.add_region(bytes.clone());

@@ -144,8 +144,8 @@ impl FunctionDecoder<'_> {
             &Operand::VariableAddress(variable, 0) => {
                 let declared = &self.body.variables[variable];
                 match declared.kind {
-                    VariableKind::Module => Ok(Handle::Variable(declared.module_name().to_owned())),
-                    _ => Err(format!("`{}` is a parameter of an opaque type", declared.name)),
+                    VariableKind::Parameter(number) => Ok(Handle::Parameter(number as usize)),
+                    _ => Ok(Handle::Variable(declared.module_name().to_owned())),
                 }
             }
             other => Ok(Handle::Value(self.source(other, Type::B64)?)),

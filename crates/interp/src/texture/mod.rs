@@ -24,6 +24,8 @@ pub struct Objects {
     objects: Vec<Opaque>,
     /// Handles of what the module declares.
     named: BTreeMap<String, u64>,
+    /// Handles of the kernel's parameters of opaque types, by their numbers.
+    parameters: BTreeMap<usize, u64>,
 }
 
 impl Objects {
@@ -43,6 +45,13 @@ impl Objects {
         let handle = object.handle(number);
         self.objects.push(object);
         (number, handle)
+    }
+
+    /// Adds what the parameter with this number is: its number among the objects.
+    pub fn add_parameter(&mut self, parameter: usize, object: Opaque) -> usize {
+        let (number, handle) = self.add(object);
+        self.parameters.insert(parameter, handle);
+        number
     }
 
     /// The texels of a surface, when all is done.
@@ -85,6 +94,8 @@ impl Objects {
 pub enum Handle {
     /// A variable of the module.
     Variable(String),
+    /// A parameter of the kernel, by its number.
+    Parameter(usize),
     /// A value.
     Value(Source),
 }
@@ -93,6 +104,14 @@ impl Handle {
     fn read(&self, at: &LaneContext) -> Result<u64, Fault> {
         match self {
             Handle::Value(source) => Ok(at.read(*source)),
+            Handle::Parameter(number) => {
+                at.machine.objects.parameters.get(number).copied().ok_or_else(|| {
+                    Fault::new(
+                        FaultKind::BadLaunch,
+                        format!("the launch binds nothing to parameter {number}"),
+                    )
+                })
+            }
             Handle::Variable(name) => at.machine.objects.named.get(name).copied().ok_or_else(|| {
                 Fault::new(FaultKind::BadLaunch, format!("the launch binds nothing to `{name}`"))
             }),

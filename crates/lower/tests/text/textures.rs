@@ -3,12 +3,10 @@
 use crate::{check, lowered};
 use expect_test::expect;
 
-/// A parameter of an opaque type has no bytes among the parameters, and no place in memory is behind any of them.
+/// No place in memory is behind a variable or parameter of an opaque type.
 #[test]
 fn textures_have_no_address() {
-    for (parameter, value, name) in
-        [("", "g+4", "g"), (".param .texref t", "t", "t"), (".param .texref t", "t+4", "t")]
-    {
+    for (parameter, value, name) in [("", "g+4", "g"), (".param .texref t", "t+4", "t")] {
         let text = format!(
             ".version 8.6\n.target sm_90, texmode_unified\n.address_size 64\n.global .texref g;\n\
              .entry k({parameter}) {{ .reg .b64 h; mov.u64 h, {value}; st.global.u64 [h], h; ret; }}"
@@ -47,6 +45,39 @@ fn handles_of_variables_are_values() {
           @p9 r6 = MOV 0x80000000 ; 2
           STG.64.E desc{u3 u4}[{r5 r6}].64, {r7 r8} mem(global w) ; 3
           EXIT ; 4
+    "#]]
+    .assert_eq(&lowered(text));
+}
+
+/// A parameter of an opaque type has no bytes among the parameters, and a slot like that of a variable.
+#[test]
+fn opaque_parameters_have_headers() {
+    let text = ".version 8.6\n.target sm_90\n.address_size 64\n\
+                .entry k(.param .u32 a, .param .texref t, .param .u32 b, .param .surfref f) {\n\
+                .reg .b64 d; .reg .b32 r; .reg .b32 x, y;\n\
+                mov.u64 d, t; suq.width.b32 r, [f]; ld.param.u32 x, [a]; ld.param.u32 y, [b]; st.global.u64 [d], d; ret; }";
+    expect![[r#"
+        kernel params=8 barriers=0
+          symbol s0 opaque_parameter(1) "t"
+          symbol s1 opaque_parameter(3) "f"
+          value r5 = %0.0
+          value r6 = %0.1
+          value r8 = %1.0
+          value r9 = %2.0
+          value r10 = %3.0
+        b0:
+          r0 = LDC c[0][header s0] ; 0
+          r1 = LDC c[0][header s1] ; 1
+          u2 = ULDC c[0][header s1] ; 1
+          {u3 u4} = ULDC.64 c[0][0x208] ; 4
+          r5 = Copy r0 ; 0
+          r6 = MOV 0x20000000 ; 0
+          r7 = Copy RZ ; 1
+          RZ, r8 = TXQ r7, %(TEX_HEADER_DIMENSION), u2, #0, #1 ; 1
+          r9 = LDC c[0][0x210] ; 2
+          r10 = LDC c[0][0x214] ; 3
+          STG.64.E desc{u3 u4}[{r5 r6}].64, {r5 r6} mem(global w) ; 4
+          EXIT ; 5
     "#]]
     .assert_eq(&lowered(text));
 }
