@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::library::SHARED;
-use super::{GLIBC, PLATFORMS, archive, elf, names, output, read, sum};
+use super::{GLIBC, PLATFORMS, Platform, archive, elf, names, output, read, sum};
 use crate::finished;
 
 /// What was handed out, and where it is unpacked.
@@ -67,10 +67,17 @@ impl Check<'_> {
         Ok(self.names.iter().filter(matching))
     }
 
-    /// Unpacks an archive, and gives its one folder.
-    fn unpacked(&self, name: &str) -> Result<PathBuf, String> {
-        archive::unpack(&self.folder.join(name), &self.scratch)?;
-        Ok(self.scratch.join(name.trim_end_matches(".tar.gz")))
+    /// Unpacks an archive, and gives its one folder. That of this machine has to be there.
+    fn unpacked(&self, what: &str, platform: &Platform) -> Result<Option<PathBuf>, String> {
+        let start = format!("{what}-{}", env!("CARGO_PKG_VERSION"));
+        let end = format!("-{}.tar.gz", platform.name);
+        let name = match self.named(&start, &end) {
+            Ok(mut names) => names.next().cloned().unwrap_or_default(),
+            Err(_) if platform.name != PLATFORMS[0].name => return Ok(None),
+            Err(missing) => return Err(missing),
+        };
+        archive::unpack(&self.folder.join(&name), &self.scratch)?;
+        Ok(Some(self.scratch.join(name.trim_end_matches(".tar.gz"))))
     }
 
     /// Nothing of the machine is in a file that was built for users.
@@ -87,9 +94,7 @@ impl Check<'_> {
 
     fn programs(&self) -> Result<(), String> {
         for platform in &PLATFORMS {
-            let end = format!("{}.tar.gz", platform.name);
-            let Ok(mut archives) = self.named("oriole-0", &end) else { continue };
-            let folder = self.unpacked(archives.next().ok_or("no archive")?)?;
+            let Some(folder) = self.unpacked("oriole", platform)? else { continue };
             let program = folder.join("bin/oriole");
             let facts = self.says_nothing_of_here(&program)?;
             let is_static = !facts.is_interpreted && facts.needed.is_empty();
@@ -117,9 +122,7 @@ impl Check<'_> {
 
     fn libraries(&self) -> Result<(), String> {
         for platform in &PLATFORMS {
-            let end = format!("{}.tar.gz", platform.name);
-            let Ok(mut archives) = self.named("oriole-c-", &end) else { continue };
-            let folder = self.unpacked(archives.next().ok_or("no archive")?)?;
+            let Some(folder) = self.unpacked("oriole-c", platform)? else { continue };
             for shared in &SHARED {
                 let place = folder.join("lib").join(shared.file);
                 let facts = self.says_nothing_of_here(&place)?;

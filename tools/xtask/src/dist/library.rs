@@ -96,7 +96,7 @@ fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, 
         finished(cargo.current_dir(&plan.root).arg("rustc").args(package))?;
         plan.root.join("target/debug")
     } else {
-        let mut cargo = tools.cargo();
+        let mut cargo = tools.cargo("rustc");
         let settings = plan.settings(platform.library, &[])?;
         plan.dated(&mut cargo).current_dir(&plan.root).args(package);
         cargo.args(["--release", "--target", platform.library, "--target-dir"]).arg(plan.target_folder());

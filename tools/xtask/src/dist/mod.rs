@@ -292,7 +292,8 @@ fn epoch(root: &Path) -> Result<u64, String> {
 fn toolchain() -> Result<sbom::Toolchain, String> {
     let rustc = output(Command::new("rustc").arg("--version"))?;
     let glibc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"))?;
-    Ok(sbom::Toolchain { rustc, glibc: glibc.trim_start_matches("glibc ").to_owned() })
+    let zig = tools::BUILDERS[2].trim_start_matches("ziglang==").to_owned();
+    Ok(sbom::Toolchain { rustc, glibc: glibc.trim_start_matches("glibc ").to_owned(), zig })
 }
 
 /// Whether Rust's own library is there for a target.

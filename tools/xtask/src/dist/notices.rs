@@ -15,7 +15,8 @@ const LICENCE_FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UN
 /// What has no folder to read a licence from.
 const TOOLCHAIN: &str = "\
 The standard library of Rust (MIT OR Apache-2.0) is part of every program and library. The static program for x86_64 has
-parts of the GNU C library (LGPL-2.1-or-later), that for aarch64 of musl (MIT). Whoever wants another version of one of them
+parts of the GNU C library (LGPL-2.1-or-later), that for aarch64 of musl (MIT). Shared libraries have LLVM's unwinder in them
+(Apache-2.0 WITH LLVM-exception). Whoever wants another version of one of them
 builds the program from its source, which is where this package says that it comes from, with `cargo xtask dist`.
 ";
 
@@ -50,15 +51,19 @@ pub fn text(parts: &Parts, bundled: &[Bundled]) -> String {
     all
 }
 
-/// The texts of licences in a folder, in order of name.
+/// The texts of licences in a folder and in those below it, where a crate has the sources of others; in order of path.
 fn licences(folder: &Path) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let mut files: Vec<_> =
-        entries.flatten().map(|entry| entry.path()).filter(|path| path.is_file()).collect();
-    files.retain(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
-        LICENCE_FILES.iter().any(|start| name.starts_with(start))
-    });
+    let (mut files, mut waiting) = (Vec::new(), vec![folder.to_owned()]);
+    while let Some(at) = waiting.pop() {
+        for path in std::fs::read_dir(&at).into_iter().flatten().flatten().map(|entry| entry.path()) {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().to_uppercase();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if LICENCE_FILES.iter().any(|start| name.starts_with(start)) {
+                files.push(path);
+            }
+        }
+    }
     files.sort();
     let read = files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
     read.map(|text| text.replace('\r', "")).collect()

@@ -88,7 +88,7 @@ pub fn build(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf,
         }
         return Ok(built.program);
     }
-    let mut cargo = tools.cargo();
+    let mut cargo = tools.cargo("zigbuild");
     plan.dated(&mut cargo).current_dir(&plan.root);
     cargo.args(["--quiet", "--release", "--package", "oriole", "--target", platform.program]);
     cargo.arg("--target-dir").arg(plan.target_folder());

@@ -14,6 +14,8 @@ pub struct Toolchain {
     pub rustc: String,
     /// The GNU C library in the static program.
     pub glibc: String,
+    /// The release of zig, from which the unwinder in shared libraries is.
+    pub zig: String,
 }
 
 /// The list, as text.
@@ -27,13 +29,21 @@ pub fn text(version: &str, parts: &Parts, bundled: &[Bundled], toolchain: &Toolc
             "scope": "required", "licenses": [{"expression": package.license}]})
     }));
     let rust = toolchain.rustc.split(' ').nth(1).unwrap_or_default();
-    components.push(json!({"type": "library", "bom-ref": "rust-std", "name": "rust-std", "version": rust,
-        "description": toolchain.rustc, "scope": "required", "licenses": [{"expression": "MIT OR Apache-2.0"}]}));
-    components.push(
-        json!({"type": "library", "bom-ref": "glibc", "name": "glibc", "version": toolchain.glibc,
-        "description": "in the static program for x86_64", "scope": "required",
-        "licenses": [{"expression": "LGPL-2.1-or-later"}]}),
-    );
+    let others = [
+        ("rust-std", rust, "in every program and library", "MIT OR Apache-2.0"),
+        ("glibc", &toolchain.glibc, "in the static program for x86_64", "LGPL-2.1-or-later"),
+        ("musl", rust, "in the static program for aarch64, as this release of Rust has it", "MIT"),
+        (
+            "libunwind",
+            &toolchain.zig,
+            "in shared libraries, as this release of zig has it",
+            "Apache-2.0 WITH LLVM-exception",
+        ),
+    ];
+    components.extend(others.map(|(name, version, place, license)| {
+        json!({"type": "library", "bom-ref": name, "name": name, "version": version, "description": place,
+            "scope": "required", "licenses": [{"expression": license}]})
+    }));
     components.sort_by_key(|part| part["bom-ref"].to_string());
     let mut dependencies: Vec<Value> = parts
         .shipped

@@ -9,7 +9,8 @@ use std::process::Command;
 use super::{Plan, Platform, elf};
 use crate::finished;
 
-const BUILDERS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.0", "ziglang==0.17.1"];
+/// maturin, cargo-zigbuild, zig.
+pub const BUILDERS: [&str; 3] = ["maturin==1.16.0", "cargo-zigbuild==0.24.0", "ziglang==0.17.1"];
 
 /// The oldest GNU C library that libraries for users work with: that of manylinux_2_17, which is as old as Rust's own allows.
 pub const GLIBC: elf::Glibc = (2, 17);
@@ -55,10 +56,10 @@ impl Tools {
         zig
     }
 
-    /// cargo with zig as C compiler and linker.
-    pub fn cargo(&self) -> Command {
+    /// cargo with zig as C compiler and linker, for a command of its own (`zigbuild`) or of cargo's.
+    pub fn cargo(&self, command: &str) -> Command {
         let mut cargo = self.beside(self.bin("cargo-zigbuild"));
-        cargo.arg("zigbuild");
+        cargo.arg(command);
         cargo
     }
 
