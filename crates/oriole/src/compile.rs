@@ -5,13 +5,14 @@ use crate::cache;
 use crate::files::input;
 use crate::files::output::Output;
 use crate::outcome::{Outcome, failed, misused, print};
+use crate::progress;
 use crate::render;
 use crate::report;
 use crate::session::{Session, any_chip, known_chip, options, threads};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_options::Options;
-use oriole_queries::Lacking;
+use oriole_queries::{Lacking, Progress};
 use std::path::Path;
 
 /// Runs `oriole compile`.
@@ -45,8 +46,15 @@ pub fn compile(arguments: &Compile) -> Outcome {
     // A report asks for what a compile that is done with it would drop.
     let keep = arguments.verbose || arguments.json;
     let session = Session::once(&text, chip, &options, keep, cache.clone());
-    let compiled =
-        oriole_queries::compile(&session.db, session.file, session.config, jobs(arguments.jobs, &session));
+    let jobs = jobs(arguments.jobs, &session);
+    let compile = |progress: &Progress| {
+        oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
+    };
+    // A program that reads JSON wants nothing else, wherever it is.
+    let compiled = match arguments.json {
+        true => compile(&Progress::default()),
+        false => progress::watched(text.len(), compile),
+    };
     let shown = input::shown(&arguments.input);
     if !arguments.json {
         render::to_terminal(&shown, &text, &compiled.diagnostics);

@@ -7,13 +7,14 @@ use crate::files::input;
 use crate::files::output::Output;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
+use crate::progress;
 use crate::render;
 use crate::session::{Session, options};
 use crate::view::in_words;
 use clap::{Args, Parser};
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
-use oriole_queries::view;
+use oriole_queries::{Progress, view};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -194,7 +195,12 @@ fn side(
     let (chip, options) = options(target).map_err(|message| misused(&message))?;
     let session = Session::once(&text, chip.or(beside), &options, true, None);
     let (db, file, config) = (&session.db, session.file, session.config);
-    let compiled = oriole_queries::compile(db, file, config, jobs(arguments.jobs, &session));
+    let jobs = jobs(arguments.jobs, &session);
+    let compile = |progress: &Progress| oriole_queries::compile_watched(db, file, config, jobs, progress);
+    let compiled = match arguments.json {
+        true => compile(&Progress::default()),
+        false => progress::watched(text.len(), compile),
+    };
     render::to_terminal(&shown, &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
     let code = Code::read(&cubin).map_err(|message| failed(&format!("{shown}: {message}")))?;

@@ -4,6 +4,8 @@
 
 mod compare;
 mod elements;
+#[cfg(test)]
+mod schema;
 mod texture;
 
 use crate::files::{input, output};
@@ -21,23 +23,35 @@ use std::path::{Path, PathBuf};
 
 /// A launch record as written.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Record {
+    /// For reports; the entry and the number of the record if left out.
     name: Option<String>,
+    /// Path of the PTX file, relative to the record.
     ptx: Option<PathBuf>,
+    /// The PTX itself.
     ptx_text: Option<String>,
+    /// Name of the kernel.
     entry: String,
+    /// Blocks of the grid.
     grid: [u32; 3],
+    /// Threads of a block.
     block: [u32; 3],
+    /// Blocks of a cluster; what the kernel's directives ask for if left out.
     cluster: Option<[u32; 3]>,
+    /// Bytes of dynamic shared memory.
     #[serde(default)]
     shared_bytes: u32,
+    /// One for each parameter, in order.
     args: Vec<Argument>,
     /// Textures, samplers and surfaces of the module, by name.
     #[serde(default)]
     bind: BTreeMap<String, Argument>,
+    /// What buffers and surfaces must hold afterwards, by number of the argument.
     #[serde(default)]
     expect: BTreeMap<String, Contents>,
+    /// Type and tolerance of expectations in bytes, by number of the argument.
     #[serde(default)]
     compare: BTreeMap<String, Comparison>,
     /// Free text for people; not read.
@@ -46,43 +60,66 @@ struct Record {
 }
 
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Argument {
+    /// A buffer in global memory, of which the kernel gets the address.
     Buffer(Contents),
+    /// A value.
     Scalar(Scalar),
+    /// The address of the buffer that is this earlier argument.
     Alias(usize),
+    /// A tensor map of 128 bytes.
     TensorMap(TensorMap),
+    /// A texture, of which the kernel gets the handle.
     Texture(texture::Image),
+    /// A surface, of which the kernel gets the handle.
     Surface(texture::Image),
+    /// A sampler, of which the kernel gets the handle.
     Sampler(texture::Sampling),
 }
 
 /// What a buffer holds, before a launch or after it: bytes, or elements of a type, one by one or by a rule.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Contents {
+    /// These bytes in the order of memory, two hexadecimal digits each.
     bytes_hex: Option<String>,
+    /// So many bytes, each of the value `fill`.
     len: Option<u64>,
+    /// The type of the elements.
     #[serde(rename = "type")]
     element: Option<Element>,
+    /// The elements one by one.
+    #[cfg_attr(test, schemars(with = "Option<Vec<schema::Number>>"))]
     values: Option<Vec<Json>>,
-    /// A byte beside `len`, a [`Fill`] beside `type`.
+    /// A byte beside `len`; a value and a count beside `type`.
+    #[cfg_attr(test, schemars(with = "Option<schema::ByteOrFill>"))]
     fill: Option<Json>,
+    /// Numbers at equal distances.
     iota: Option<Iota>,
+    /// Numbers that look random and are the same everywhere.
     random: Option<Random>,
+    /// How far elements may be off, where something is expected.
     tolerance: Option<Tolerance>,
 }
 
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Scalar {
+    /// Its type.
     #[serde(rename = "type")]
     element: Element,
+    /// Its value.
+    #[cfg_attr(test, schemars(with = "schema::Number"))]
     value: Json,
 }
 
 /// How a buffer of bytes is compared where bits may differ.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct Comparison {
     #[serde(rename = "type")]

@@ -14,6 +14,7 @@ mod manual;
 mod memory;
 mod names;
 mod outcome;
+mod progress;
 mod ptxas;
 mod render;
 mod report;

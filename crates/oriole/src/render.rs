@@ -11,7 +11,6 @@ pub fn to_terminal(path: &str, text: &str, diagnostics: &[Diagnostic]) {
     if diagnostics.is_empty() {
         return;
     }
-    let variable = |name| std::env::var_os(name);
     let styled = is_styled(std::io::stderr().is_terminal(), variable("NO_COLOR"), variable("TERM"));
     let style = if styled { Style::Coloured } else { Style::Plain };
     let explained: Vec<Diagnostic> = diagnostics.iter().map(explained).collect();
@@ -26,6 +25,15 @@ fn explained(diagnostic: &Diagnostic) -> Diagnostic {
     diagnostic.help.iter_mut().for_each(explain);
     diagnostic.related.iter_mut().for_each(|related| explain(&mut related.message));
     diagnostic
+}
+
+fn variable(name: &str) -> Option<OsString> {
+    std::env::var_os(name)
+}
+
+/// Whether standard error is a terminal on which a line can be written again and again. No colour is needed for that.
+pub fn is_live() -> bool {
+    is_styled(std::io::stderr().is_terminal(), None, variable("TERM"))
 }
 
 /// Whether output is coloured: on a terminal that can, unless `NO_COLOR` is set to anything.

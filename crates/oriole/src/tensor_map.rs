@@ -12,6 +12,7 @@ const MOST: usize = 5;
 
 /// A tensor map as a record says it.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct TensorMap {
     /// The buffer with the tensor: number of an earlier argument.
@@ -37,7 +38,9 @@ pub struct TensorMap {
 }
 
 #[derive(Deserialize, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(test, schemars(rename = "Outside"))]
 enum Fill {
     #[default]
     Zero,
@@ -46,7 +49,9 @@ enum Fill {
 
 /// What boxes of an image need.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(test, schemars(rename = "Lines"))]
 struct Image {
     lower: Vec<i16>,
     upper: Vec<i16>,

@@ -16,6 +16,8 @@ mod judge;
 mod linking;
 mod lsp;
 mod oracle;
+#[cfg(unix)]
+mod progress;
 mod ptxas;
 mod records;
 mod support;

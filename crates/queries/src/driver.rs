@@ -15,6 +15,7 @@ use oriole_syntax::ast::Item;
 use crate::debugger::optimized_diagnostic;
 use crate::failure::{Failed, at_start};
 use crate::graph;
+use crate::progress::Progress;
 use crate::stored;
 use crate::view::code_units;
 
@@ -134,11 +135,18 @@ pub(crate) fn is_emitted<'db>(
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn warm(db: &Database, file: SourceFile, config: Config, threads: usize) {
+    warm_watched(db, file, config, threads, &Progress::default());
+}
+
+fn warm_watched(db: &Database, file: SourceFile, config: Config, threads: usize, progress: &Progress) {
     let selective = is_selective(db, file, config);
+    progress.begin(code_units(db, file).len());
     each_code_unit(db, file, threads, |db, unit| {
-        if !selective || unit.kind(db) == UnitKind::Entry || is_reached(db, file, unit) {
-            let _ = graph::encoded(db, unit, config);
-        }
+        progress.during(unit.name(db), || {
+            if !selective || unit.kind(db) == UnitKind::Entry || is_reached(db, file, unit) {
+                let _ = graph::encoded(db, unit, config);
+            }
+        });
     });
 }
 
@@ -199,15 +207,35 @@ fn each_code_unit(
 /// # Panics
 /// Unwinds with [`salsa::Cancelled`] if a write is waiting.
 pub fn compile(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
-    stored::whole_file(db, file, config, || compile_now(db, file, config, threads))
+    compile_watched(db, file, config, threads, &Progress::default())
 }
 
-fn compile_now(db: &Database, file: SourceFile, config: Config, threads: usize) -> Compiled {
+/// [`compile`], of which another thread may ask how far it is.
+///
+/// # Panics
+/// As [`compile`].
+pub fn compile_watched(
+    db: &Database,
+    file: SourceFile,
+    config: Config,
+    threads: usize,
+    progress: &Progress,
+) -> Compiled {
+    stored::whole_file(db, file, config, || compile_now(db, file, config, threads, progress))
+}
+
+fn compile_now(
+    db: &Database,
+    file: SourceFile,
+    config: Config,
+    threads: usize,
+    progress: &Progress,
+) -> Compiled {
     let mut found = checked(db, file, config, threads);
     if found.iter().any(Diagnostic::is_error) {
         return Compiled { cubin: None, diagnostics: found };
     }
-    warm(db, file, config, threads);
+    warm_watched(db, file, config, threads, progress);
     let mut failures = Vec::new();
     for (at, failed) in self::failures(db, file, config) {
         let unit = graph::split_file(db, file)[at];

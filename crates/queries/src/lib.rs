@@ -11,6 +11,7 @@ pub mod graph;
 mod lacking;
 pub mod link;
 pub mod module;
+mod progress;
 mod relocatable;
 mod separate;
 mod stage;
@@ -19,9 +20,10 @@ pub mod view;
 mod weight;
 
 pub use driver::{
-    Compiled, compile, diagnostics, encoding_diagnostic, place_of, stand_in_diagnostic, target_chip,
-    target_diagnostics, warm,
+    Compiled, compile, compile_watched, diagnostics, encoding_diagnostic, place_of, stand_in_diagnostic,
+    target_chip, target_diagnostics, warm,
 };
 pub use failure::{Failed, Staged, Static};
 pub use lacking::{Lacking, lacking};
+pub use progress::Progress;
 pub use stored::BUILD;

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 /// How far an element may be from the expected one; any of the bounds suffices.
 #[derive(Deserialize, Debug, Clone, PartialEq)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tolerance {
     /// Most units in the last place.

@@ -31,7 +31,7 @@ const fn element(name: &'static str, class: Class, bytes: usize) -> Element {
     Element { name, class, bytes }
 }
 
-const ELEMENTS: [Element; 17] = [
+pub(super) const ELEMENTS: [Element; 17] = [
     element("u8", Class::Unsigned, 1),
     element("u16", Class::Unsigned, 2),
     element("u32", Class::Unsigned, 4),
@@ -216,27 +216,35 @@ fn clipped(text: &str) -> String {
 
 /// The same value again and again.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fill {
+    #[cfg_attr(test, schemars(with = "super::schema::Number"))]
     value: Value,
     count: u64,
 }
 
 /// Numbers at equal distances.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Iota {
+    #[cfg_attr(test, schemars(with = "Option<super::schema::Number>"))]
     start: Option<Value>,
+    #[cfg_attr(test, schemars(with = "Option<super::schema::Number>"))]
     step: Option<Value>,
     count: u64,
 }
 
 /// Numbers that look random and are the same everywhere.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Random {
     seed: u64,
+    #[cfg_attr(test, schemars(with = "super::schema::Number"))]
     low: Value,
+    #[cfg_attr(test, schemars(with = "super::schema::Number"))]
     high: Value,
     count: u64,
 }

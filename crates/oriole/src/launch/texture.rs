@@ -6,6 +6,7 @@ use serde::Deserialize;
 
 /// A texture or surface as written.
 #[derive(Deserialize, Debug)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Image {
     /// Texels in each direction, one to three numbers.
@@ -26,6 +27,7 @@ pub(super) struct Image {
 
 /// A sampler as written.
 #[derive(Deserialize, Debug, Default)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Sampling {
     #[serde(default)]

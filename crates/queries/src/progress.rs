@@ -1,0 +1,70 @@
+//! How far a compile is, for who watches it from another thread.
+//!
+//! It is here because the driver alone knows which functions it has yet to compile. Whether and how it is shown is the program's.
+//! A function costs the compile two locks that nobody else wants, so it need not be asked for.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How far a compile is.
+#[derive(Default, Debug)]
+pub struct Progress(Mutex<State>);
+
+#[derive(Default, Debug)]
+struct State {
+    total: usize,
+    done: usize,
+    /// What is being compiled, that which began first in front.
+    current: Vec<Arc<str>>,
+}
+
+impl Progress {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // A panic elsewhere leaves counts that are still counts.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// So many functions will be compiled.
+    pub(crate) fn begin(&self, total: usize) {
+        self.state().total = total;
+    }
+
+    /// Compiles a function.
+    pub(crate) fn during(&self, name: &Arc<str>, compile: impl FnOnce()) {
+        self.state().current.push(name.clone());
+        compile();
+        let mut state = self.state();
+        state.done += 1;
+        if let Some(at) = state.current.iter().position(|current| Arc::ptr_eq(current, name)) {
+            state.current.remove(at);
+        }
+    }
+
+    /// How many functions are compiled, and of how many; 0 of 0 before the first one.
+    pub fn counts(&self) -> (usize, usize) {
+        let state = self.state();
+        (state.done, state.total)
+    }
+
+    /// The function that has been at work longest, of those that are being compiled.
+    pub fn current(&self) -> Option<Arc<str>> {
+        self.state().current.first().cloned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_done_and_what_is_at_work() {
+        let progress = Progress::default();
+        assert_eq!((progress.counts(), progress.current()), ((0, 0), None));
+        progress.begin(3);
+        let [first, second] = ["first", "second"].map(Arc::from);
+        progress.during(&first, || {
+            progress.during(&second, || assert_eq!(progress.current(), Some(first.clone())));
+            assert_eq!((progress.counts(), progress.current()), ((1, 3), Some(first.clone())));
+        });
+        assert_eq!((progress.counts(), progress.current()), ((2, 3), None));
+    }
+}
