@@ -109,6 +109,12 @@ pub fn in_words(target: &Target, options: &Options) -> String {
     if !tuning.fmad {
         words.push("--fmad false".to_owned());
     }
+    let debug = [
+        (tuning.device_debug, "--device-debug"),
+        (tuning.generate_line_info, "--generate-line-info"),
+        (tuning.suppress_debug_info, "--suppress-debug-info"),
+    ];
+    words.extend(debug.into_iter().filter(|(asked, _)| *asked).map(|(_, word)| word.to_owned()));
     words.extend(tuning.maxrregcount.map(|count| format!("--maxrregcount {count}")));
     words.extend(tuning.knobs.iter().map(|knob| format!("--knob {knob}")));
     words.extend(tuning.switches.iter().map(|switch| format!("--debug-switch {switch}")));

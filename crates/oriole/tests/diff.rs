@@ -28,6 +28,11 @@ fn ptx_and_cubins_are_compared() {
     let (ptx, cubins) = (document(&[&reduce(), "-O0", "--", "-O3"]), document(&[&slow, &fast]));
     assert_eq!(ptx["sides"][0], format!("{} -O0 for sm_90", reduce()));
     assert_eq!(lines(&ptx), lines(&cubins));
+    let named = document(&[&reduce(), "--", "--generate-line-info", "--maxrregcount", "40"]);
+    assert_eq!(
+        named["sides"][1],
+        format!("{} -O3 --generate-line-info --maxrregcount 40 for sm_90", reduce())
+    );
     assert!(ptx["kernels"][0]["figures"]["spill_stores_bytes"] == serde_json::json!([0, 0]));
     assert!(cubins["kernels"][0]["figures"]["spill_stores_bytes"] == serde_json::json!([null, null]));
     assert_eq!(document(&[&reduce(), &fast])["same"], true);
