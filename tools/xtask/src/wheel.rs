@@ -29,18 +29,23 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Lays this program where the package takes its programs from, under all its names.
+/// Lays this program where the package takes its programs from, under all its names, and the licences of what is in it beside.
 ///
 /// # Errors
-/// The program cannot be copied.
-pub fn with_programs(root: &Path, program: &Path) -> Result<(), String> {
-    let scripts = root.join("crates/python/data/scripts");
-    std::fs::create_dir_all(&scripts).map_err(|error| format!("{}: {error}", scripts.display()))?;
-    for name in PROGRAMS {
-        let place = scripts.join(name);
-        std::fs::copy(program, &place).map_err(|error| format!("{}: {error}", place.display()))?;
+/// A file cannot be copied.
+pub fn with_programs(root: &Path, program: &Path, notices: &str) -> Result<(), String> {
+    let data = root.join("crates/python/data");
+    let (scripts, pages) = (data.join("scripts"), data.join("data/share/doc/oriole-ptx"));
+    for folder in [&scripts, &pages] {
+        std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
-    Ok(())
+    let copies = PROGRAMS.iter().map(|name| (program.to_owned(), scripts.join(name)));
+    let licences = ["LICENSE-MIT", "LICENSE-APACHE"].iter().map(|name| (root.join(name), pages.join(name)));
+    for (from, place) in copies.chain(licences) {
+        std::fs::copy(&from, &place).map_err(|error| format!("{}: {error}", place.display()))?;
+    }
+    let place = pages.join("THIRD-PARTY.txt");
+    std::fs::write(&place, notices).map_err(|error| format!("{}: {error}", place.display()))
 }
 
 /// A debug build of the program.

@@ -80,23 +80,39 @@ impl Check<'_> {
         Ok(Some(self.scratch.join(name.trim_end_matches(".tar.gz"))))
     }
 
-    /// Nothing of the machine is in a file that was built for users.
-    fn says_nothing_of_here(&self, path: &Path) -> Result<elf::Facts, String> {
+    /// Nothing of the machine that built it is in a file; a debug build names it in what is compiled, and nowhere else.
+    fn says_nothing_of_here(&self, path: &Path) -> Result<Vec<u8>, String> {
         let bytes = read(path)?;
-        let home = super::cargo_home()?;
-        for folder in [self.root, &home] {
+        let is_compiled = bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"!<arch>");
+        for folder in [self.root, &super::cargo_home()?] {
             let word = folder.to_string_lossy();
             let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
-            hold(self.quick || !found, || format!("{} speaks of {word}", path.display()))?;
+            hold(!found || self.quick && is_compiled, || format!("{} speaks of {word}", path.display()))?;
         }
-        elf::facts(&bytes).map_err(|error| format!("{}: {error}", path.display()))
+        Ok(bytes)
+    }
+
+    /// The same of all files of a folder, of which one has to have the texts of licences.
+    fn all_say_nothing_of_here(&self, folder: &Path) -> Result<(), String> {
+        let files = names(folder)?;
+        for name in &files {
+            self.says_nothing_of_here(&folder.join(name))?;
+        }
+        let has_licences = files.iter().any(|name| name.ends_with("THIRD-PARTY.txt"));
+        hold(has_licences, || format!("{} has no licences of others", folder.display()))
+    }
+
+    /// What a program or library says of itself.
+    fn facts(&self, path: &Path) -> Result<elf::Facts, String> {
+        elf::facts(&read(path)?).map_err(|error| format!("{}: {error}", path.display()))
     }
 
     fn programs(&self) -> Result<(), String> {
         for platform in &PLATFORMS {
             let Some(folder) = self.unpacked("oriole", platform)? else { continue };
+            self.all_say_nothing_of_here(&folder)?;
             let program = folder.join("bin/oriole");
-            let facts = self.says_nothing_of_here(&program)?;
+            let facts = self.facts(&program)?;
             let is_static = !facts.is_interpreted && facts.needed.is_empty();
             hold(self.quick || is_static, || format!("{} is not static: {facts:?}", program.display()))?;
             for name in ["share/man/man1/oriole-compile.1", "share/zsh/site-functions/_oriole"] {
@@ -123,9 +139,10 @@ impl Check<'_> {
     fn libraries(&self) -> Result<(), String> {
         for platform in &PLATFORMS {
             let Some(folder) = self.unpacked("oriole-c", platform)? else { continue };
+            self.all_say_nothing_of_here(&folder)?;
             for shared in &SHARED {
                 let place = folder.join("lib").join(shared.file);
-                let facts = self.says_nothing_of_here(&place)?;
+                let facts = self.facts(&place)?;
                 let soname = facts.soname.as_deref();
                 hold(soname == Some(shared.soname), || {
                     format!("{} calls itself {soname:?}", place.display())
@@ -207,8 +224,8 @@ impl Check<'_> {
         for (at, name) in self.named("oriole_ptx-", ".whl")?.enumerate() {
             let folder = self.scratch.join(format!("wheel-{at}"));
             unzip(&self.folder.join(name), &folder)?;
-            let module = folder.join("oriole/_native.abi3.so");
-            let facts = self.says_nothing_of_here(&module)?;
+            self.all_say_nothing_of_here(&folder)?;
+            let facts = self.facts(&folder.join("oriole/_native.abi3.so"))?;
             let asked = facts.glibc.unwrap_or_default();
             let promised =
                 promised(name).ok_or_else(|| format!("{name} does not say which glibc it needs"))?;
@@ -233,6 +250,7 @@ impl Check<'_> {
         for (at, name) in packages.enumerate() {
             let folder = self.scratch.join(format!("extension-{at}"));
             unzip(&self.folder.join(name), &folder)?;
+            self.all_say_nothing_of_here(&folder)?;
             let server = folder.join("extension/server/oriole");
             let platform =
                 PLATFORMS.iter().find(|platform| name.ends_with(&format!("-{}.vsix", platform.code)));
@@ -240,7 +258,6 @@ impl Check<'_> {
                 format!("{name}: a server where none is said, or none")
             })?;
             if platform.is_some() {
-                self.says_nothing_of_here(&server)?;
                 let mode =
                     std::fs::metadata(&server).map_err(|error| format!("{name}: {error}"))?.permissions();
                 let mode = std::os::unix::fs::PermissionsExt::mode(&mode);
@@ -253,7 +270,7 @@ impl Check<'_> {
 
 /// The C library that the name of a package promises to do with.
 fn promised(name: &str) -> Option<elf::Glibc> {
-    let mut numbers = name.split("-manylinux_").nth(1)?.split('_').map(str::parse);
+    let mut numbers = name.split("manylinux_").nth(1)?.split('_').map(str::parse);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 

@@ -61,9 +61,16 @@ impl Builder {
     }
 
     /// Packs it, with the server for a platform or without.
-    pub fn make(&self, plan: &Plan, server: Option<(&Platform, &Path)>) -> Result<PathBuf, String> {
+    pub fn make(
+        &self,
+        plan: &Plan,
+        server: Option<(&Platform, &Path)>,
+        notices: &str,
+    ) -> Result<PathBuf, String> {
         let place = self.folder.join("server");
         let _ = std::fs::remove_dir_all(&place);
+        std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
+        super::write(&place.join("THIRD-PARTY.txt"), notices)?;
         let mut name = format!("oriole-ptx-{}", plan.version);
         if plan.quick {
             name.push_str("-debug");
@@ -72,7 +79,6 @@ impl Builder {
         plan.dated(&mut vsce).current_dir(&self.folder).args(["node_modules/@vscode/vsce/vsce", "package"]);
         vsce.args(["--no-dependencies", "--skip-license", "--allow-missing-repository"]);
         if let Some((platform, program)) = server {
-            std::fs::create_dir_all(&place).map_err(|error| format!("{}: {error}", place.display()))?;
             let copy = place.join("oriole");
             std::fs::copy(program, &copy).map_err(|error| format!("{}: {error}", copy.display()))?;
             name.push_str(&format!("-{}", platform.code));

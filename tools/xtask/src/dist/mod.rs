@@ -185,7 +185,9 @@ pub fn wheel(plan: &Plan) -> Result<PathBuf, String> {
     std::fs::create_dir_all(&plan.out).map_err(|error| format!("{}: {error}", plan.out.display()))?;
     let tools = Tools::installed(&plan.root, plan.quick)?;
     let [platform, ..] = &PLATFORMS;
-    tools.wheel(plan, platform, &program::build(plan, &tools, platform)?)
+    let graph = Graph::of_workspace(&plan.root, &[platform.program, platform.library])?;
+    let notices = notices::text(&graph.parts(&ROOTS), &[]);
+    tools.wheel(plan, platform, &program::build(plan, &tools, platform)?, &notices)
 }
 
 fn make(plan: &Plan) -> Result<(), String> {
@@ -205,7 +207,7 @@ fn make(plan: &Plan) -> Result<(), String> {
     let list = sbom::text(&plan.version, &parts, &bundled, &toolchain()?);
     write(&plan.out.join(format!("oriole-{}.cdx.json", plan.version)), &list)?;
     match &extension {
-        Ok(builder) => drop(builder.make(plan, None)?),
+        Ok(builder) => drop(builder.make(plan, None, &notices)?),
         Err(why) => made.skip("the extension for Visual Studio Code", why),
     }
     let mut pages = None;
@@ -226,7 +228,7 @@ fn make(plan: &Plan) -> Result<(), String> {
         };
         made.note(&program::pack(plan, platform, &program, pages, &notices)?, program::how(plan, platform));
         if let Ok(builder) = &extension {
-            builder.make(plan, Some((platform, &program)))?;
+            builder.make(plan, Some((platform, &program)), &notices)?;
         }
         if !is_installed(platform.library)? {
             let why = format!("rustup target add {}", platform.library);
@@ -235,7 +237,7 @@ fn make(plan: &Plan) -> Result<(), String> {
         }
         let (archive, oldest) = library::make(plan, &tools, platform, &notices)?;
         made.note(&archive, &format!("needs glibc {}.{} or later", oldest.0, oldest.1));
-        tools.wheel(plan, platform, &program)?;
+        tools.wheel(plan, platform, &program, &notices)?;
     }
     finish(plan, &made)
 }

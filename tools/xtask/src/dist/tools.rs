@@ -72,8 +72,14 @@ impl Tools {
     }
 
     /// Builds the Python package with this program in it.
-    pub fn wheel(&self, plan: &Plan, platform: &Platform, program: &Path) -> Result<PathBuf, String> {
-        crate::wheel::with_programs(&plan.root, program)?;
+    pub fn wheel(
+        &self,
+        plan: &Plan,
+        platform: &Platform,
+        program: &Path,
+        notices: &str,
+    ) -> Result<PathBuf, String> {
+        crate::wheel::with_programs(&plan.root, program, notices)?;
         let mut build = self.maturin();
         plan.dated(&mut build).current_dir(plan.root.join("crates/python"));
         build.args(["build", "--quiet", "--out"]).arg(&plan.out);
