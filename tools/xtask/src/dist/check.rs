@@ -86,7 +86,7 @@ impl Check<'_> {
         let is_compiled = bytes.starts_with(b"\x7fELF") || bytes.starts_with(b"!<arch>");
         for folder in [self.root, &super::cargo_home()?] {
             let word = folder.to_string_lossy();
-            let found = bytes.windows(word.len()).any(|window| window == word.as_bytes());
+            let found = memchr::memmem::find(&bytes, word.as_bytes()).is_some();
             hold(!found || self.quick && is_compiled, || format!("{} speaks of {word}", path.display()))?;
         }
         Ok(bytes)
