@@ -8,6 +8,7 @@
 mod expression;
 mod line;
 mod read;
+mod registers;
 mod section;
 mod text;
 
@@ -15,5 +16,6 @@ pub use expression::to_frame_place;
 pub use gimli::write::Error;
 pub use line::{Caller, Place, Row, Sequence, SourceFile, Table, line_table, ptx_line_table};
 pub use read::{SourceRow, Start, read_line_table};
+pub use registers::{HeldRegister, MachineRegister, register_tables};
 pub use section::{DebugData, Reference, Section};
 pub use text::{ptx_text, ptx_text_section};

@@ -255,57 +255,180 @@ fn what_has_no_place_is_said() {
     assert!(read_cubin(&output).section(".debug_info").is_none());
 }
 
+/// What a function's tables say of registers: place, register of the PTX, which 32 bits of it, number of its type.
+fn registers(cubin: &Cubin, function: &str) -> Vec<(String, std::ops::Range<u32>, String, u32, u8)> {
+    let data = |name: &str| cubin.section(name).expect(name).data.clone();
+    let [places, types] = [".nv_debug_info_reg_sass", ".nv_debug_info_reg_type"].map(data);
+    let [mut places, mut types] = [&places, &types].map(|bytes| Slice::new(bytes, LittleEndian));
+    let text = |bytes: &mut Slice<'_>| {
+        bytes.read_null_terminated_slice().expect("a text").to_string_lossy().into_owned()
+    };
+    let word = |bytes: &mut Slice<'_>| bytes.read_u32().expect("a word");
+    let mut found = Vec::new();
+    while !places.is_empty() {
+        let name = text(&mut places);
+        assert_eq!(text(&mut types), name);
+        let count = word(&mut places);
+        assert_eq!(word(&mut types), count);
+        for _ in 0..count {
+            let component = word(&mut places);
+            let register = text(&mut places);
+            let [machine, first, end] = [(); 3].map(|()| word(&mut places));
+            let file = ["", "", "P", "", "", "R", "", "", "", "UP", "", "UR"][(machine >> 24) as usize];
+            let machine = format!("{file}{}", machine & 0xff);
+            let kind = types.read_u8().expect("a type");
+            if name == function {
+                found.push((machine, first..end, register, component, kind));
+            }
+        }
+    }
+    assert!(types.is_empty());
+    found
+}
+
+/// Where registers of the PTX are in a function; values that are only given another name are told, too.
+#[test]
+fn registers_of_the_source_are_told() {
+    let folder = scratch();
+    let output = folder.path().join("k.cubin");
+    let source = data("debugger").join("shapes.ptx");
+    compile(&source, &output, &["-g", "--arch", "sm_90"]).unwrap_or_else(|message| panic!("{message}"));
+    let mut listed = String::new();
+    for (machine, range, register, component, kind) in registers(&read_cubin(&output), "_Z3sumPKii") {
+        let _ = writeln!(
+            listed,
+            "{machine} [{:#x}, {:#x}) {register}.{component} {kind}",
+            range.start, range.end
+        );
+    }
+    expect![[r#"
+        P0 [0xb0, 0xc0) %p1.0 16
+        P0 [0xc0, 0x130) %p2.0 16
+        P0 [0x2c0, 0x300) %p2.0 16
+        R0 [0x30, 0x50) %r8.0 2
+        R0 [0x50, 0x70) %r2.0 2
+        R0 [0x70, 0x90) %r15.0 2
+        R0 [0x90, 0x280) %r4.0 2
+        R0 [0x280, 0x2a0) %r6.0 2
+        R0 [0x2a0, 0x2c0) %r15.0 2
+        R0 [0x2c0, 0x300) %r4.0 2
+        R3 [0x40, 0x60) %r1.0 2
+        R3 [0x60, 0xa0) %r14.0 2
+        R3 [0xa0, 0x270) %r3.0 2
+        R3 [0x270, 0x290) %r5.0 2
+        R3 [0x290, 0x2c0) %r14.0 2
+        R3 [0x2c0, 0x2d0) %r3.0 2
+        R3 [0x2d0, 0x300) %r9.0 2
+        R4 [0x0, 0x2e0) %rd1.0 3
+        R5 [0x10, 0x300) %rd1.1 3
+        R6 [0x20, 0x300) %r7.0 2
+        R7 [0x100, 0x110) %rd2.1 3
+        R7 [0x110, 0x150) %rd3.1 3
+        R7 [0x150, 0x260) %r10.0 2
+        R7 [0x260, 0x2c0) %r13.0 2
+        R8 [0xf0, 0x120) %rd2.0 3
+        R8 [0x120, 0x130) %rd3.0 3
+        R8 [0x130, 0x160) %rd4.0 3
+        R8 [0x160, 0x1f0) %r11.0 2
+        R8 [0x1f0, 0x220) %rd7.0 3
+        R8 [0x220, 0x230) %rd8.0 3
+        R8 [0x230, 0x250) %rd9.0 3
+        R8 [0x250, 0x2c0) %r12.0 2
+        R9 [0x140, 0x170) %rd4.1 3
+        R9 [0x190, 0x1c0) %rd5.0 3
+        R9 [0x1c0, 0x240) %rd6.0 3
+        R9 [0x240, 0x2c0) %rd9.1 3
+        R10 [0x1a0, 0x1d0) %rd5.1 3
+        R10 [0x1d0, 0x2c0) %rd6.1 3
+        R11 [0x200, 0x210) %rd7.1 3
+        R11 [0x210, 0x2c0) %rd8.1 3
+    "#]]
+    .assert_eq(&listed);
+    for chip in CHIPS {
+        compile(&source, &output, &["-g", "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+        let cubin = read_cubin(&output);
+        let listing = Listing::of(&cubin, true);
+        let mut known = Vec::new();
+        for line in listing.lines() {
+            if let Some((_, function)) = line.split_once("[all of ") {
+                known = registers(&cubin, function.trim_end_matches(']'));
+            }
+            if let Some((before, register)) = line.split_once(": %") {
+                let held = known.iter().any(|(_, range, name, ..)| {
+                    let bound = |text: &str| u32::from_str_radix(text.trim_start_matches("0x"), 16).ok();
+                    let places = before.trim().strip_prefix('[').and_then(|it| it.strip_suffix(')'));
+                    let places = places.and_then(|it| it.split_once(", "));
+                    let meets = places.is_none_or(|(low, high)| {
+                        // The instruction that overwrites it still finds it.
+                        bound(low).expect("a place") <= range.end
+                            && bound(high).is_none_or(|high| range.start < high)
+                    });
+                    name.strip_prefix('%') == Some(register) && meets
+                });
+                assert!(held, "{chip}: {line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn debuggers_find_variables_and_scopes() {
     listed(
         &["-g", "--arch", "sm_90"],
         true,
         &expect![[r#"
-        variable table: table
-        variable counter: counter
-        variable origin: origin
-        variable of_module: 0x400
-        subprogram norm [all of _Z4normRK5Pointi]
-          formal_parameter p: %rd1
-          formal_parameter scale: %r1
-          lexical_block [0x0, 0xb0)
-            variable squares: %f7
-        subprogram sum [all of _Z3sumPKii]
-          formal_parameter values: %rd1
-          formal_parameter count: %r7
-          lexical_block [0x0, 0x200)
-            variable total
-              [0x20, 0x30): %r14
-              [0x30, 0x1b0): %r3
-              [0x1b0, 0x1c0): %r5
-              [0x1c0, end): %r14
-            lexical_block [0x20, 0x1d0)
-              variable i
-                [0x20, 0x30): %r15
-                [0x30, 0x1c0): %r4
-                [0x1c0, end): %r15
-              lexical_block [0x60, 0x1b0)
-                variable part: %r13
-        subprogram shapes [all of shapes]
-          formal_parameter out: 0x210
-          formal_parameter in: 0x218
-          formal_parameter count: 0x220
-          formal_parameter weight: %fd1
-          lexical_block [0xd0, 0x8f0)
-            variable local: frame -32 +0
-            variable p: frame -32 +16
-            variable i: %r1
-            variable s
-              [0x580, 0x5e0): %r5
-              [0x5e0, 0x6f0): %r32
-              [0x6f0, 0x710): %r32
-              [0x710, end): %r7
-            variable big: %rs1
-            variable tile: 0x480
-            lexical_block [0x340, 0x500)
-              variable k
-                [0x350, 0x4f0): %r3
-                [0x4f0, end): %r31
-    "#]],
+            variable table: table
+            variable counter: counter
+            variable origin: origin
+            variable of_module: 0x400
+            subprogram norm [all of _Z4normRK5Pointi]
+              formal_parameter p: %rd1
+              formal_parameter scale: %r1
+              lexical_block [0x30, 0xe0)
+                variable squares: %f7
+            subprogram sum [all of _Z3sumPKii]
+              formal_parameter values: %rd1
+              formal_parameter count: %r7
+              lexical_block [0x30, 0x300)
+                variable total
+                  [0x50, 0x70): %r1
+                  [0x70, 0xb0): %r14
+                  [0xb0, 0x280): %r3
+                  [0x280, 0x2a0): %r5
+                  [0x2a0, end): %r14
+                lexical_block [0x50, 0x2c0)
+                  variable i
+                    [0x60, 0x80): %r2
+                    [0x80, 0xb0): %r15
+                    [0xb0, 0x290): %r4
+                    [0x290, 0x2b0): %r6
+                    [0x2b0, end): %r15
+                  lexical_block [0xe0, 0x280)
+                    variable part: %r13
+            subprogram shapes [all of shapes]
+              formal_parameter out: 0x210
+              formal_parameter in: 0x218
+              formal_parameter count: 0x220
+              formal_parameter weight: %fd1
+              lexical_block [0xf0, 0xbf0)
+                variable local: frame -32 +0
+                variable p: frame -32 +16
+                variable i: %r1
+                variable s
+                  [0x750, 0x7b0): %r5
+                  [0x7b0, 0x8d0): %r32
+                  [0x8d0, 0x8e0): %r6
+                  [0x8e0, 0x910): %r32
+                  [0x910, end): %r7
+                variable big: %rs1
+                variable tile: 0x480
+                lexical_block [0x450, 0x6c0)
+                  variable k
+                    [0x470, 0x480): %r2
+                    [0x480, 0x490): %r31
+                    [0x490, 0x6a0): %r3
+                    [0x6a0, 0x6b0): %r4
+                    [0x6b0, end): %r31
+        "#]],
     );
 }

@@ -35,6 +35,8 @@ pub struct LinkedFunction {
     pub frame_bytes: u32,
     /// Offset in the frame of each of its `.local` variables.
     pub local_offsets: Vec<u32>,
+    /// Where registers of the PTX are, of a function for debuggers.
+    pub held: Vec<crate::holders::Held>,
     /// Bytes that all instructions that spill a register store, each counted once.
     pub spill_stores: u32,
     /// Bytes that all instructions that reload a spilled register load, each counted once.

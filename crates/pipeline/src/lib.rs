@@ -6,6 +6,7 @@
 pub mod context;
 pub mod facts;
 pub mod failure;
+pub mod holders;
 pub mod image;
 pub mod phases;
 pub mod run;

@@ -293,6 +293,11 @@ pub fn encode(
     Ok(LinkedFunction { shared, ..linked(allocated, finished, context)? })
 }
 
+/// Whether it matters where registers of the PTX are: in code that is not optimized and has a section of its own.
+pub fn is_for_debuggers(allocated: &Allocated) -> bool {
+    allocated.function.calls_library
+}
+
 fn linked(
     allocated: &Allocated,
     finished: &MachineFunction,
@@ -311,6 +316,11 @@ fn linked(
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
         local_offsets: allocated.assignment.local_offsets.clone(),
+        held: if is_for_debuggers(allocated) {
+            crate::holders::held(allocated, finished)
+        } else {
+            Vec::new()
+        },
         spill_stores: stored,
         spill_loads: loaded,
         parameter_bytes: allocated.function.parameter_bytes,

@@ -203,7 +203,7 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         if !for_debuggers {
             return Ok(DebugParts { sections: triomphe::Arc::new(sections), ..DebugParts::default() });
         }
-        Ok(debugger::add_sections(&data, &places, &variables, linked, sections))
+        debugger::add_sections(&data, &places, &variables, linked, sections)
     })
 }
 

@@ -7,11 +7,13 @@
 use std::collections::BTreeMap;
 
 use oriole_cubin::{DebugAddress, DebugSection, DebugTarget, Module, SymbolRef};
-use oriole_debug_info::{Reference, to_frame_place};
+use oriole_debug_info::{HeldRegister, MachineRegister, Reference, register_tables, to_frame_place};
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_hir::{HeaderQuestion, Statement, VariableKind};
+use oriole_hir::{HeaderQuestion, RegisterId, Statement, VariableKind};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::{Origin, SymbolKind};
+use oriole_pipeline::holders::{Held, HolderFile};
+use oriole_ptx::Type;
 
 use crate::debug::{ModuleData, set_up_words};
 use crate::failure::{Failed, Staged};
@@ -26,6 +28,8 @@ pub struct CodePlaces {
     pub locals: Vec<(String, i64)>,
     /// Parameters of a kernel with their offsets in constant bank 0.
     pub parameters: Vec<(String, u64)>,
+    /// Where registers of the PTX are, by register of the machine and then by place.
+    pub registers: Vec<HeldRegister>,
 }
 
 /// The sections for debuggers, as far as the layout of the module has no say in them.
@@ -132,7 +136,53 @@ pub(crate) fn code_places<'db>(
             }
         }
     }
-    Ok(triomphe::Arc::new(CodePlaces { labels, locals, parameters }))
+    let held = |one: &Held| {
+        let machine = match one.file {
+            HolderFile::General => MachineRegister::general,
+            HolderFile::Uniform => MachineRegister::uniform,
+            HolderFile::Predicate => MachineRegister::predicate,
+            HolderFile::UniformPredicate => MachineRegister::uniform_predicate,
+        };
+        let [first, end] = [one.first, one.end].map(|word| image.own_start + words.address(word));
+        let register = RegisterId(one.register);
+        HeldRegister {
+            machine: machine(one.number),
+            first,
+            end,
+            name: map.registers[register].0.clone(),
+            component: one.component.into(),
+            kind: type_number(body.registers[register].ty),
+        }
+    };
+    let mut registers: Vec<HeldRegister> = linked.held.iter().map(held).collect();
+    registers.sort_unstable();
+    Ok(triomphe::Arc::new(CodePlaces { labels, locals, parameters, registers }))
+}
+
+/// The numbers of types in the table of registers. Types that it does not know are bits of their size.
+fn type_number(ty: Type) -> u8 {
+    match ty {
+        Type::U8 => 4,
+        Type::U16 => 5,
+        Type::U32 => 6,
+        Type::U64 => 7,
+        Type::S8 => 8,
+        Type::S16 => 9,
+        Type::S32 => 10,
+        Type::S64 => 11,
+        Type::F16 => 12,
+        Type::F16x2 => 13,
+        Type::F32 => 14,
+        Type::F64 => 15,
+        Type::Pred => 16,
+        _ => match ty.bits() {
+            0..=8 => 0,
+            9..=16 => 1,
+            17..=32 => 2,
+            33..=64 => 3,
+            _ => 17,
+        },
+    }
 }
 
 /// How entries of the next section are built.
@@ -200,9 +250,16 @@ pub(crate) fn add_sections(
     variables: &[&str],
     linked: bool,
     mut sections: Vec<DebugSection>,
-) -> DebugParts {
+) -> Result<DebugParts, Failed> {
     let there: Vec<String> = sections.iter().map(|section| section.name.clone()).collect();
     let is_new = |name: &str| !there.iter().any(|there| there == name);
+    let functions: Vec<(&str, &[HeldRegister])> =
+        code.iter().map(|(name, code)| (*name, &*code.registers)).collect();
+    let tables =
+        register_tables(&functions).map_err(|error| Failed::internal("debug_sections", error.to_string()))?;
+    for (name, bytes) in [".nv_debug_info_reg_sass", ".nv_debug_info_reg_type"].into_iter().zip(tables) {
+        sections.push(DebugSection { name: name.to_owned(), bytes, addresses: Vec::new() });
+    }
     let mut parts = DebugParts::default();
     let missing = [ABBREVIATIONS, INFORMATION].map(|name| !data.sections.contains_key(name));
     for (name, _) in [ABBREVIATIONS, INFORMATION].into_iter().zip(missing).filter(|(_, missing)| *missing) {
@@ -233,7 +290,7 @@ pub(crate) fn add_sections(
         }
     }
     parts.sections = triomphe::Arc::new(filled);
-    parts
+    Ok(parts)
 }
 
 const ADDRESS_BYTES: u8 = 8;

@@ -325,8 +325,9 @@ pub(crate) fn straight<'db>(
     }
     let mut allocated = placed(db, unit, config, function);
     let machine = handed_on(selected(db, config, &allocated)?);
-    // What is left to do asks for names and the frame only.
+    // What is left to do asks for names and the frame only, but where debuggers want to know where registers are.
     if let Ok(allocated) = &mut allocated
+        && !oriole_pipeline::stages::is_for_debuggers(allocated)
         && let Some(allocated) = Arc::get_mut(allocated)
     {
         allocated.function.blocks = Default::default();

@@ -119,6 +119,7 @@ pub(crate) fn linked(staged: &Staged<LinkedFunction>) -> usize {
             + list(&encoded.block_starts.raw)
             + list(&encoded.origins)
             + list(&function.symbols.raw)
+            + list(&function.held)
     })
 }
 
@@ -137,7 +138,9 @@ pub(crate) fn lines(staged: &Staged<KernelLines>) -> usize {
 }
 
 pub(crate) fn places(staged: &Staged<CodePlaces>) -> usize {
-    of(staged, |places| list(&places.labels) + list(&places.locals) + list(&places.parameters))
+    of(staged, |places| {
+        list(&places.labels) + list(&places.locals) + list(&places.parameters) + list(&places.registers)
+    })
 }
 
 pub(crate) fn sections(staged: &Staged<DebugParts>) -> usize {

@@ -545,6 +545,13 @@ impl Expander {
 
     /// A copy to a register, which stays one: selection knows what moves a value between two files. A copy of a register
     /// to itself goes, and a zero is that of the destination's file.
+    /// Whether debuggers are told where a value is: then the instruction that gives it to a register of the PTX is kept, even if
+    /// that is in the same register of the machine as what it is copied from. Others would hold its name.
+    fn is_told(&self, value: Value) -> bool {
+        let data = &self.function.values[value];
+        self.function.calls_library && data.file == File::R && data.source.is_some()
+    }
+
     fn copy(
         &self,
         d: Value,
@@ -558,7 +565,7 @@ impl Expander {
             SourceKind::Values(values) => {
                 let from = values[0];
                 let same = self.function.file(from) == to && self.register(from) == self.register(d);
-                if same && !source.invert && !source.negate {
+                if same && !source.invert && !source.negate && !self.is_told(d) {
                     return;
                 }
                 source
@@ -586,7 +593,13 @@ impl Expander {
             SourceKind::Values(v) => Some(place(this, v[0])),
             _ => None,
         };
+        let in_place =
+            pending.iter().filter(|(d, s)| read(self, s) == Some(place(self, *d)) && self.is_told(*d));
+        let in_place: Vec<(Value, Source)> = in_place.cloned().collect();
         pending.retain(|(d, s)| read(self, s) != Some(place(self, *d)));
+        for (d, s) in in_place {
+            self.copy(d, s, None, instruction.origin, out);
+        }
         while !pending.is_empty() {
             let ready = pending.iter().position(|(d, _)| {
                 let to = place(self, *d);
