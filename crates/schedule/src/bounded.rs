@@ -30,8 +30,10 @@ pub enum Preference {
 /// An order to follow. What it reads and writes is told by live ranges: a value has one from each definition to the next.
 pub struct Followed {
     order: Vec<u32>,
-    /// Cycles from each instruction of the region to the end.
+    /// For each place of the order cycles from its instruction to the end.
     heights: Vec<u32>,
+    /// The greatest of them from each place on, and 0 behind the last one.
+    greatest: Vec<u32>,
     /// For each place of the order the ranges that are read.
     uses: Csr<usize, u32>,
     /// For each place the ranges that begin.
@@ -68,9 +70,16 @@ impl Followed {
         leaving.for_each(|(&range, _)| out[range as usize] = true);
         let readers: Vec<(usize, u32)> =
             uses.iter().map(|&(place, range)| (range as usize, place as u32)).collect();
+        let heights = heights(region);
+        let heights: Vec<u32> = order.iter().map(|&node| heights[node as usize]).collect();
+        let mut greatest = vec![0; order.len() + 1];
+        for (place, &height) in heights.iter().enumerate().rev() {
+            greatest[place] = height.max(greatest[place + 1]);
+        }
         let mut followed = Followed {
             order: order.to_vec(),
-            heights: heights(region),
+            heights,
+            greatest,
             uses: Csr::new(order.len(), &uses),
             definitions: Csr::new(order.len(), &definitions),
             readers: Csr::new(file.len(), &readers),
@@ -208,10 +217,7 @@ impl Rest<'_> {
             let node = self.followed.order[place as usize] as usize;
             if let Some(wait) = wait(node) {
                 seen += 1;
-                let length = match self.preference {
-                    Preference::Longest => self.followed.heights[node],
-                    Preference::First => 0,
-                };
+                let length = self.length(place);
                 let key = (Reverse(wait), length, Reverse(place));
                 if best.is_none_or(|known| key > known) {
                     let may = place == self.first || self.may_pass(place, &others);
@@ -219,14 +225,32 @@ impl Rest<'_> {
                     best = if may { Some(key) } else { best };
                 }
             }
-            if seen == ready {
+            let next = self.next[place as usize];
+            let is_best = |(Reverse(wait), length, _)| wait == 0 && length >= self.most(next);
+            if seen == ready || best.is_some_and(is_best) {
                 break;
             }
             let here = self.pressure[place as usize];
             others = std::array::from_fn(|k| others[k].max(here[k]));
-            place = self.next[place as usize];
+            place = next;
         }
         best.map_or(self.first, |(_, _, Reverse(place))| place)
+    }
+
+    /// What decides among instructions that wait equally long: the greater one comes first, of equals the one at the earlier place.
+    fn length(&self, place: u32) -> u32 {
+        match self.preference {
+            Preference::Longest => self.followed.heights[place as usize],
+            Preference::First => 0,
+        }
+    }
+
+    /// No instruction from a place on has a greater length.
+    fn most(&self, place: u32) -> u32 {
+        match self.preference {
+            Preference::Longest => self.followed.greatest[place as usize],
+            Preference::First => 0,
+        }
     }
 
     fn change(&self, place: u32) -> Change {
