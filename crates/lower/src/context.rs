@@ -438,7 +438,7 @@ impl<'a> Lower<'a> {
         let declared = &self.body.variables[variable];
         let symbol = match declared.kind {
             VariableKind::Parameter(number) => {
-                self.symbol(SymbolKind::OpaqueParameter(number as u32), &declared.name)
+                self.symbol(SymbolKind::OpaqueParameter(number), &declared.name)
             }
             _ => self.symbol(SymbolKind::Opaque, declared.module_name()),
         };
