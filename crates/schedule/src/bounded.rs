@@ -13,7 +13,7 @@ use oriole_ori::csr::Csr;
 use std::cmp::Reverse;
 
 /// So many instructions of the rest of the order are looked at.
-const WINDOW: usize = 64;
+const WINDOW: u32 = 64;
 
 /// No place.
 const NONE: u32 = u32::MAX;
@@ -27,13 +27,53 @@ pub enum Preference {
     First,
 }
 
+/// How much an instruction is preferred: by the cycles that it waits, by its length, and by its place; the greater comes first.
+type Key = (Reverse<u32>, u32, Reverse<u32>);
+
+/// Places of an order: whether each is in the set.
+struct Places(Vec<u64>);
+
+impl Places {
+    fn none(count: usize) -> Places {
+        Places(vec![0; count.div_ceil(64)])
+    }
+
+    fn set(&mut self, place: u32, is_in: bool) {
+        let (word, bit) = (place as usize / 64, 1 << (place % 64));
+        if is_in {
+            self.0[word] |= bit;
+        } else {
+            self.0[word] &= !bit;
+        }
+    }
+
+    /// Those from one on and before another one, in rising order.
+    fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
+        let words = from / 64..to.div_ceil(64);
+        words.flat_map(move |word| {
+            let mut left = self.0[word as usize];
+            if word == from / 64 {
+                left &= u64::MAX << (from % 64);
+            }
+            if word == to / 64 {
+                left &= !(u64::MAX << (to % 64));
+            }
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some(word * 64 + bit)
+            })
+        })
+    }
+}
+
 /// An order to follow. What it reads and writes is told by live ranges: a value has one from each definition to the next.
 pub struct Followed {
     order: Vec<u32>,
+    /// Where each instruction is in it.
+    place_of: Vec<u32>,
     /// For each place of the order cycles from its instruction to the end.
     heights: Vec<u32>,
-    /// The greatest of them from each place on, and 0 behind the last one.
-    greatest: Vec<u32>,
     /// For each place of the order the ranges that are read.
     uses: Csr<usize, u32>,
     /// For each place the ranges that begin.
@@ -71,15 +111,15 @@ impl Followed {
         let readers: Vec<(usize, u32)> =
             uses.iter().map(|&(place, range)| (range as usize, place as u32)).collect();
         let heights = heights(region);
-        let heights: Vec<u32> = order.iter().map(|&node| heights[node as usize]).collect();
-        let mut greatest = vec![0; order.len() + 1];
-        for (place, &height) in heights.iter().enumerate().rev() {
-            greatest[place] = height.max(greatest[place + 1]);
+        let heights = order.iter().map(|&node| heights[node as usize]).collect();
+        let mut place_of = vec![NONE; region.len()];
+        for (place, &node) in (0..).zip(order) {
+            place_of[node as usize] = place;
         }
         let mut followed = Followed {
             order: order.to_vec(),
+            place_of,
             heights,
-            greatest,
             uses: Csr::new(order.len(), &uses),
             definitions: Csr::new(order.len(), &definitions),
             readers: Csr::new(file.len(), &readers),
@@ -128,26 +168,32 @@ impl Followed {
     /// budget could give another one.
     pub fn schedule(&self, region: &Region, budget: Counts, preference: Preference) -> (Vec<u32>, bool) {
         let mut rest = Rest::new(self, budget, preference);
-        let mut waiting = region.graph.before_counts();
-        let mut ready = waiting.iter().filter(|&&count| count == 0).count();
-        let mut ready_at = vec![0u32; region.len()];
+        // For each place how many instructions its own waits for, and when all of them have given their results.
+        let counts = region.graph.before_counts();
+        let mut waiting: Vec<u32> = self.order.iter().map(|&node| counts[node as usize]).collect();
+        let mut times =
+            Times { cycle: 0, ready_at: vec![0; region.len()], ready: Places::none(region.len()) };
+        for place in (0..region.len() as u32).filter(|&place| waiting[place as usize] == 0) {
+            times.ready.set(place, true);
+        }
         let mut order = Vec::with_capacity(region.len());
-        let mut cycle = 0u32;
         let mut limited = false;
         while order.len() < region.len() {
-            let wait = |node: usize| (waiting[node] == 0).then(|| ready_at[node].saturating_sub(cycle));
-            let place = rest.next_place(ready, &wait, &mut limited);
+            let place = rest.next_place(&times, &mut limited);
             rest.place(place);
+            times.ready.set(place, false);
             let node = self.order[place as usize];
-            let issue = cycle.max(ready_at[node as usize]);
-            cycle = issue + 1;
+            let issue = times.cycle.max(times.ready_at[place as usize]);
+            times.cycle = issue + 1;
             order.push(node);
-            ready -= 1;
             for &(to, cycles) in region.graph.after(node) {
+                let to = self.place_of[to as usize];
                 let at = to as usize;
-                ready_at[at] = ready_at[at].max(issue + cycles);
+                times.ready_at[at] = times.ready_at[at].max(issue + cycles);
                 waiting[at] -= 1;
-                ready += usize::from(waiting[at] == 0);
+                if waiting[at] == 0 {
+                    times.ready.set(to, true);
+                }
             }
         }
         (order, limited)
@@ -165,6 +211,16 @@ struct Change {
     dead: Counts,
 }
 
+/// When instructions may come, by their places.
+struct Times {
+    /// The next one that issues nothing yet.
+    cycle: u32,
+    /// When what each reads is there, as far as it is known.
+    ready_at: Vec<u32>,
+    /// Those that wait for no other instruction.
+    ready: Places,
+}
+
 /// The rest of an order.
 struct Rest<'a> {
     followed: &'a Followed,
@@ -178,8 +234,10 @@ struct Rest<'a> {
     left: Vec<u32>,
     /// For each range how many readers there are up to the last one in it.
     last: Vec<u32>,
-    /// Its first place, and for each place the next one and the one before.
+    /// Its first place, and the one behind those that are looked at.
     first: u32,
+    end: u32,
+    /// For each place the next one and the one before.
     next: Vec<u32>,
     previous: Vec<u32>,
     placed: Vec<bool>,
@@ -199,6 +257,7 @@ impl Rest<'_> {
             last: left.clone(),
             left,
             first: 0,
+            end: count.min(WINDOW),
             next: (1..=count).collect(),
             previous: (0..count).map(|place| place.checked_sub(1).unwrap_or(NONE)).collect(),
             placed: vec![false; count as usize],
@@ -206,51 +265,52 @@ impl Rest<'_> {
     }
 
     /// Which instruction comes next: of those that wait least the preferred one, unless others of the rest, which
-    /// it would pass, then kept too many values alive; that sets `limited`. So many are ready, `wait` says how long each of them
-    /// waits.
-    fn next_place(&self, ready: usize, wait: &impl Fn(usize) -> Option<u32>, limited: &mut bool) -> u32 {
+    /// it would pass, then kept too many values alive; that sets `limited`.
+    fn next_place(&self, times: &Times, limited: &mut bool) -> u32 {
         // The first instruction of the rest is always ready.
-        let mut best = None;
+        let ready = || times.ready.between(self.first, self.end);
+        let Some((_, _, Reverse(place))) = ready().map(|place| self.key(place, times)).max() else {
+            return self.first;
+        };
         let mut others = Counts::default();
-        let (mut place, mut seen) = (self.first, 0);
-        for _ in 0..WINDOW {
-            let node = self.followed.order[place as usize] as usize;
-            if let Some(wait) = wait(node) {
-                seen += 1;
-                let length = self.length(place);
-                let key = (Reverse(wait), length, Reverse(place));
-                if best.is_none_or(|known| key > known) {
-                    let may = place == self.first || self.may_pass(place, &others);
-                    *limited |= !may;
-                    best = if may { Some(key) } else { best };
-                }
-            }
-            let next = self.next[place as usize];
-            let is_best = |(Reverse(wait), length, _)| wait == 0 && length >= self.most(next);
-            if seen == ready || best.is_some_and(is_best) {
-                break;
-            }
-            let here = self.pressure[place as usize];
+        let mut passed = self.first;
+        while passed < place {
+            let here = self.pressure[passed as usize];
             others = std::array::from_fn(|k| others[k].max(here[k]));
-            place = next;
+            passed = self.next[passed as usize];
         }
-        best.map_or(self.first, |(_, _, Reverse(place))| place)
+        if place == self.first || self.may_pass(place, &others) {
+            return place;
+        }
+        *limited = true;
+        // The best of the others.
+        let mut best = self.key(self.first, times);
+        let mut others = self.pressure[self.first as usize];
+        let mut passed = self.next[self.first as usize];
+        for place in ready().filter(|&place| place != self.first) {
+            let key = self.key(place, times);
+            if key <= best {
+                continue;
+            }
+            while passed < place {
+                let here = self.pressure[passed as usize];
+                others = std::array::from_fn(|k| others[k].max(here[k]));
+                passed = self.next[passed as usize];
+            }
+            if self.may_pass(place, &others) {
+                best = key;
+            }
+        }
+        let (_, _, Reverse(place)) = best;
+        place
     }
 
-    /// What decides among instructions that wait equally long: the greater one comes first, of equals the one at the earlier place.
-    fn length(&self, place: u32) -> u32 {
-        match self.preference {
+    fn key(&self, place: u32, times: &Times) -> Key {
+        let length = match self.preference {
             Preference::Longest => self.followed.heights[place as usize],
             Preference::First => 0,
-        }
-    }
-
-    /// No instruction from a place on has a greater length.
-    fn most(&self, place: u32) -> u32 {
-        match self.preference {
-            Preference::Longest => self.followed.greatest[place as usize],
-            Preference::First => 0,
-        }
+        };
+        (Reverse(times.ready_at[place as usize].saturating_sub(times.cycle)), length, Reverse(place))
     }
 
     fn change(&self, place: u32) -> Change {
@@ -321,6 +381,9 @@ impl Rest<'_> {
 
     /// Takes an instruction out of the rest.
     fn unlink(&mut self, place: u32) {
+        if (self.end as usize) < self.next.len() {
+            self.end = self.next[self.end as usize];
+        }
         let (before, behind) = (self.previous[place as usize], self.next[place as usize]);
         match before {
             NONE => self.first = behind,
