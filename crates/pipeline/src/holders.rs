@@ -7,7 +7,8 @@
 
 use crate::Allocated;
 use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode};
-use oriole_sass::Op;
+use oriole_sass::register::PT;
+use oriole_sass::{Guard, Op};
 
 /// A part of a PTX register is in a register of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
@@ -123,7 +124,8 @@ fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
     starts
 }
 
-/// The words of each block's instructions: finishing adds nothing to the code but `NOP`.
+/// The words of each block's instructions: finishing adds nothing to the code but `NOP`, and on some chips an instruction that never
+/// executes.
 fn words<'a>(
     allocated: &'a Allocated,
     finished: &'a MachineFunction,
@@ -135,9 +137,12 @@ fn words<'a>(
     let words = (start as u32..).zip(&finished.blocks[block].instructions);
     words.filter_map(move |(at, machine)| {
         let is_filler = machine.instruction.op == Op::NOP;
-        let instruction = instructions
-            .next_if(|it| it.origin == machine.origin && (!is_filler || it.opcode == Opcode::Sass(Op::NOP)));
-        debug_assert!(instruction.is_some() || is_filler, "a word of no instruction");
+        let Guard { register, negated, .. } = machine.instruction.guard;
+        let executes = register != PT || !negated;
+        let instruction = instructions.next_if(|it| {
+            executes && it.origin == machine.origin && (!is_filler || it.opcode == Opcode::Sass(Op::NOP))
+        });
+        debug_assert!(instruction.is_some() || is_filler || !executes, "a word of no instruction");
         Some((at, instruction?))
     })
 }
