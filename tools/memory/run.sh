@@ -3,12 +3,12 @@
 # wrote, or memory that nobody can give back any more, is a failure, and so is another output. It is here because the library is
 # the one place with `unsafe`; everything else of it is the compiler, which comes along.
 #
-#   tools/memory/run.sh [FOLDER WITH liboriole_c.so]
+#   tools/memory/run.sh [FOLDER WITH liboriole_c.so: that which the tests are built in, if left out]
 #
 # Without valgrind or a C compiler it says SKIPPED and ends well.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
-library=$(realpath "${1:-$root/target/debug}")
+library=$(realpath "${1:-$root/target/debug/deps}")
 for program in valgrind cc; do
     command -v "$program" >/dev/null || { echo "SKIPPED: the C library's memory ($program is missing)"; exit 0; }
 done
