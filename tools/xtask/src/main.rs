@@ -9,6 +9,7 @@ mod dist;
 mod guard_data;
 mod isa;
 mod licences;
+mod llvm;
 mod machine_numbers;
 mod oracle;
 mod order;

@@ -4,7 +4,7 @@
 //! The profile says which functions run, and the linker puts these together, those of the smallest compile first: most of the
 //! time of a small compile is the system's, which brings in the pages of the program.
 
-use crate::{finished, order, train};
+use crate::{finished, llvm, order, train};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -52,7 +52,7 @@ pub fn program(flags: &[String], profile: Option<&Path>) -> Result<Profiled, Str
 
 /// Takes a profile.
 fn take(folder: &Path, flags: &[String]) -> Result<(), String> {
-    let merger = profile_merger()?;
+    let merger = llvm::tool("llvm-profdata")?;
     let raw = folder.join("raw");
     let [merged, order] = PROFILE.map(|name| folder.join(name));
     let _ = std::fs::remove_dir_all(&raw);
@@ -75,20 +75,6 @@ fn take(folder: &Path, flags: &[String]) -> Result<(), String> {
     }
     std::fs::write(&order, order::of_profiles(&profiles).join("\n"))
         .map_err(|error| format!("{}: {error}", order.display()))
-}
-
-/// The tool that makes one profile of many; it has to be the compiler's own, since their format changes.
-fn profile_merger() -> Result<PathBuf, String> {
-    let asked = |what: &[&str]| {
-        let output = Command::new("rustc").args(what).output().map_err(|error| format!("rustc: {error}"))?;
-        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let path = Path::new(&asked(&["--print", "target-libdir"])?).with_file_name("bin").join("llvm-profdata");
-    if path.exists() {
-        Ok(path)
-    } else {
-        Err(format!("{} is missing: rustup component add llvm-tools", path.display()))
-    }
 }
 
 /// The static build with these flags more.

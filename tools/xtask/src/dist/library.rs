@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::archive::Tree;
-use super::{Plan, Platform, Tools, elf, output, read};
+use super::{Plan, Platform, Tools, elf, read};
 use crate::finished;
 
 /// What the static library of Rust's own library asks for.
@@ -106,21 +106,11 @@ fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, 
     let stripped = folder.join("dist/liboriole_c.a");
     std::fs::create_dir_all(folder.join("dist")).map_err(|error| format!("{}: {error}", folder.display()))?;
     // The system's own knows this machine only.
-    let mut strip = Command::new(if plan.quick { "objcopy".into() } else { rust_tool("llvm-objcopy")? });
+    let mut strip =
+        Command::new(if plan.quick { "objcopy".into() } else { crate::llvm::tool("llvm-objcopy")? });
     strip.args(["--strip-debug", "--enable-deterministic-archives"]);
     finished(strip.arg(folder.join("liboriole_c.a")).arg(&stripped))?;
     Ok(stripped)
-}
-
-/// A tool of LLVM that comes with Rust.
-fn rust_tool(name: &str) -> Result<PathBuf, String> {
-    let libraries = output(Command::new("rustc").args(["--print", "target-libdir"]))?;
-    let path = Path::new(&libraries).with_file_name("bin").join(name);
-    if path.exists() {
-        Ok(path)
-    } else {
-        Err(format!("{} is missing: rustup component add llvm-tools", path.display()))
-    }
 }
 
 /// Links a shared library of the static one.
