@@ -212,6 +212,7 @@ pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Probl
     checker.run();
     checker.report = true;
     checker.granted();
+    checker.uniforms_of_callers();
     checker.problems.truncate(20);
     checker.problems
 }
@@ -309,6 +310,26 @@ impl Checker<'_> {
         if self.report && self.problems.len() < 100 {
             let (block, instruction) = self.at;
             self.problems.push(Problem { kind, block, instruction, message: message() });
+        }
+    }
+
+    /// A function leaves to its callers the uniform registers that survive a call.
+    fn uniforms_of_callers(&mut self) {
+        if self.allocation.function.is_entry {
+            return;
+        }
+        for instruction in self.allocation.function.blocks.iter().flat_map(|block| &block.instructions) {
+            let mut callers = None;
+            instruction.for_each_definition(|value| {
+                if let Some(Place::Register(File::UR, register)) = self.place(value)
+                    && register >= FIRST_SAVED_UNIFORM
+                {
+                    callers = Some(register);
+                }
+            });
+            if let Some(register) = callers {
+                self.problem(ProblemKind::Constraint, || format!("UR{register} is a caller's"));
+            }
         }
     }
 

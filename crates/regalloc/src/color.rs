@@ -26,8 +26,10 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     if !work.function.values.iter().any(|v| v.file == file) {
         return Ok(());
     }
+    let mut files = *files;
     if file == File::UR && !work.function.is_entry {
         // Uniform registers that survive a call belong to the caller.
+        files.uniform.end_usable = files.uniform.end_usable.min(abi::FIRST_SAVED_UNIFORM);
         let graph = Graph::new(work, file);
         let across = |v: &Value| graph.across_calls.get(*v).copied().unwrap_or(false);
         let evicted = graph.order.iter().copied().filter(across).collect();
@@ -37,7 +39,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     loop {
         let mut bundles = bundle(work, file);
         let graph = Graph::new(work, file);
-        let Err(conflicts) = assign(work, file, files, &mut bundles, &graph) else { return Ok(()) };
+        let Err(conflicts) = assign(work, file, &files, &mut bundles, &graph) else { return Ok(()) };
         // Of the conflict set, the half with the most interferences is spilled or rematerialized.
         let mut evicted: Vec<Value> = conflicts.into_iter().filter(|v| !handled.contains(v)).collect();
         evicted.retain(|v| work.original[*v] == *v);

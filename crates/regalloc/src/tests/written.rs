@@ -1,7 +1,7 @@
 //! Small functions, before and after.
 
-use crate::allocate;
 use crate::tests::{options, run};
+use crate::{abi, allocate};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_ori::parse::parse;
@@ -382,6 +382,30 @@ fn a_routine_that_does_not_keep_its_word_is_refused() {
         register allocation is wrong: a routine overwrites registers of file UR that it does not state
     "#]]
     .assert_eq(&(all.join("\n") + "\n"));
+}
+
+/// Callers have values in uniform registers across calls, and no function saves one.
+#[test]
+fn functions_take_no_uniform_registers_of_their_callers() {
+    let many = 0..40;
+    let mut text = String::from("function params=0 barriers=0\nb0:\n");
+    for k in many.clone() {
+        text += &format!("  u{k} = S2UR %(SR_CTAID.X) ; 0\n");
+    }
+    for k in many {
+        text += &format!("  r{} = Copy u{k} ; 1\n  STS [0x0], r{0} mem(shared w) ; 1\n", 100 + k);
+    }
+    text += "  Return ; 2\n";
+    let highest = |text: &str| {
+        let (_, allocation, problems) = run(&parse(text).expect("test input parses"), None).expect("it fits");
+        assert_eq!(problems, []);
+        let function = &allocation.function;
+        let uniform = function.values.iter_enumerated().filter(|(_, data)| data.file == File::UR);
+        uniform.filter_map(|(value, _)| allocation.assignment.registers[value]).max()
+    };
+    assert!(highest(&text) < Some(abi::FIRST_SAVED_UNIFORM), "{:?}", highest(&text));
+    let of_kernel = text.replace("function", "kernel").replace("Return", "EXIT");
+    assert_eq!(highest(&of_kernel), Some(43));
 }
 
 #[test]
