@@ -2,6 +2,9 @@
 //! section in every file; it is 64-bit DWARF version 3 with one common entry per function.
 
 use crate::elf::Bytes;
+use crate::image::CalleeSaved;
+use crate::rules::Rules;
+use oriole_debug_info::MachineRegister;
 
 /// What the section says of one function.
 pub(crate) struct Frame {
@@ -51,23 +54,17 @@ pub(crate) enum AddressKind {
 
 const DW64: u32 = 0xffff_ffff;
 /// The number behind the last general register: it means the return address.
-const RETURN_PSEUDO_REGISTER: u8 = u8::MAX;
+const RETURN_PSEUDO_REGISTER: MachineRegister = MachineRegister::general(u8::MAX);
 /// The stack pointer `R1`.
-const STACK_POINTER: u8 = 1;
+const STACK_POINTER: MachineRegister = MachineRegister::general(1);
 const DEF_CFA: u8 = 0x0c;
+const UNDEFINED: u8 = 0x07;
 const SAME_VALUE: u8 = 0x08;
 const VAL_EXPRESSION: u8 = 0x16;
 const ADVANCE_LOC4: u8 = 0x04;
 
-/// Appends a register number: class 5 (general registers) in bits 24 and up, as four bytes of ULEB128.
-fn register(out: &mut Bytes, number: u8) {
-    let mut value = 5u32 << 24 | u32::from(number);
-    // All register numbers of this class need exactly four groups of seven bits, the stored form of the field.
-    for _ in 0..3 {
-        out.u8((value & 0x7f) as u8 | 0x80);
-        value >>= 7;
-    }
-    out.u8(value as u8);
+fn register(out: &mut Bytes, register: MachineRegister) {
+    uleb(out, u64::from(register.number()));
 }
 
 fn uleb(out: &mut Bytes, mut value: u64) {
@@ -98,31 +95,71 @@ fn end(out: &mut Bytes, length_at: usize) {
     out.patch(length_at, &length.to_le_bytes());
 }
 
+/// Whether a callee gives each register back as it found it, in the order of the reference, which tells neither of `P1` nor of
+/// `UP1`. A kernel has no caller: nobody asks what it keeps.
+fn kept_registers(
+    rules: &Rules,
+    saved: &CalleeSaved,
+    is_kernel: bool,
+) -> impl Iterator<Item = (MachineRegister, bool)> {
+    let (registers, saved) = (rules.registers, *saved);
+    let (kept_end, end) = rules.family.unwound_uniforms;
+    let told_predicates = |count: u8| (0..count).filter(|&number| number != 1);
+    let uniforms = registers.uniform.first_usable..end;
+    let keeps_uniform = move |number| !is_kernel && (saved.first_uniform..kept_end).contains(&number);
+    let generals = 0..registers.general.count;
+    let keeps_general = move |number| {
+        MachineRegister::general(number) == STACK_POINTER || !is_kernel && saved.has_general(number)
+    };
+    let uniform_predicates = told_predicates(registers.uniform_predicate.count);
+    std::iter::once((RETURN_PSEUDO_REGISTER, true))
+        .chain(uniform_predicates.map(|number| (MachineRegister::uniform_predicate(number), false)))
+        .chain(uniforms.map(move |number| (MachineRegister::uniform(number), keeps_uniform(number))))
+        .chain(std::iter::once((MachineRegister::CONDITION_CODE, false)))
+        .chain(
+            told_predicates(registers.predicate.count)
+                .map(|number| (MachineRegister::predicate(number), false)),
+        )
+        .chain(generals.map(move |number| (MachineRegister::general(number), keeps_general(number))))
+}
+
 /// Appends the two entries of one function; gives its address fields: places in the text, and what a linker must know that
-/// moves entries or leaves functions out.
-pub(crate) fn append(out: &mut Bytes, frame: &Frame) -> impl Iterator<Item = AddressField> + use<> {
+/// moves entries or leaves functions out. `saved` is what functions keep, if the common entry is to tell of every register.
+pub(crate) fn append(
+    out: &mut Bytes,
+    frame: &Frame,
+    rules: &Rules,
+    saved: Option<&CalleeSaved>,
+) -> impl Iterator<Item = AddressField> + use<> {
     let common_at = out.len() as u64;
     let common = begin(out);
     out.u64(u64::MAX).u8(3).u8(0).u8(4).u8(0x7c);
     match frame.back {
         Back::Nowhere => uleb(out, 0xffff_ffff),
-        Back::Offset(low) | Back::Address(low) => register(out, low),
+        Back::Offset(low) | Back::Address(low) => register(out, MachineRegister::general(low)),
     }
     out.u8(DEF_CFA);
     register(out, STACK_POINTER);
     out.u8(0);
-    for number in [RETURN_PSEUDO_REGISTER, STACK_POINTER] {
-        out.u8(SAME_VALUE);
-        register(out, number);
-    }
-    if let Back::Address(low) = frame.back {
-        for number in [low, low + 1] {
+    // Functions inside a kernel keep what a convention of their own says.
+    let saved = saved.filter(|_| !matches!(frame.back, Back::Offset(_)));
+    if let Some(saved) = saved {
+        for (number, is_kept) in kept_registers(rules, saved, frame.back == Back::Nowhere) {
+            out.u8(if is_kept { SAME_VALUE } else { UNDEFINED });
+            register(out, number);
+        }
+    } else {
+        let pair = match frame.back {
+            Back::Address(low) => Some([low, low + 1].map(MachineRegister::general)),
+            Back::Nowhere | Back::Offset(_) => None,
+        };
+        for number in [RETURN_PSEUDO_REGISTER, STACK_POINTER].into_iter().chain(pair.into_iter().flatten()) {
             out.u8(SAME_VALUE);
             register(out, number);
         }
     }
     let offset = match frame.back {
-        Back::Offset(low) => Some(low),
+        Back::Offset(low) => Some(MachineRegister::general(low)),
         Back::Nowhere | Back::Address(_) => None,
     };
     let start_field = offset.map(|low| {

@@ -44,12 +44,30 @@ pub struct Module {
     pub slots: Vec<Slot>,
     /// Sections for debuggers, in the order of the file.
     pub debug: Arc<Vec<DebugSection>>,
+    /// What functions keep for their callers, in a module for debuggers: frames then tell it of every register.
+    pub callee_saved: Option<CalleeSaved>,
     /// Variables of shared memory that kernels of other files may see, or that functions have; the linker places them.
     pub shared: Vec<Variable>,
     /// Names that other files define: what is declared of them.
     pub undefined: Vec<Undefined>,
     /// Shared variables with places, in a whole module with functions in sections of their own.
     pub placed_shared: Vec<PlacedShared>,
+}
+
+/// The registers that a function gives back as it found them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CalleeSaved {
+    /// General registers but the stack pointer, bit n of word k for register `64 k + n`.
+    pub general: [u64; 4],
+    /// The first of the uniform registers that it keeps.
+    pub first_uniform: u8,
+}
+
+impl CalleeSaved {
+    /// Whether the general register is kept.
+    pub fn has_general(&self, number: u8) -> bool {
+        self.general[usize::from(number / 64)] >> (number % 64) & 1 != 0
+    }
 }
 
 /// A shared variable that has a place.

@@ -16,7 +16,7 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, Header, HeaderSlot,
+    Binding, Bound, CalleeSaved, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, Header, HeaderSlot,
     IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, NO_OFFSET, Opaque, OpaqueParameter,
     Parameter, ParameterSpace, PlacedShared, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool,
     Undefined, UndefinedKind, Variable,

@@ -64,6 +64,8 @@ pub(crate) struct Family {
     pub constants_before_code: bool,
     /// Local symbols come first.
     pub local_symbols_first: bool,
+    /// The end of the uniform registers that a function keeps, and of all that frames tell debuggers of.
+    pub unwound_uniforms: (u8, u8),
     /// Part of shared memory belongs to the system, and symbols name it.
     pub reserves_shared: bool,
     /// The attributes of parameters come first, and not last.
@@ -83,7 +85,8 @@ pub(crate) struct Family {
 /// The release 12.4 in the toolkit's own numbering.
 const LAST_WITH_VOLTA: u16 = 0x7c;
 
-static VOLTA: Family = Family { abi: Abi::V7 { toolkit: LAST_WITH_VOLTA }, ..AMPERE_FAMILY };
+static VOLTA: Family =
+    Family { abi: Abi::V7 { toolkit: LAST_WITH_VOLTA }, unwound_uniforms: (0, 0), ..AMPERE_FAMILY };
 
 static AMPERE: Family = AMPERE_FAMILY;
 
@@ -99,6 +102,7 @@ const AMPERE_FAMILY: Family = Family {
     registers_in_section: true,
     constants_before_code: true,
     local_symbols_first: true,
+    unwound_uniforms: (62, 62),
     reserves_shared: false,
     parameters_first: true,
     isa_version: 0,
@@ -120,6 +124,7 @@ static HOPPER: Family = Family {
     registers_in_section: false,
     constants_before_code: false,
     local_symbols_first: false,
+    unwound_uniforms: (62, 62),
     reserves_shared: true,
     parameters_first: false,
     isa_version: 0x0101,
@@ -130,8 +135,13 @@ static HOPPER: Family = Family {
 };
 
 /// What Hopper has, and attributes of its own. The code in the form that drivers translate for other chips is not written.
-static BLACKWELL: Family =
-    Family { init_count: true, reserved_bytes: 0x40, shared_cap: Some(0x400), ..HOPPER };
+static BLACKWELL: Family = Family {
+    init_count: true,
+    reserved_bytes: 0x40,
+    shared_cap: Some(0x400),
+    unwound_uniforms: (64, 78),
+    ..HOPPER
+};
 
 /// As Blackwell, with a variable of the system in the reserved shared memory of every kernel.
 static THOR: Family =

@@ -28,6 +28,14 @@ pub struct MachineRegister(u32);
 impl MachineRegister {
     const CLASS_SHIFT: u32 = 24;
 
+    /// The condition code.
+    pub const CONDITION_CODE: MachineRegister = MachineRegister(1 << Self::CLASS_SHIFT);
+
+    /// The number.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
     /// `P0` and so on.
     pub const fn predicate(number: u8) -> MachineRegister {
         MachineRegister(2 << Self::CLASS_SHIFT | number as u32)

@@ -12,6 +12,7 @@ mod debug_sections;
 mod debugger;
 mod diff;
 mod files;
+mod frames;
 mod judge;
 mod linking;
 mod lsp;

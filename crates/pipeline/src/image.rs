@@ -9,7 +9,7 @@ use crate::Target;
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{
-    Binding, CodeKind, Header, HeaderSlot, IndirectBranch, InnerFunction, KernelImage, Mbarrier,
+    Binding, CalleeSaved, CodeKind, Header, HeaderSlot, IndirectBranch, InnerFunction, KernelImage, Mbarrier,
     RelocationKind, SymbolRef, TextRelocation, Variable,
 };
 use oriole_encode::{EncodedFunction, Relocation};
@@ -293,6 +293,13 @@ pub fn section_image<'a>(
     image.syscalls.clear();
     image.stack_size = None;
     Ok(image)
+}
+
+/// What the calling convention says that a function keeps for its caller.
+pub fn callee_saved() -> CalleeSaved {
+    let (general, first_uniform) =
+        (oriole_regalloc::abi::saved().words(), oriole_regalloc::abi::FIRST_SAVED_UNIFORM);
+    CalleeSaved { general, first_uniform }
 }
 
 /// The first of the registers in which a function has its return address.

@@ -164,6 +164,8 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
     add_library(db, config, &mut module)?;
     let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
     module.debug = parts.sections.clone();
+    module.callee_saved =
+        debugger::is_for_debuggers(db, file, config).then(oriole_pipeline::image::callee_saved);
     let data = graph::module_data(db, file);
     module.undefined = undefined(db, file, &module, data);
     let target = stage::target_of(db, config)?;

@@ -35,6 +35,8 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: M
     relocatable::add_library(db, config, &mut module)?;
     let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
     module.debug = parts.sections.clone();
+    module.callee_saved =
+        debugger::is_for_debuggers(db, file, config).then(oriole_pipeline::image::callee_saved);
     let data = graph::module_data(db, file);
     module.undefined = relocatable::undefined(db, file, &module, data);
     // Arrays in shared memory that the launch gives their sizes are declared so, too, and have places here.

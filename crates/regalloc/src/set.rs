@@ -10,6 +10,11 @@ impl RegisterSet {
         RegisterSet(words)
     }
 
+    /// The words of the set, as [`RegisterSet::from_words`] takes them.
+    pub fn words(self) -> [u64; 4] {
+        self.0
+    }
+
     /// Registers `from..to`.
     pub fn range(from: u16, to: u16) -> RegisterSet {
         let mut set = RegisterSet::default();

@@ -398,8 +398,9 @@ impl<'a> Writer<'a> {
             });
             for frame in std::iter::once(own).chain(functions) {
                 let relocatable = self.is_relocatable();
-                let fields = debug_frame::append(&mut out, &frame)
-                    .filter(|field| relocatable || field.what == AddressKind::Place);
+                let fields =
+                    debug_frame::append(&mut out, &frame, &self.rules, self.module.callee_saved.as_ref())
+                        .filter(|field| relocatable || field.what == AddressKind::Place);
                 let own = self.kernel_symbols[index];
                 relocations.extend(fields.map(|field| {
                     let (kind, symbol) = match field.what {
