@@ -28,7 +28,7 @@ def program() -> pathlib.Path:
     built = [ROOT / "target" / profile / "oriole" for profile in ("release", "fast", "debug")]
     built = [path for path in built if path.exists()]
     if not built:
-        sys.exit("there is no oriole: build it (cargo build -p oriole) or name it")
+        sys.exit("there is no oriole: build it (cargo build -p oriole-cli) or name it")
     return max(built, key=lambda path: path.stat().st_mtime)
 
 

@@ -17,7 +17,7 @@ export function program(): string {
     .map((profile) => path.join(ROOT, 'target', profile, 'oriole'))
     .filter((file) => fs.existsSync(file))
     .sort((a, b) => fs.statSync(b).mtimeMs - fs.statSync(a).mtimeMs);
-  if (!built[0]) throw new Error('there is no server: build it (`cargo build -p oriole`) or name it in ORIOLE');
+  if (!built[0]) throw new Error('there is no server: build it (`cargo build -p oriole-cli`) or name it in ORIOLE');
   return built[0];
 }
 

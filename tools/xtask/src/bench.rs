@@ -59,7 +59,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         arch,
     };
     if !bench.oriole.exists() {
-        return Err("build it first: cargo build --release -p oriole".to_owned());
+        return Err("build it first: cargo build --release -p oriole-cli".to_owned());
     }
     if !bench.ptxas.exists() {
         return Err("the oracle is missing: cargo xtask oracle".to_owned());

@@ -64,7 +64,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
         }
         let mut command = Command::new("cargo");
         command
-            .args(["run", "--quiet", "-p", "oriole", "--", "ori", "--after", BEFORE_ALLOCATION])
+            .args(["run", "--quiet", "-p", "oriole-cli", "--", "ori", "--after", BEFORE_ALLOCATION])
             .arg(&kernel);
         let text = finish(command.current_dir(crate::root()))?;
         let path = functions.join(format!("{name}.ori"));

@@ -46,7 +46,7 @@ pub fn run(arguments: &[String]) -> Result<(), String> {
         return Err("usage: cargo xtask selection [--program ORIOLE] [--arch CHIP] FILE.ptx...".to_owned());
     }
     if !program.exists() {
-        return Err("build it first: cargo build --release -p oriole".to_owned());
+        return Err("build it first: cargo build --release -p oriole-cli".to_owned());
     }
     let ptxas = crate::oracle::bin().join("ptxas");
     let folder = root.join("target/selection");

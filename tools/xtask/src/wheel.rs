@@ -53,6 +53,6 @@ pub fn with_programs(root: &Path, program: &Path, notices: &str) -> Result<(), S
 /// # Errors
 /// It does not compile.
 pub fn debug_program(root: &Path) -> Result<PathBuf, String> {
-    finished(Command::new("cargo").current_dir(root).args(["build", "--quiet", "--package", "oriole"]))?;
+    finished(Command::new("cargo").current_dir(root).args(["build", "--quiet", "--package", "oriole-cli"]))?;
     Ok(root.join("target/debug/oriole"))
 }

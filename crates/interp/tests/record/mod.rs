@@ -1,6 +1,6 @@
 //! Launch records in JSON for tests and examples: which kernel runs on which buffers, and what must come out.
 
-#[path = "../../../oriole/src/tensor_map.rs"]
+#[path = "../../../cli/src/tensor_map.rs"]
 mod tensor_map;
 
 use std::path::Path;

@@ -26,7 +26,7 @@ pub use tools::{GLIBC, Tools};
 const USAGE: &str = "usage: cargo xtask dist [--out DIR] [--quick] [--profile DIR] | --check DIR";
 
 /// The crates of the project that are handed out as programs and libraries.
-pub const ROOTS: [&str; 3] = ["oriole", "oriole-c-api", "oriole-python"];
+pub const ROOTS: [&str; 3] = ["oriole-cli", "oriole-c-api", "oriole-python"];
 
 /// A machine that is built for.
 #[derive(Debug)]

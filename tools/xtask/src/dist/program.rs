@@ -90,7 +90,7 @@ pub fn build(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf,
     }
     let mut cargo = tools.cargo("zigbuild");
     plan.dated(&mut cargo).current_dir(&plan.root);
-    cargo.args(["--quiet", "--release", "--package", "oriole", "--target", platform.program]);
+    cargo.args(["--quiet", "--release", "--package", "oriole-cli", "--target", platform.program]);
     cargo.arg("--target-dir").arg(plan.target_folder());
     cargo.args(plan.settings(platform.program, &["-Crelocation-model=static"])?);
     finished(cargo.args(["--config", "profile.release.strip='symbols'"]))?;
