@@ -8,7 +8,6 @@ mod codegen;
 mod dist;
 mod guard_data;
 mod isa;
-mod licences;
 mod llvm;
 mod machine_numbers;
 mod oracle;

@@ -1,8 +1,7 @@
 //! The crates behind what is built, as cargo tells them: which of them are in a program and which only help to build it, under
 //! which licences, from where.
 //!
-//! It is here because the list of parts, the texts of licences and the rule for licences speak of the same crates. No file is
-//! written here.
+//! It is here because the list of parts and the texts of licences speak of the same crates. No file is written here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -111,11 +110,6 @@ impl Graph {
                 }
             }
         }
-    }
-
-    /// All crates but those of the project that it could be built with, tests and developer's commands included.
-    pub fn foreign(&self) -> impl Iterator<Item = &Package> {
-        self.packages.values().filter(|package| package.source.is_some())
     }
 
     /// What these crates of the project are made of.
