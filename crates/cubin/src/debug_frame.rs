@@ -2,18 +2,20 @@
 //! section in every file; it is 64-bit DWARF version 3 with one common entry per function.
 
 use crate::elf::Bytes;
-use crate::image::CalleeSaved;
+use crate::image::{CalleeSaved, FrameRow, FrameRule};
 use crate::rules::Rules;
 use oriole_debug_info::MachineRegister;
 
 /// What the section says of one function.
-pub(crate) struct Frame {
+pub(crate) struct Frame<'a> {
     /// Size of the function in bytes of code.
     pub size: u64,
     /// Bytes of stack frame.
     pub frame_size: u32,
     /// Offset in the function from which on the frame is set up.
     pub established_at: u32,
+    /// What is true from where on, in place of that.
+    pub rows: &'a [FrameRow],
     /// Offset of the function in the text.
     pub offset: u64,
     /// Where the caller goes on.
@@ -62,6 +64,12 @@ const UNDEFINED: u8 = 0x07;
 const SAME_VALUE: u8 = 0x08;
 const VAL_EXPRESSION: u8 = 0x16;
 const ADVANCE_LOC4: u8 = 0x04;
+const OFFSET_EXTENDED: u8 = 0x05;
+const RESTORE_EXTENDED: u8 = 0x06;
+const REGISTER: u8 = 0x09;
+/// Offsets in code are told in units of so many bytes, those of data downward in units of so many.
+const CODE_ALIGNMENT: u32 = 4;
+const DATA_ALIGNMENT: u32 = 4;
 
 fn register(out: &mut Bytes, register: MachineRegister) {
     uleb(out, u64::from(register.number()));
@@ -123,17 +131,53 @@ fn kept_registers(
         .chain(generals.map(move |number| (MachineRegister::general(number), keeps_general(number))))
 }
 
+fn append_rows(out: &mut Bytes, rows: &[FrameRow]) {
+    let mut last = 0;
+    for row in rows {
+        if row.offset != last {
+            out.u8(ADVANCE_LOC4).u32((row.offset - last) / CODE_ALIGNMENT);
+            last = row.offset;
+        }
+        let general = MachineRegister::general;
+        match row.rule {
+            FrameRule::Frame { register: base, bytes } => {
+                out.u8(DEF_CFA);
+                register(out, general(base));
+                uleb(out, u64::from(bytes));
+            }
+            FrameRule::Saved { register: number, below } => {
+                out.u8(OFFSET_EXTENDED);
+                register(out, general(number));
+                uleb(out, u64::from(below / DATA_ALIGNMENT));
+            }
+            FrameRule::Held { register: number, by } => {
+                out.u8(REGISTER);
+                register(out, general(number));
+                register(out, general(by));
+            }
+            FrameRule::Restored(number) => {
+                out.u8(RESTORE_EXTENDED);
+                register(out, general(number));
+            }
+            FrameRule::Lost(number) => {
+                out.u8(UNDEFINED);
+                register(out, general(number));
+            }
+        }
+    }
+}
+
 /// Appends the two entries of one function; gives its address fields: places in the text, and what a linker must know that
 /// moves entries or leaves functions out. `saved` is what functions keep, if the common entry is to tell of every register.
 pub(crate) fn append(
     out: &mut Bytes,
-    frame: &Frame,
+    frame: &Frame<'_>,
     rules: &Rules,
     saved: Option<&CalleeSaved>,
 ) -> impl Iterator<Item = AddressField> + use<> {
     let common_at = out.len() as u64;
     let common = begin(out);
-    out.u64(u64::MAX).u8(3).u8(0).u8(4).u8(0x7c);
+    out.u64(u64::MAX).u8(3).u8(0).u8(CODE_ALIGNMENT as u8).u8((DATA_ALIGNMENT as u8).wrapping_neg() & 0x7f);
     match frame.back {
         Back::Nowhere => uleb(out, 0xffff_ffff),
         Back::Offset(low) | Back::Address(low) => register(out, MachineRegister::general(low)),
@@ -184,8 +228,10 @@ pub(crate) fn append(
     out.u64(0);
     let size_field = AddressField { at: out.len() as u64, addend: 0, what: AddressKind::Size };
     out.u64(frame.size);
-    if frame.back == Back::Nowhere || frame.frame_size != 0 {
-        out.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / 4).u8(DEF_CFA);
+    if !frame.rows.is_empty() {
+        append_rows(out, frame.rows);
+    } else if frame.back == Back::Nowhere || frame.frame_size != 0 {
+        out.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / CODE_ALIGNMENT).u8(DEF_CFA);
         register(out, STACK_POINTER);
         uleb(out, u64::from(frame.frame_size));
     }

@@ -285,8 +285,10 @@ pub struct KernelImage {
     pub registers: u32,
     /// Bytes of the kernel's own stack frame.
     pub frame_size: u32,
-    /// Offset of the first instruction at which the frame is set up; for unwinding.
+    /// Offset of the first instruction at which the frame is set up; for unwinding, where there are no rows.
     pub frame_established_at: u32,
+    /// What of the frame is true where, by offset, of code for debuggers.
+    pub frame_rows: Vec<FrameRow>,
     /// Bytes of the frame and the deepest call chain; `None` where recursion hides it.
     pub stack_size: Option<u32>,
     /// Named barriers used: the highest number and one.
@@ -355,6 +357,45 @@ pub struct KernelImage {
     pub pointed_prototypes: Vec<String>,
     /// The same of the function itself; empty of a kernel.
     pub prototype: String,
+}
+
+/// From an offset on something else is true of a frame.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FrameRow {
+    /// Offset of the first instruction before which it is true.
+    pub offset: u32,
+    /// What is true.
+    pub rule: FrameRule,
+}
+
+/// Where a frame is, or what its caller had in a general register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FrameRule {
+    /// The frame ends so many bytes behind what the register points to.
+    Frame {
+        /// The register.
+        register: u8,
+        /// Bytes.
+        bytes: u32,
+    },
+    /// The caller's value of the register is in the frame, so many bytes before its end.
+    Saved {
+        /// The register.
+        register: u8,
+        /// Bytes, a multiple of four.
+        below: u32,
+    },
+    /// It is in another register.
+    Held {
+        /// The register.
+        register: u8,
+        /// The other one.
+        by: u8,
+    },
+    /// The register has it back.
+    Restored(u8),
+    /// Nothing has it.
+    Lost(u8),
 }
 
 /// What a kernel does with tensor memory.

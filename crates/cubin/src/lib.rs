@@ -16,10 +16,10 @@ pub mod write;
 
 pub use attribute::{Attribute, Payload};
 pub use image::{
-    Binding, Bound, CalleeSaved, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, Header, HeaderSlot,
-    IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, NO_OFFSET, Opaque, OpaqueParameter,
-    Parameter, ParameterSpace, PlacedShared, Pointer, Slot, SymbolRef, TensorMemory, TextRelocation, Tool,
-    Undefined, UndefinedKind, Variable,
+    Binding, Bound, CalleeSaved, CodeKind, DebugAddress, DebugSection, DebugTarget, Form, FrameRow,
+    FrameRule, Header, HeaderSlot, IndirectBranch, InnerFunction, KernelImage, Mbarrier, Module, NO_OFFSET,
+    Opaque, OpaqueParameter, Parameter, ParameterSpace, PlacedShared, Pointer, Slot, SymbolRef, TensorMemory,
+    TextRelocation, Tool, Undefined, UndefinedKind, Variable,
 };
 pub use oriole_chip::texture::OpaqueKind;
 pub use read::{Cubin, ReadError, read};

@@ -126,7 +126,7 @@ fn at_starts(allocated: &Allocated) -> Vec<Option<Holding>> {
 
 /// The words of each block's instructions: finishing adds nothing to the code but `NOP`, and on some chips an instruction that never
 /// executes.
-fn words<'a>(
+pub(crate) fn words<'a>(
     allocated: &'a Allocated,
     finished: &'a MachineFunction,
     block: BlockId,

@@ -5,12 +5,12 @@
 //! It is here because it is the only place that sees several functions at once. It reads encoded functions and module
 //! variables; it knows no Ori instruction and no file format.
 
-use crate::Target;
+use crate::{Target, unwinding};
 use oriole_chip::WordShape;
 use oriole_chip::texture::DescriptorTable;
 use oriole_cubin::{
-    Binding, CalleeSaved, CodeKind, Header, HeaderSlot, IndirectBranch, InnerFunction, KernelImage, Mbarrier,
-    RelocationKind, SymbolRef, TextRelocation, Variable,
+    Binding, CalleeSaved, CodeKind, FrameRow, FrameRule, Header, HeaderSlot, IndirectBranch, InnerFunction,
+    KernelImage, Mbarrier, RelocationKind, SymbolRef, TextRelocation, Variable,
 };
 use oriole_encode::{EncodedFunction, Relocation};
 use oriole_ori::{AddressPart, ConstBase, Fixup, ObjectOperation, SymbolId, SymbolKind, Table};
@@ -37,6 +37,8 @@ pub struct LinkedFunction {
     pub local_offsets: Vec<u32>,
     /// Where registers of the PTX are, of a function for debuggers.
     pub held: Vec<crate::holders::Held>,
+    /// What of its frame is true where, of a function for debuggers.
+    pub frame_rows: Vec<crate::unwinding::Row>,
     /// Bytes that all instructions that spill a register store, each counted once.
     pub spill_stores: u32,
     /// Bytes that all instructions that reload a spilled register load, each counted once.
@@ -302,6 +304,18 @@ pub fn callee_saved() -> CalleeSaved {
     CalleeSaved { general, first_uniform }
 }
 
+fn frame_rule(rule: unwinding::Rule) -> FrameRule {
+    match rule {
+        unwinding::Rule::Frame { register, bytes } => FrameRule::Frame { register, bytes },
+        unwinding::Rule::Caller { register, place } => match place {
+            unwinding::Place::Same => FrameRule::Restored(register),
+            unwinding::Place::Frame(below) => FrameRule::Saved { register, below },
+            unwinding::Place::Register(by) => FrameRule::Held { register, by },
+            unwinding::Place::Lost => FrameRule::Lost(register),
+        },
+    }
+}
+
 /// The first of the registers in which a function has its return address.
 const FUNCTION_RETURN: u8 = oriole_regalloc::abi::RETURN_ADDRESS;
 /// The same of a routine.
@@ -541,6 +555,13 @@ impl Linker<'_> {
         if index == 0 {
             image.max_registers = member.function.register_limit;
             image.frame_size = member.function.frame_bytes;
+            image.frame_rows.extend(
+                member
+                    .function
+                    .frame_rows
+                    .iter()
+                    .map(|row| FrameRow { offset: at(row.at), rule: frame_rule(row.rule) }),
+            );
         } else {
             image.functions.push(InnerFunction {
                 name: format!("${}${}", image.name, member.name),

@@ -12,6 +12,7 @@ pub mod phases;
 pub mod run;
 pub mod stages;
 pub mod target;
+pub mod unwinding;
 
 pub use context::{Context, Settings};
 pub use failure::Failure;

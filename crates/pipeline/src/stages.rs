@@ -321,6 +321,11 @@ fn linked(
         } else {
             Vec::new()
         },
+        frame_rows: if is_for_debuggers(allocated) {
+            crate::unwinding::rows(allocated, finished)
+        } else {
+            Vec::new()
+        },
         spill_stores: stored,
         spill_loads: loaded,
         parameter_bytes: allocated.function.parameter_bytes,

@@ -386,6 +386,7 @@ impl<'a> Writer<'a> {
                 size: own_size,
                 frame_size: kernel.frame_size,
                 established_at: kernel.frame_established_at,
+                rows: &kernel.frame_rows,
                 offset: 0,
                 back: if kernel.is_kernel() { Back::Nowhere } else { Back::Address(FUNCTION_RETURN) },
             };
@@ -393,6 +394,7 @@ impl<'a> Writer<'a> {
                 size: self.inner_size(index, position),
                 frame_size: function.frame_size,
                 established_at: 0,
+                rows: &[],
                 offset: u64::from(function.offset),
                 back: function.return_register.map_or(Back::Nowhere, Back::Offset),
             });
