@@ -8,7 +8,7 @@ use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
 use crate::report;
-use crate::session::{Session, any_chip, known_chip, options, threads};
+use crate::session::{Session, any_chip, known_chip, options, threads_for};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_options::Options;
@@ -86,13 +86,10 @@ pub fn compile(arguments: &Compile) -> Outcome {
     Outcome::Right
 }
 
-/// How many threads a compile gets. For a single function the number of processors is not even asked for, which takes a
-/// dozen system calls.
+/// How many threads a compile gets.
 pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
-    match oriole_queries::view::code_units(&session.db, session.file).len() {
-        0 | 1 => 1,
-        _ => threads(asked),
-    }
+    let (db, file) = (&session.db, session.file);
+    threads_for(asked, oriole_queries::view::code_units(db, file).len(), file.text(db).len())
 }
 
 /// Runs `oriole check`.

@@ -181,14 +181,16 @@ fn each_code_unit(
     if threads <= 1 || count <= 1 {
         return work(db);
     }
+    // This thread works, too: one less to start and to give memory to.
     let results: Vec<_> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(count))
+        let workers: Vec<_> = (1..threads.min(count))
             .map(|_| {
                 let db = db.clone();
                 let work = &work;
                 scope.spawn(move || salsa::Cancelled::catch(std::panic::AssertUnwindSafe(|| work(&db))))
             })
             .collect();
+        work(db);
         workers.into_iter().map(|worker| worker.join()).collect()
     });
     for result in results {

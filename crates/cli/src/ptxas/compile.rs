@@ -2,7 +2,7 @@
 
 use crate::files::output::Output;
 use crate::memory::expect_text;
-use crate::session::threads;
+use crate::session::threads_for;
 use oriole::ptxas::{Outcome, Step, begin};
 use oriole_ptxas::{Compilation, Log, Severity, Source, Threads};
 use std::path::Path;
@@ -19,7 +19,8 @@ pub enum Ended {
 
 /// Compiles or checks. `None` if that failed; the log says why.
 pub fn compile(compilation: &Compilation, source: Source, log: &mut Log) -> Option<Ended> {
-    expect_text(source.text().len());
+    let text = source.text().len();
+    expect_text(text);
     let Step::Compile(job) = begin(compilation, source, log)? else { return Some(Ended::Done) };
     // What `ptxas` would say of an output that cannot be written, it says before it compiles.
     let Ok(output) = Output::anywhere(Path::new(&compilation.output)) else {
@@ -29,7 +30,7 @@ pub fn compile(compilation: &Compilation, source: Source, log: &mut Log) -> Opti
         Threads::Unsaid | Threads::All => None,
         Threads::Some(count) => Some(count),
     };
-    let threads = if job.functions() < 2 { 1 } else { threads(asked) };
+    let threads = threads_for(asked, job.functions(), text);
     let start = Instant::now();
     let compiled = job.compile(threads).expect("nobody cancels it");
     let microseconds = start.elapsed().as_micros() as u64;
