@@ -18,6 +18,10 @@ use oriole_latency::{Model, Unit};
 use oriole_ori::effects::is_product_step_of;
 use oriole_ori::{Function, Instruction, MachineBlock, MachineInstruction, Opcode};
 use oriole_sass::{Mods, Op};
+use std::rc::Rc;
+
+/// The place of the general registers among the counts of the files.
+const GENERAL: usize = 0;
 
 /// So many ready instructions are compared.
 const WINDOW: usize = 64;
@@ -179,11 +183,6 @@ impl<'a> MatrixBlock<'a> {
         [end, end.max(clock.progress.copied)]
     }
 
-    /// Orders for a budget, which they may exceed.
-    pub fn orders(&self, known: &[u32], budget: Counts) -> [Vec<u32>; 2] {
-        [self.by_path(), self.by_order(known)].map(|priorities| List::new(self, &priorities, budget).order())
-    }
-
     /// The best order that takes no more registers than `most` by the count of `registers`, if there is one that is no slower
     /// than a known one. `budget` gives what the files may hold if there are so many general registers.
     pub fn order(
@@ -194,18 +193,50 @@ impl<'a> MatrixBlock<'a> {
         registers: impl Fn(&[u32]) -> u32,
     ) -> Option<Vec<u32>> {
         let [slowest, mut least] = self.time(known);
-        let mut best = None;
+        let mut best: Option<Rc<Tried>> = None;
+        let mut lists =
+            [self.by_path(), self.by_order(known)].map(|priorities| (priorities, None::<Rc<Tried>>));
         for fewer in FEWER {
-            for order in self.orders(known, budget(most.saturating_sub(fewer))) {
-                let [time, copied] = self.time(&order);
-                if time <= slowest && copied <= least && registers(&order) <= most {
-                    least = copied;
-                    best = Some(order);
+            let budget = budget(most.saturating_sub(fewer));
+            for (priorities, last) in &mut lists {
+                // Within what was not even weighed before, each choice is the same.
+                let tried = match last {
+                    Some(last) if last.weighed <= budget[GENERAL] => last.clone(),
+                    _ => {
+                        let (order, weighed) = List::new(self, priorities, budget).order();
+                        let [time, copied] = self.time(&order);
+                        let fits = time <= slowest && copied <= least && registers(&order) <= most;
+                        last.insert(Rc::new(Tried { order, weighed, copied, fits })).clone()
+                    }
+                };
+                if tried.fits && tried.copied <= least {
+                    least = tried.copied;
+                    best = Some(tried);
                 }
             }
         }
-        best
+        best.map(|tried| tried.order.clone())
     }
+}
+
+#[cfg(test)]
+impl MatrixBlock<'_> {
+    /// The two orders for a budget, which they may exceed, each with the general registers that were weighed for it.
+    pub fn orders(&self, known: &[u32], budget: Counts) -> [(Vec<u32>, u32); 2] {
+        [self.by_path(), self.by_order(known)].map(|priorities| List::new(self, &priorities, budget).order())
+    }
+}
+
+/// An order that was made for a budget.
+struct Tried {
+    order: Vec<u32>,
+    /// The most general registers that an instruction would have taken which was ready while it was made.
+    weighed: u32,
+    /// Cycles until all copies are there.
+    copied: u32,
+    /// It is no slower than the order that was known, its copies no later than those of the best one then, and it takes no more
+    /// registers than there are.
+    fits: bool,
 }
 
 /// The graph of a block whose products may pass barriers, `None` if it multiplies no matrices.
@@ -261,32 +292,38 @@ struct List<'a> {
     clock: Clock<'a>,
     state: State<'a>,
     done: Vec<bool>,
+    /// The most general registers that an instruction would have taken which was ready.
+    weighed: u32,
 }
 
 impl<'a> List<'a> {
     fn new(block: &'a MatrixBlock<'a>, priorities: &'a Priorities, budget: Counts) -> List<'a> {
         let (state, done) = (State::new(block.region), vec![false; block.region.len()]);
-        List { priorities, budget, clock: Clock::new(block), state, done }
+        List { priorities, budget, clock: Clock::new(block), state, done, weighed: 0 }
     }
 
     /// The rank of a ready instruction: it fits into the budget, or goes beyond it by few values; it is not early; it waits
     /// least; it has priority. `front` is the highest priority of those that are left.
     fn rank(&mut self, node: u32, front: u32) -> (i32, bool, i32, u32) {
         let change = self.state.change(node);
-        let is_over =
-            |k: usize| change[k] > 0 && self.state.count[k].saturating_add_signed(change[k]) > self.budget[k];
+        let then = |k: usize| self.state.count[k].saturating_add_signed(change[k]);
+        if change[GENERAL] > 0 {
+            self.weighed = self.weighed.max(then(GENERAL));
+        }
+        let is_over = |k: usize| change[k] > 0 && then(k) > self.budget[k];
         let over: i32 = if (0..change.len()).any(is_over) { change.iter().sum() } else { 0 };
         let at_once = match self.priorities.parts[node as usize] {
             Part::None => false,
             Part::Copies { behind } => behind.is_none_or(|barrier| self.done[barrier as usize]),
         };
         let priority = if at_once { u32::MAX } else { self.priorities.of[node as usize] };
-        let early = change[0] > 0 && priority.saturating_add(self.priorities.ahead) < front;
+        let early = change[GENERAL] > 0 && priority.saturating_add(self.priorities.ahead) < front;
         let wait = self.clock.time(node) - self.clock.cycle;
         (-over, !early, -(wait as i32), priority)
     }
 
-    fn order(mut self) -> Vec<u32> {
+    /// The order, and the most general registers that were weighed for it.
+    fn order(mut self) -> (Vec<u32>, u32) {
         let region = self.clock.block.region;
         let count = region.len();
         let mut left: Vec<u32> = (0..count as u32).collect();
@@ -313,7 +350,7 @@ impl<'a> List<'a> {
                 }
             }
         }
-        places
+        (places, self.weighed)
     }
 }
 

@@ -759,7 +759,16 @@ proptest::proptest! {
         let budget = [budget, 6, 6];
         let known = crate::top_down::order(&region, budget);
         let mut orders = vec![crate::bottom_up::order(&region, budget)];
-        orders.extend(crate::between_products::MatrixBlock::new(model(), instructions, &region).orders(&known, budget));
+        let block = crate::between_products::MatrixBlock::new(model(), instructions, &region);
+        let between = block.orders(&known, budget);
+        for (at, (order, weighed)) in between.iter().enumerate() {
+            if *weighed <= budget[0] {
+                let [least, more] = [*weighed, budget[0] + 9].map(|general| block.orders(&known, [general, 6, 6]));
+                proptest::prop_assert_eq!(&least[at].0, order, "no budget above {} matters", weighed);
+                proptest::prop_assert_eq!(&more[at].0, order);
+            }
+        }
+        orders.extend(between.map(|(order, _)| order));
         for low in [orders[0].clone(), known.clone()] {
             let followed = crate::bounded::Followed::new(&region, &low);
             let most = region.pressure(&low);
