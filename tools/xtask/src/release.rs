@@ -4,7 +4,7 @@
 //! The profile says which functions run, and the linker puts these together, those of the smallest compile first: most of the
 //! time of a small compile is the system's, which brings in the pages of the program.
 
-use crate::{finished, llvm, order, train};
+use crate::{dist, finished, llvm, order, train};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,6 +82,8 @@ fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
     let mut cargo = Command::new("cargo");
     cargo.current_dir(crate::root()).arg("static").arg("--target-dir").arg(folder);
     cargo.arg("--config").arg(format!("target.{TARGET}.rustflags=[{}]", flags.join(",")));
+    // The allocator has the time in it at which it was compiled.
+    cargo.env("SOURCE_DATE_EPOCH", dist::epoch(&crate::root())?.to_string());
     finished(&mut cargo)?;
     Ok(folder.join(TARGET).join("release/oriole"))
 }

@@ -282,7 +282,7 @@ fn sum(path: &Path) -> Result<String, String> {
 }
 
 /// The time of the last commit, or what the caller says.
-fn epoch(root: &Path) -> Result<u64, String> {
+pub fn epoch(root: &Path) -> Result<u64, String> {
     let told = match std::env::var("SOURCE_DATE_EPOCH") {
         Ok(told) => told,
         Err(_) => output(Command::new("git").current_dir(root).args(["log", "-1", "--format=%ct"]))
