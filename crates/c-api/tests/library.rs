@@ -61,6 +61,14 @@ fn calls_of_the_linker_from_c() {
     }
 }
 
+/// What is wrong with none of its threads says nothing of races; `tools/memory/sanitize.sh` runs it where they are noticed.
+#[test]
+fn calls_of_many_threads_from_c() {
+    if let Some(printed) = printed("threads.c") {
+        expect_file!["threads.txt"].assert_eq(&printed);
+    }
+}
+
 /// A kernel that adds so many times.
 fn text(times: usize) -> String {
     let body = "    mad.lo.u32 %r1, %r1, %r1, 7;\n    xor.b32 %r1, %r1, %r2;\n".repeat(times);
