@@ -410,7 +410,7 @@ fn debuggers_find_variables_and_scopes() {
               formal_parameter in: 0x218
               formal_parameter count: 0x220
               formal_parameter weight: %fd1
-              lexical_block [0xf0, 0xbf0)
+              lexical_block [0xf0, 0xc20)
                 variable local: frame -32 +0
                 variable p: frame -32 +16
                 variable i: %r1

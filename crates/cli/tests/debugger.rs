@@ -3,17 +3,139 @@
 
 use crate::oracle::{ask, tools};
 use crate::support::{compile, data, oriole, read_cubin, scratch, text};
+use expect_test::expect;
 use oriole_cubin::{Cubin, RelocationKind};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 const CHIPS: [&str; 5] = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
 
 /// What the file has for each kernel and function: code, attributes, constants and shared memory.
 fn sections(cubin: &Cubin) -> BTreeSet<&str> {
-    let wanted = [".text.", ".nv.info.", ".nv.constant", ".nv.shared.", ".nv.global"];
+    let wanted = [".text.", ".nv.info.", ".nv.constant", ".nv.shared.", ".nv_debug.shared", ".nv.global"];
     let names = cubin.sections.iter().map(|section| section.name.as_str());
     let wanted = |name: &&str| wanted.iter().any(|start| name.starts_with(start));
-    names.filter(wanted).filter(|name| !name.starts_with(".nv.shared.reserved")).collect()
+    names.filter(wanted).collect()
+}
+
+/// Where shared memory is told to be: variables with their sections, and what the system keeps.
+fn shared(cubin: &Cubin) -> BTreeSet<String> {
+    let symbols = cubin.symbols.iter().filter(|symbol| symbol.kind != SECTION_SYMBOL);
+    let told = symbols.filter_map(|symbol| {
+        let section = &cubin.sections[symbol.section];
+        let is_shared = section.name.contains("shared") || symbol.name.contains("reserved");
+        is_shared.then(|| format!("{}: {} ({} bytes)", section.name, symbol.name, symbol.size))
+    });
+    told.collect()
+}
+
+/// The type of symbols that name sections.
+const SECTION_SYMBOL: u8 = 3;
+
+/// The parts of the call graph: calls, functions whose addresses are taken and their prototypes, calls through pointers with
+/// theirs, and who takes whose address.
+fn call_graph(cubin: &Cubin) -> Vec<BTreeSet<String>> {
+    let data = |name: &str| &cubin.section(name).expect(name).data;
+    let symbol = |at: u32| cubin.symbols[at as usize].name.clone();
+    let text = |at: u32| {
+        let text = data(".strtab")[at as usize..].iter().take_while(|&&byte| byte != 0);
+        text.map(|&byte| char::from(byte)).collect::<String>()
+    };
+    let mut groups: Vec<BTreeSet<String>> = Vec::new();
+    for pair in data(".nv.callgraph").chunks_exact(8) {
+        let [from, to] = [0, 4].map(|at| u32::from_le_bytes(pair[at..at + 4].try_into().expect("a word")));
+        if from == 0 {
+            groups.push(BTreeSet::new());
+            continue;
+        }
+        let is_prototype = matches!(groups.len(), 2 | 3);
+        let to = if is_prototype { text(to) } else { symbol(to) };
+        groups.last_mut().expect("a group").insert(format!("{} {to}", symbol(from)));
+    }
+    groups
+}
+
+/// How often the module has each attribute.
+fn attributes(cubin: &Cubin) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::new();
+    for attribute in &cubin.info {
+        *counts.entry(attribute.name().expect("a name")).or_default() += 1;
+    }
+    counts
+}
+
+/// The instructions right before each end of a kernel, as far as they wait for memory and its errors.
+fn waits_at_exits(cubin: &Path) -> BTreeMap<String, Vec<String>> {
+    let run = oriole(&["dis", "--json", &text(cubin)]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let mut waits: Vec<String> = Vec::new();
+    for line in run.out.lines() {
+        let line: serde_json::Value = serde_json::from_str(line).expect("each line is JSON");
+        let [kernel, body] = ["kernel", "text"].map(|key| line[key].as_str().expect("a text").to_owned());
+        match body.as_str() {
+            "EXIT" => found.entry(kernel).or_default().push(waits.join("; ")),
+            wait if wait.contains("BAR") => {
+                waits.push(body);
+                continue;
+            }
+            _ => {}
+        }
+        waits.clear();
+    }
+    found
+}
+
+/// What linkers and debuggers are told of shared memory, of calls and of functions; it is true that kernels wait for errors.
+#[test]
+fn shared_memory_and_calls_are_told() {
+    let folder = scratch();
+    let output = folder.path().join("k.cubin");
+    let source = data("kernels").join("debugger.ptx");
+    compile(&source, &output, &["-O0", "--arch", "sm_90"]).unwrap_or_else(|message| panic!("{message}"));
+    let cubin = read_cubin(&output);
+    let waits = "MEMBAR.SC.VC; ERRBAR; CGAERRBAR".to_owned();
+    let kernels = ["first", "second"].map(|name| (name.to_owned(), vec![waits.clone()]));
+    assert_eq!(waits_at_exits(&output), BTreeMap::from(kernels));
+    expect![[r#"
+        (
+            {
+                ".nv.shared.first: own (128 bytes)",
+                ".nv.shared.second: own.1 (256 bytes)",
+                ".nv_debug.shared: dynamic (0 bytes)",
+                ".nv_debug.shared: of_function (128 bytes)",
+                ".nv_debug.shared: of_module (64 bytes)",
+                ": .nv.reservedSmem.offset0 (4 bytes)",
+            },
+            [
+                {
+                    "first select",
+                    "second select",
+                    "sum_to sum_to",
+                },
+                {
+                    "select #ii",
+                    "sum_to #ii",
+                },
+                {
+                    "first #ii",
+                    "second #ii",
+                },
+                {
+                    "first select",
+                    "first sum_to",
+                    "second sum_to",
+                },
+            ],
+            {
+                "FRAME_SIZE": 4,
+                "GEN_ERRBAR_AT_EXIT": 4,
+                "MIN_STACK_SIZE": 2,
+                "REGCOUNT": 4,
+            },
+        )
+    "#]]
+    .assert_debug_eq(&(shared(&cubin), call_graph(&cubin), attributes(&cubin)));
 }
 
 #[test]
@@ -171,5 +293,9 @@ fn sections_are_those_of_the_reference() {
         assert!(!ask(&tools, "cuobjdump", &["-elf", &text(&ours)]).is_empty());
         let (own, reference) = (read_cubin(&ours), read_cubin(&theirs));
         assert_eq!(sections(&own), sections(&reference), "{chip}");
+        assert_eq!(shared(&own), shared(&reference), "{chip}");
+        assert_eq!(call_graph(&own), call_graph(&reference), "{chip}");
+        assert_eq!(attributes(&own), attributes(&reference), "{chip}");
+        assert_eq!(waits_at_exits(&ours), waits_at_exits(&theirs), "{chip}");
     }
 }

@@ -75,8 +75,8 @@ impl CalleeSaved {
 pub struct PlacedShared {
     /// The variable; `Variable::offset` counts from the end of the system's part.
     pub variable: Variable,
-    /// The kernel in whose section it is told: index into [`Module::kernels`].
-    pub kernel: usize,
+    /// The kernel in whose section it is told, index into [`Module::kernels`]; `None` if it is of no kernel alone.
+    pub kernel: Option<usize>,
 }
 
 /// A section for debuggers: no memory of the chip holds it.

@@ -73,6 +73,8 @@ pub(crate) struct Lower<'a> {
     pub uniform: bool,
     /// The function has a section of its own, and a linker says where everything is.
     pub separate: bool,
+    /// It is a kernel of a whole module for debuggers, which waits for its errors before it ends.
+    pub reports_errors: bool,
     registers: TiVec<RegisterId, Option<Words>>,
     named: TiVec<Value, bool>,
     labels: TiVec<LabelId, Option<BlockId>>,
@@ -105,11 +107,12 @@ impl<'a> Lower<'a> {
         })?;
         function.is_entry = body.is_entry;
         function.is_separate = environment.options.separate;
-        function.calls_library = environment.options.separate && environment.options.unoptimized;
+        let unoptimized_section = environment.options.separate && environment.options.unoptimized;
+        function.calls_library = unoptimized_section;
         let calls = body.statements.iter().any(|statement| match statement {
             Statement::Instruction(i) => match i.opcode {
                 oriole_ptx::Opcode::Call => true,
-                opcode => function.calls_library && is_exact(opcode),
+                opcode => unoptimized_section && is_exact(opcode),
             },
             _ => false,
         });
@@ -131,6 +134,8 @@ impl<'a> Lower<'a> {
             call_block: None,
             uniform,
             separate: environment.options.separate,
+            // A whole module has sections of its functions for the sake of debuggers alone.
+            reports_errors: unoptimized_section && !environment.options.relocatable,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
             named: TiVec::new(),

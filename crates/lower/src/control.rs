@@ -109,6 +109,10 @@ impl Lower<'_> {
 
     /// `exit`, and `ret` of a kernel.
     pub fn exit(&mut self) -> Lowered {
+        if self.reports_errors {
+            // Errors of accesses are reported while the thread is there, so that a debugger shows whose they are.
+            self.fence(Mod::VC, true, false);
+        }
         match self.guard.take() {
             None => {
                 self.b.exit();

@@ -249,7 +249,10 @@ impl Program<'_> {
                 alignments[kernel] = alignments[kernel].max(alignment.max(1));
                 triomphe::Arc::make_mut(&mut module.kernels[kernel]).shared_size.get_or_insert(0);
             }
-            if let Some(&kernel) = kernels.first() {
+            // Nobody asks where a variable is that no kernel reaches; arrays that the launch gives their sizes are declared.
+            if !kernels.is_empty() || variable.size == 0 {
+                let alone =
+                    kernels.iter().copied().next().filter(|_| kernels.len() == 1 && variable.size > 0);
                 // A debugger finds the second of a name under another.
                 let namesakes = names.entry(&variable.name).or_insert(0u32);
                 let name = match *namesakes {
@@ -258,7 +261,7 @@ impl Program<'_> {
                 };
                 *namesakes += 1;
                 let variable = Variable { name, offset, ..variable.clone() };
-                module.placed_shared.push(PlacedShared { variable, kernel });
+                module.placed_shared.push(PlacedShared { variable, kernel: alone });
             }
         }
         for (kernel, (end, alignment)) in ends.0.into_iter().zip(alignments).enumerate() {
@@ -341,8 +344,6 @@ impl Program<'_> {
                 };
                 image.relocations.push(relocation);
             }
-            image.prototype.clear();
-            image.pointed_prototypes.clear();
         }
         Ok(())
     }

@@ -25,6 +25,10 @@ impl<'a> Writer<'a> {
                 rows.words(code::FRAME_SIZE, [*symbol, function.frame_size]);
             }
             rows.words(code::FRAME_SIZE, [self.kernel_symbols[index], kernel.frame_size]);
+            // So much is true of the code of whole modules: that of others knows no debugger.
+            if self.is_for_debuggers() && !self.is_relocatable() {
+                rows.none(code::GEN_ERRBAR_AT_EXIT);
+            }
         }
         for &index in &self.order {
             if self.is_relocatable() {
@@ -237,6 +241,16 @@ impl<'a> Writer<'a> {
     fn undefined_functions(&self, code: usize) -> Vec<u32> {
         let mut found = self.named(code, is_call);
         found.extend(self.addressed(code));
+        found.extend(self.named_by_variables(code));
+        found.retain(|symbol| self.undefined_symbols.contains(symbol));
+        let mut seen = BTreeSet::new();
+        found.retain(|&symbol| seen.insert(symbol));
+        found
+    }
+
+    /// The functions that variables hold that a section of code names.
+    fn named_by_variables(&self, code: usize) -> Vec<u32> {
+        let mut found = Vec::new();
         let variables = self.module.globals.iter().zip(&self.global_symbols);
         let variables = variables.chain(self.module.constants.iter().zip(&self.constant_symbols));
         let named = self.named(code, |_| true);
@@ -244,9 +258,6 @@ impl<'a> Writer<'a> {
             let functions = variable.pointers.iter().filter(|pointer| self.names_function(pointer.target));
             found.extend(functions.filter_map(|pointer| self.resolve(pointer.target, "").ok()));
         }
-        found.retain(|symbol| self.undefined_symbols.contains(symbol));
-        let mut seen = BTreeSet::new();
-        found.retain(|&symbol| seen.insert(symbol));
         found
     }
 
@@ -303,7 +314,7 @@ impl<'a> Writer<'a> {
         };
         match group {
             1 => pairs(&|code| self.named(code, is_call)),
-            2 | 3 if !self.is_relocatable() => Vec::new(),
+            2 | 3 if !self.is_relocatable() && !self.is_for_debuggers() => Vec::new(),
             2 => {
                 let taken = self.address_taken();
                 let functions = self.function_prototypes().filter(|(symbol, _)| taken.contains(symbol));
@@ -317,7 +328,14 @@ impl<'a> Writer<'a> {
                 });
                 calls.map(|(own, prototype)| (own, place(prototype))).collect()
             }
-            _ => pairs(&|code| self.addressed(code)),
+            _ if self.is_relocatable() => pairs(&|code| self.addressed(code)),
+            _ => pairs(&|code| {
+                let mut found = self.addressed(code);
+                found.extend(self.named_by_variables(code));
+                let mut seen = BTreeSet::new();
+                found.retain(|&symbol| seen.insert(symbol));
+                found
+            }),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Memory of the module: where its variables lie, and the sections with their bytes or sizes.
 
-use super::{Content, Key, Link, Name, Writer};
+use super::{COMMON_SHARED, Content, Key, Link, Name, Writer};
 use crate::elf::*;
 use crate::image::{Binding, Variable};
 use crate::layout;
@@ -145,7 +145,7 @@ impl<'a> Writer<'a> {
         }
         let family = self.rules.family;
         let variables: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
-        if family.reserves_shared {
+        if self.has_reserved_shared() {
             self.add(
                 Key::ReservedShared,
                 ".nv.shared.reserved.0",
@@ -164,6 +164,29 @@ impl<'a> Writer<'a> {
         for kernel in rest {
             add_shared(self, kernel);
         }
+        self.add_common_shared();
+    }
+
+    /// Whether there is a section for the system's part of shared memory: a module for debuggers has it only for variables.
+    pub(super) fn has_reserved_shared(&self) -> bool {
+        let has_variables = || self.reserved_variables().next().is_some();
+        self.rules.family.reserves_shared && (!self.is_for_debuggers() || has_variables())
+    }
+
+    /// Shared variables that have places and are of no kernel alone.
+    fn add_common_shared(&mut self) {
+        let module = self.module;
+        let common = module.placed_shared.iter().filter(|place| place.kernel.is_none());
+        let common: Vec<&Variable> = common.map(|place| &place.variable).collect();
+        if common.is_empty() {
+            return;
+        }
+        let sized = common.iter().filter(|variable| variable.size > 0);
+        let end = sized.map(|variable| variable.offset + variable.size).max().unwrap_or(0);
+        let alignment = common.iter().map(|variable| variable.alignment.max(1)).max().unwrap_or(1);
+        let flags = SHF_WRITE | SHF_ALLOC;
+        self.add(Key::LinkedShared, COMMON_SHARED, SHT_NOBITS, flags, alignment, Vec::new()).memory_size =
+            u64::from(self.rules.limits.static_shared_start) + end;
     }
 
     /// Global and shared memory that a linker lays out: of shared variables only their sizes are told.
@@ -199,9 +222,8 @@ impl<'a> Writer<'a> {
         }
         if !of_module.is_empty() {
             let (size, alignment) = extent(&of_module);
-            let name = ".nv_debug.shared";
-            self.add(Key::LinkedShared, name, SHT_CUDA_SHARED, flags, alignment, Vec::new()).memory_size =
-                size;
+            self.add(Key::LinkedShared, COMMON_SHARED, SHT_CUDA_SHARED, flags, alignment, Vec::new())
+                .memory_size = size;
         }
     }
 

@@ -125,6 +125,9 @@ fn fits(what: impl Fn() -> String, size: u64, limit: u64) -> Result<(), WriteErr
     if size <= limit { Ok(()) } else { Err(WriteError::TooLarge { what: what(), size, limit }) }
 }
 
+/// The section of shared variables that are of no kernel alone.
+const COMMON_SHARED: &str = ".nv_debug.shared";
+
 /// The first of the two registers in which functions with sections of their own have their return address.
 const FUNCTION_RETURN: u8 = 20;
 
@@ -270,6 +273,11 @@ impl<'a> Writer<'a> {
             value,
             size: variable.size,
         })
+    }
+
+    /// Whether the file has all that debuggers read.
+    fn is_for_debuggers(&self) -> bool {
+        self.module.callee_saved.is_some()
     }
 
     /// Whether a linker puts the code together.
@@ -579,7 +587,7 @@ impl<'a> Writer<'a> {
     fn prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
         // The call graph has those of functions whose addresses are taken; nobody else knows those of the file alone.
         let taken = self.address_taken();
-        self.function_prototypes().filter(move |(symbol, prototype)| {
+        self.function_prototypes().filter(|_| self.is_relocatable()).filter(move |(symbol, prototype)| {
             let is_local = self.symbols[*symbol as usize].binding == STB_LOCAL;
             !prototype.is_empty() && !is_local && !taken.contains(symbol)
         })

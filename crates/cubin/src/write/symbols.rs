@@ -1,6 +1,6 @@
 //! The symbol table of a module: which symbols there are, and in which order.
 
-use super::{Key, Name, SymbolDraft, Writer, binding_number};
+use super::{COMMON_SHARED, Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
 use crate::rules::Abi;
 use crate::{Binding, SymbolRef, UndefinedKind};
@@ -40,9 +40,14 @@ impl<'a> Writer<'a> {
         } else if self.rules.family.reserves_shared {
             self.reserved_shared();
         }
-        for place in &self.module.placed_shared {
+        let placed = &self.module.placed_shared;
+        if placed.iter().any(|place| place.kernel.is_none() && place.variable.size > 0) {
+            self.section_symbol(COMMON_SHARED, Key::LinkedShared);
+        }
+        for place in placed {
             let start = u64::from(self.rules.limits.static_shared_start);
-            self.variable_symbol(&place.variable, Key::Shared(place.kernel), start + place.variable.offset);
+            let key = place.kernel.map_or(Key::LinkedShared, Key::Shared);
+            self.variable_symbol(&place.variable, key, start + place.variable.offset);
         }
         self.descriptor_sizes();
         self.variables();
@@ -176,7 +181,7 @@ impl<'a> Writer<'a> {
         let module = self.module;
         let of_functions = module.kernels.iter().filter(|code| !code.is_kernel());
         if !module.shared.is_empty() || of_functions.into_iter().any(|code| !code.own_shared.is_empty()) {
-            self.section_symbol(".nv_debug.shared", Key::LinkedShared);
+            self.section_symbol(COMMON_SHARED, Key::LinkedShared);
         }
         let reserved: Vec<_> = self.reserved_variables().collect();
         if !reserved.is_empty() {
@@ -220,6 +225,18 @@ impl<'a> Writer<'a> {
             value: end,
             size: 4,
         });
+        let uses_shared = self.module.kernels.iter().any(|kernel| kernel.shared_size.is_some());
+        if let Some(cap) = family.shared_cap.filter(|_| self.is_for_debuggers() && uses_shared) {
+            self.symbol(SymbolDraft {
+                name: ".nv.reservedSmem.cap".into(),
+                kind: STT_OBJECT,
+                binding: STB_WEAK,
+                other: 0,
+                section: None,
+                value: cap,
+                size: 4,
+            });
+        }
         let variables: Vec<_> = self.reserved_variables().collect();
         if !variables.is_empty() {
             self.symbol(SymbolDraft {
@@ -232,15 +249,17 @@ impl<'a> Writer<'a> {
                 size: 0,
             });
         }
-        self.symbol(SymbolDraft {
-            name: "__nv_reservedSMEM_offset_0_alias".into(),
-            kind: STT_NOTYPE,
-            binding: STB_WEAK,
-            other: STO_RESERVED_SHARED,
-            section: Some(Key::ReservedShared),
-            value: end,
-            size: 0,
-        });
+        if !self.is_for_debuggers() {
+            self.symbol(SymbolDraft {
+                name: "__nv_reservedSMEM_offset_0_alias".into(),
+                kind: STT_NOTYPE,
+                binding: STB_WEAK,
+                other: STO_RESERVED_SHARED,
+                section: Some(Key::ReservedShared),
+                value: end,
+                size: 0,
+            });
+        }
         let mut place = end;
         for (name, bytes) in variables {
             self.symbol(SymbolDraft {
