@@ -73,7 +73,7 @@ pub(crate) struct Lower<'a> {
     pub uniform: bool,
     /// The function has a section of its own, and a linker says where everything is.
     pub separate: bool,
-    /// It is a kernel of a whole module for debuggers, which waits for its errors before it ends.
+    /// It is of a whole module for debuggers, where threads wait for the errors of their accesses before they end.
     pub reports_errors: bool,
     registers: TiVec<RegisterId, Option<Words>>,
     named: TiVec<Value, bool>,
