@@ -87,7 +87,7 @@ impl Touched {
 impl Model {
     /// The scheduling class of an opcode with its modifiers.
     pub fn class(&self, op: Op, mods: &Mods) -> Class {
-        if !self.has_own_classes {
+        if !self.has_own_class[op as usize] {
             return op.info().class(mods);
         }
         let mut exceptions = self.timing.chain().flat_map(|timing| timing.classes);
@@ -115,8 +115,11 @@ impl Model {
     /// stall 0 with yield, which is not handled by this number.
     pub fn minimum_stall(&self, op: Op, mods: &Mods) -> u8 {
         let stall = self.stalls[op as usize];
-        // Only a chip with classes of its own has stalls of classes.
-        if self.has_own_classes { stall.max(self.class_stalls[self.class(op, mods) as usize]) } else { stall }
+        // Few chips have stalls of classes, and to find out a class takes longer than all the rest.
+        match self.has_class_stalls {
+            true => stall.max(self.class_stalls[self.class(op, mods) as usize]),
+            false => stall,
+        }
     }
 
     /// The cycles that an instruction keeps to earlier ones of some opcodes, whatever registers they have. Mature code changes the

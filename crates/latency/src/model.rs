@@ -42,12 +42,14 @@ pub struct Model {
     war: [[Cell; PRODUCERS]; CONSUMERS],
     war_variable: [Cell; CONSUMERS],
     variable: [bool; CLASSES],
-    /// Whether some opcode is of another class here than everywhere.
-    pub(crate) has_own_classes: bool,
+    /// Whether each opcode is of another class here than everywhere, with some modifiers at least.
+    pub(crate) has_own_class: [bool; Op::COUNT],
     /// The least stall of each opcode.
     pub(crate) stalls: [u8; Op::COUNT],
     /// The least stall of each class of the chip.
     pub(crate) class_stalls: [u8; CLASSES],
+    /// Whether some class has one.
+    pub(crate) has_class_stalls: bool,
     /// The estimate of each opcode.
     pub(crate) estimates: [u16; Op::COUNT],
     /// Issue cycles for which an instruction of each class keeps its units busy.
@@ -89,11 +91,17 @@ const fn guess(cells: &mut [Cell], longest: u8) {
 // Facts of timing as columns: those that a chip's facts are a delta of, and over them its own, of which the first that
 // names an opcode counts.
 
-const fn has_own_classes(timing: &Timing) -> bool {
-    match timing.like {
-        Some(base) if timing.classes.is_empty() => has_own_classes(base),
-        _ => !timing.classes.is_empty(),
+const fn own_classes(timing: &Timing) -> [bool; Op::COUNT] {
+    let mut own = match timing.like {
+        Some(base) => own_classes(base),
+        None => [false; Op::COUNT],
+    };
+    let mut row = 0;
+    while row < timing.classes.len() {
+        own[timing.classes[row].0 as usize] = true;
+        row += 1;
     }
+    own
 }
 
 const fn stalls(timing: &Timing) -> [u8; Op::COUNT] {
@@ -115,6 +123,13 @@ const fn stalls(timing: &Timing) -> [u8; Op::COUNT] {
         stalls[op as usize] = stall;
     }
     stalls
+}
+
+const fn has_class_stalls(timing: &Timing) -> bool {
+    match timing.like {
+        Some(base) if timing.class_stalls.is_empty() => has_class_stalls(base),
+        _ => !timing.class_stalls.is_empty(),
+    }
 }
 
 const fn class_stalls(timing: &Timing) -> [u8; CLASSES] {
@@ -212,9 +227,10 @@ impl Model {
             war: [[Cell::guessed(tables.war_default); PRODUCERS]; CONSUMERS],
             war_variable: [Cell::guessed(tables.war_default); CONSUMERS],
             variable: [false; CLASSES],
-            has_own_classes: false,
+            has_own_class: [false; Op::COUNT],
             stalls: stalls(tables.timing),
-            class_stalls: class_stalls(tables.timing),
+            class_stalls: [0; CLASSES],
+            has_class_stalls: false,
             estimates: estimates(tables.timing),
             intervals: intervals(tables.timing),
             timing: tables.timing,
@@ -228,9 +244,10 @@ impl Model {
             None => Model::empty(tables),
         };
         (model.chips, model.timing) = (tables.chips, tables.timing);
-        model.has_own_classes = has_own_classes(tables.timing);
+        model.has_own_class = own_classes(tables.timing);
         model.stalls = stalls(tables.timing);
         model.class_stalls = class_stalls(tables.timing);
+        model.has_class_stalls = has_class_stalls(tables.timing);
         model.estimates = estimates(tables.timing);
         model.intervals = intervals(tables.timing);
         let mut row = 0;

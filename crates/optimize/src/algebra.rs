@@ -194,6 +194,14 @@ impl View<'_> {
         if sole_destination(i) != Some(0) {
             return false;
         }
+        // Two registers and no number stay as they are, and so do three: most sums are like this.
+        let is_number = |source: &Source| {
+            !matches!(source.kind, SourceKind::Zero(_)) && self.facts.source_word(source).is_some()
+        };
+        let zeros = i.sources.iter().filter(|source| matches!(source.kind, SourceKind::Zero(_))).count();
+        if zeros < 2 && !i.sources.iter().any(is_number) {
+            return false;
+        }
         let Some((mut registers, mut constant, mut constants)) = self.addends(i) else { return false };
         if registers.iter().any(|source| matches!(source.kind, SourceKind::Address32 { .. })) {
             return false;
@@ -266,6 +274,10 @@ impl View<'_> {
         {
             return false;
         }
+        let (known_a, known_b) = (self.known(&i.sources[0]), self.known(&i.sources[1]));
+        if known_a.is_none() && known_b.is_none() {
+            return false;
+        }
         let [a, b, c] = [i.sources[0].clone(), i.sources[1].clone(), i.sources[2].clone()];
         let sum = |x: &[Source]| {
             let mut candidate = i.clone();
@@ -280,7 +292,6 @@ impl View<'_> {
             become_op(&mut candidate, Op::IADD3, Mods::none(), &sources);
             candidate
         };
-        let (known_a, known_b) = (self.known(&a), self.known(&b));
         let candidate = match (known_a, known_b) {
             (Some(a), Some(b)) => {
                 let product = a.wrapping_mul(b);
@@ -555,20 +566,18 @@ impl View<'_> {
     // Choices.
 
     fn select(&self, i: &mut Instruction) -> bool {
-        if i.sources.len() != 3 || !i.mods.is_empty() {
+        if !i.mods.is_empty() {
             return false;
         }
-        let [a, b, p] = [i.sources[0].clone(), i.sources[1].clone(), i.sources[2].clone()];
-        let choice = match p.kind {
-            SourceKind::True(_) => Some(!p.invert),
-            _ => None,
+        let [a, b, choice] = i.sources.as_slice() else { return false };
+        let taken = match choice.kind {
+            SourceKind::True(_) if choice.invert => b,
+            SourceKind::True(_) => a,
+            _ if a == b => a,
+            _ => return false,
         };
-        match choice {
-            Some(true) => become_copy(i, a),
-            Some(false) => become_copy(i, b),
-            None if a == b => become_copy(i, a),
-            None => false,
-        }
+        let taken = taken.clone();
+        become_copy(i, taken)
     }
 
     fn compare(&self, i: &mut Instruction) -> bool {
@@ -724,13 +733,15 @@ impl View<'_> {
         }
         let mut changed = false;
         for index in 0..i.sources.len() {
-            let inner = match source_type(i, index) {
-                SourceType::Single => self.single_sign(&i.sources[index], i.mods.has(Mod::FTZ)),
-                SourceType::Double => self.double_sign(&i.sources[index]),
-                _ => None,
-            };
-            let Some(inner) = inner else { continue };
             let outer = &i.sources[index];
+            let SourceKind::Values(values) = &outer.kind else { continue };
+            // Few operands have such a definition: how they are read is asked last.
+            let (inner, of) = match values.len() {
+                1 => (self.single_sign(outer, i.mods.has(Mod::FTZ)), SourceType::Single),
+                2 => (self.double_sign(outer), SourceType::Double),
+                _ => continue,
+            };
+            let Some(inner) = inner.filter(|_| source_type(i, index) == of) else { continue };
             let mut source = inner;
             if outer.absolute {
                 source.absolute = true;

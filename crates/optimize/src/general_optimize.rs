@@ -13,7 +13,7 @@
 use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::live_dead::Removed;
-use crate::value_facts::ValueFacts;
+use crate::value_facts::{Evaluation, ValueFacts};
 use crate::{address_fold, algebra, copy_propagation, live_dead, operand_fold, warp_group};
 use oriole_options::Optimization;
 use oriole_ori::{
@@ -84,8 +84,8 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     let mut facts = ValueFacts::new(function.values.len());
     let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
-    // What is looked at changes places with it meanwhile.
-    let mut instruction = Instruction::new(Op::NOP, Origin(0));
+    // Stands where what is looked at was taken from. Moves are quicker here than an exchange in place, which goes word by word.
+    let mut nothing = Instruction::new(Op::NOP, Origin(0));
     for id in order {
         // What is looked at stands outside the function meanwhile: no rule reads a phi, and none looks from an
         // instruction to itself.
@@ -99,12 +99,14 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         }
         function.block_mut(id).phis = phis;
         for index in 0..function.block(id).instructions.len() {
-            std::mem::swap(&mut instruction, &mut function.block_mut(id).instructions[index]);
-            let (rewritten, done) = rewrite(function, context, definitions, &facts, &mut instruction);
-            changed |= rewritten;
-            open |= !done;
-            facts.learn(function, definitions, &instruction);
-            std::mem::swap(&mut instruction, &mut function.block_mut(id).instructions[index]);
+            let place = &mut function.block_mut(id).instructions[index];
+            let mut instruction = std::mem::replace(place, nothing);
+            let Rewritten { any, finished, results } =
+                rewrite(function, context, definitions, &facts, &mut instruction);
+            changed |= any;
+            open |= !finished;
+            facts.learn(function, definitions, &instruction, results);
+            nothing = std::mem::replace(&mut function.block_mut(id).instructions[index], instruction);
         }
     }
     // What goes round a loop is known now: phis of headers get the originals of what they merge.
@@ -132,16 +134,26 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
     open
 }
 
-/// Rewrites one instruction until nothing more is found; true if it changed, and true if nothing more is found.
+/// What became of an instruction.
+struct Rewritten {
+    /// It changed.
+    any: bool,
+    /// Nothing more is found.
+    finished: bool,
+    /// What is known of its results.
+    results: Evaluation,
+}
+
+/// Rewrites one instruction until nothing more is found.
 fn rewrite(
     function: &Function,
     context: &PassContext<'_>,
     definitions: &Definitions,
     facts: &ValueFacts,
     i: &mut Instruction,
-) -> (bool, bool) {
+) -> Rewritten {
     let view = View { chip: context.chip, function, definitions, facts, decisions: context.decisions };
-    let mut changed = false;
+    let mut any = false;
     for _ in 0..REWRITES {
         let mut again = copy_propagation::run(function, definitions, facts, i);
         again |= decided_guard(facts, i);
@@ -149,13 +161,14 @@ fn rewrite(
         again |= address_fold::run(&view, i);
         again |= algebra::run(&view, i);
         again |= warp_group::known_operands(facts, i);
-        again |= known_result(definitions, facts, i);
+        let mut results = Evaluation::NotMade;
+        again |= known_result(definitions, facts, i, &mut results);
         if !again {
-            return (changed, true);
+            return Rewritten { any, finished: true, results };
         }
-        changed = true;
+        any = true;
     }
-    (true, false)
+    Rewritten { any, finished: false, results: Evaluation::NotMade }
 }
 
 /// A guard that always holds goes away. One that never holds leaves the old values.
@@ -189,19 +202,27 @@ fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     false
 }
 
-/// An instruction whose only result is a known word becomes a move of it.
-fn known_result(definitions: &Definitions, facts: &ValueFacts, i: &mut Instruction) -> bool {
+/// An instruction whose only result is a known word becomes a move of it. Says what an evaluation came to, if one was made.
+fn known_result(
+    definitions: &Definitions,
+    facts: &ValueFacts,
+    i: &mut Instruction,
+    results: &mut Evaluation,
+) -> bool {
     let is_move = matches!(i.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
     if is_move || i.guard.is_some() {
         return false;
     }
     // Few results are known.
-    let Some(results) = crate::fold::evaluate(i, &|source| facts.source_word(source)) else { return false };
+    let Some(known) = crate::fold::evaluate(i, &|source| facts.source_word(source)) else {
+        *results = Evaluation::Unknown;
+        return false;
+    };
     if !oriole_ori::effects::is_pure(i) {
         return false;
     }
     let Some(index) = algebra::sole_destination(i) else { return false };
-    let Some(&word) = results.get(index) else { return false };
+    let Some(&word) = known.get(index) else { return false };
     let destination = i.destinations[index].clone();
     let [value] = destination.values.as_slice() else { return false };
     if !matches!(destination.file, File::R | File::P) || !definitions.is_stable(*value) {

@@ -7,13 +7,13 @@
 
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, PhiSources,
-    Source, SourceKind, Space, Value, effects,
+    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
+    PhiSources, Source, SourceKind, Space, Value, effects,
 };
 use oriole_sass::{Effect, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
-use std::hash::BuildHasher;
+use std::hash::{BuildHasher, Hash, Hasher};
 use typed_index_collections::TiVec;
 
 /// The pass.
@@ -34,6 +34,7 @@ pub fn run(function: &mut Function) -> bool {
         newest: FxHashMap::default(),
         entries: Vec::new(),
         leader: function.values.keys().collect(),
+        gone: Vec::new(),
         changed: false,
     };
     let mut steps: Vec<Step> = dominators.roots().iter().rev().map(|&root| Step::Visit(root)).collect();
@@ -47,6 +48,7 @@ pub fn run(function: &mut Function) -> bool {
             }
         }
     }
+    numbering.remove(function);
     // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
@@ -61,17 +63,13 @@ enum Step {
     Leave(usize),
 }
 
-/// What an instruction computes: everything but results and origin. Operands whose order does not matter are sorted.
-#[derive(PartialEq, Eq, Hash)]
-struct Key(Instruction);
-
 /// Results of an instruction.
 type Results = SmallVec<[Value; 2]>;
 
-/// Something that was computed, in the order in which the walk came by.
+/// An instruction that was met, in the order in which the walk came by. It stays where it is until the walk ends.
 struct Entry {
-    key: Key,
-    results: Results,
+    block: BlockId,
+    index: u32,
     hash: u64,
     /// The entry of this hash before it.
     next: Option<u32>,
@@ -84,6 +82,8 @@ struct Numbering {
     entries: Vec<Entry>,
     /// The value that stands for each value.
     leader: TiVec<Value, Value>,
+    /// Instructions that gave way.
+    gone: Vec<(BlockId, u32)>,
     changed: bool,
 }
 
@@ -97,77 +97,103 @@ impl Numbering {
         }
     }
 
-    /// The results of the last entry with this key.
-    fn known(&self, hash: u64, key: &Key) -> Option<&Results> {
+    /// The last instruction that computes what this one computes.
+    fn known<'f>(&self, function: &'f Function, hash: u64, wanted: &Instruction) -> Option<&'f Instruction> {
         let mut at = self.newest.get(&hash).copied();
         while let Some(entry) = at.map(|at| &self.entries[at as usize]) {
-            if entry.key == *key {
-                return Some(&entry.results);
+            let instruction = &function.block(entry.block).instructions[entry.index as usize];
+            if computes_same(instruction, wanted) {
+                return Some(instruction);
             }
             at = entry.next;
         }
         None
     }
 
-    fn enter(&mut self, hash: u64, key: Key, results: Results) {
+    fn enter(&mut self, hash: u64, block: BlockId, index: u32) {
         let next = self.newest.insert(hash, self.entries.len() as u32);
-        self.entries.push(Entry { key, results, hash, next });
+        self.entries.push(Entry { block, index, hash, next });
     }
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
-        // Loads of this block that still hold, in the order of their keys in `loads`.
-        let mut loads: FxHashMap<Key, Results> = FxHashMap::default();
-        let mut phis: FxHashMap<PhiSources, Value> = FxHashMap::default();
-        let mut block = std::mem::take(function.block_mut(id));
-        block.phis.retain_mut(|phi| {
+        self.phis(function, id);
+        // Loads of this block that still hold, by their hashes.
+        let mut loads: FxHashMap<u64, SmallVec<[u32; 1]>> = FxHashMap::default();
+        for index in 0..function.block(id).instructions.len() {
+            function.block_mut(id).instructions[index].for_each_use_mut(|value| *value = self.leader[*value]);
+            let instructions = &function.block(id).instructions;
+            let instruction = &instructions[index];
+            if disturbs_memory(instruction) {
+                loads.clear();
+            }
+            let is_load = is_plain_load(instruction);
+            if !is_load && !is_numbered(instruction) {
+                continue;
+            }
+            let hash = hash_of(instruction);
+            let known = match is_load {
+                true => {
+                    let met = loads.get(&hash).into_iter().flatten();
+                    let mut met = met.map(|&load| &instructions[load as usize]);
+                    met.find(|load| computes_same(load, instruction))
+                }
+                false => self.known(function, hash, instruction),
+            };
+            match known {
+                Some(known) => {
+                    for (result, leader) in results(instruction).into_iter().zip(results(known)) {
+                        self.leader[result] = leader;
+                    }
+                    self.gone.push((id, index as u32));
+                    self.changed = true;
+                }
+                None if is_load => loads.entry(hash).or_default().push(index as u32),
+                None => self.enter(hash, id, index as u32),
+            }
+        }
+    }
+
+    /// A phi that merges what another one of the block merges is that one.
+    fn phis(&mut self, function: &mut Function, id: BlockId) {
+        let mut met: FxHashMap<PhiSources, Value> = FxHashMap::default();
+        let mut phis = std::mem::take(&mut function.block_mut(id).phis);
+        phis.retain_mut(|phi| {
             phi.values_mut().for_each(|value| *value = self.leader[*value]);
-            // A phi that merges what another one of the block merges is that one.
             let file = function.file(phi.destination);
-            match phis.get(&phi.sources) {
+            match met.get(&phi.sources) {
                 Some(&other) if function.file(other) == file => {
                     self.leader[phi.destination] = other;
                     self.changed = true;
                     false
                 }
                 _ => {
-                    phis.insert(phi.sources.clone(), phi.destination);
+                    met.insert(phi.sources.clone(), phi.destination);
                     true
                 }
             }
         });
-        block.instructions.retain_mut(|instruction| {
-            instruction.for_each_use_mut(|value| *value = self.leader[*value]);
-            if disturbs_memory(instruction) {
-                loads.clear();
-            }
-            let is_load = is_plain_load(instruction);
-            if !is_load && !is_numbered(instruction) {
-                return true;
-            }
-            let key = key(instruction);
-            let mut results = Results::new();
-            instruction.for_each_definition(|value| results.push(value));
-            let hash = if is_load { 0 } else { FxBuildHasher.hash_one(&key) };
-            let known = if is_load { loads.get(&key) } else { self.known(hash, &key) };
-            if let Some(known) = known
-                && known.len() == results.len()
-            {
-                let known = known.clone();
-                for (&result, &leader) in results.iter().zip(&known) {
-                    self.leader[result] = leader;
-                }
-                self.changed = true;
-                return false;
-            }
-            if is_load {
-                loads.insert(key, results);
-            } else {
-                self.enter(hash, key, results);
-            }
-            true
-        });
-        *function.block_mut(id) = block;
+        function.block_mut(id).phis = phis;
     }
+
+    /// Takes out what gave way.
+    fn remove(&mut self, function: &mut Function) {
+        // What went of a block was met in order and without a break.
+        for gone in self.gone.chunk_by(|one, other| one.0 == other.0) {
+            let mut gone = gone.iter().peekable();
+            let mut index = 0;
+            function.block_mut(gone.peek().map_or(BlockId(0), |first| first.0)).instructions.retain(|_| {
+                let goes = gone.next_if(|(_, at)| *at == index).is_some();
+                index += 1;
+                !goes
+            });
+        }
+    }
+}
+
+fn results(instruction: &Instruction) -> Results {
+    let mut results = Results::new();
+    instruction.for_each_definition(|value| results.push(value));
+    results
 }
 
 /// Pure, with results in registers that nobody fixed. What is guarded depends on guard and old values, too.
@@ -211,25 +237,55 @@ fn disturbs_memory(instruction: &Instruction) -> bool {
         && !effects::is_product_step(instruction)
 }
 
-/// The number of an instruction: results and provenance do not count, the order of exchangeable operands neither.
-fn key(instruction: &Instruction) -> Key {
-    let mut key = instruction.clone();
-    key.origin = oriole_ori::Origin(0);
-    for destination in &mut key.destinations {
-        // Which results are wanted does not change how they are computed, but a dropped one cannot stand for a wanted
-        // one.
-        destination.values.iter_mut().for_each(|value| *value = Value(0));
-    }
-    let exchangeable = match key.opcode {
-        Opcode::Sass(op) => op.info().commutes(&key.mods),
+/// How many of the first operands may be exchanged.
+fn exchangeable(instruction: &Instruction) -> usize {
+    let count = match instruction.opcode {
+        Opcode::Sass(op) => op.info().commutes(&instruction.mods),
         Opcode::Pseudo(
             oriole_ori::Pseudo::Add64 | oriole_ori::Pseudo::Mul64 | oriole_ori::Pseudo::MulHi64,
         ) => 2,
         _ => 0,
     };
-    let end = exchangeable.min(key.sources.len());
-    key.sources[..end].sort_by_key(order);
-    Key(key)
+    count.min(instruction.sources.len())
+}
+
+/// The operands that may be exchanged in an order of their own, and the others.
+fn ordered(instruction: &Instruction) -> (SmallVec<[&Source; 4]>, &[Source]) {
+    let (first, others) = instruction.sources.split_at(exchangeable(instruction));
+    let mut first: SmallVec<[&Source; 4]> = first.iter().collect();
+    first.sort_by_key(|source| order(source));
+    (first, others)
+}
+
+/// The hash of what an instruction computes: the same for all that [`computes_same`] takes for equal.
+fn hash_of(instruction: &Instruction) -> u64 {
+    let mut hasher = FxBuildHasher.build_hasher();
+    instruction.opcode.hash(&mut hasher);
+    instruction.mods.hash(&mut hasher);
+    instruction.guard.hash(&mut hasher);
+    instruction.tied.hash(&mut hasher);
+    let (first, others) = ordered(instruction);
+    first.iter().for_each(|source| source.hash(&mut hasher));
+    others.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// Whether two instructions compute the same: results and provenance do not count, the order of exchangeable operands
+/// neither. Which results are wanted does not change how they are computed, but a dropped one cannot stand for a wanted one.
+fn computes_same(one: &Instruction, other: &Instruction) -> bool {
+    let alike = |(one, other): (&Destination, &Destination)| {
+        one.values.len() == other.values.len()
+            && (one.file, one.width, one.fixed) == (other.file, other.width, other.fixed)
+    };
+    one.opcode == other.opcode
+        && one.mods == other.mods
+        && one.guard == other.guard
+        && one.sources.len() == other.sources.len()
+        && one.destinations.len() == other.destinations.len()
+        && one.destinations.iter().zip(&other.destinations).all(alike)
+        && ordered(one) == ordered(other)
+        && (&one.tied, one.memory, &one.call, one.contract)
+            == (&other.tied, other.memory, &other.call, other.contract)
 }
 
 /// Any fixed order of operands serves.

@@ -9,7 +9,7 @@ use crate::algebra::View;
 use crate::definitions::Definitions;
 use crate::live_dead;
 use crate::slots::exchanged;
-use crate::value_facts::{ValueFacts, fixed_input, uses_input};
+use crate::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
@@ -86,7 +86,8 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
                 insertions.push((id, index, first));
                 continue;
             }
-            facts.learn(function, &definitions, &function.block(id).instructions[index]);
+            let instruction = &function.block(id).instructions[index];
+            facts.learn(function, &definitions, instruction, Evaluation::NotMade);
         }
     }
     // From the back, so that indices stay right; each block is put together once.

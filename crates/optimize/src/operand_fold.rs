@@ -81,10 +81,10 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
         SourceKind::Const { .. } => &CONSTANT,
         _ => &IMMEDIATE,
     };
-    let mut candidate = i.clone();
-    candidate.sources[index] = new;
     match i.opcode {
         Opcode::Pseudo(Pseudo::Copy) => {
+            let mut candidate = i.clone();
+            candidate.sources[index] = new;
             match candidate.sources[index].kind {
                 SourceKind::Imm(_) | SourceKind::Const { .. } | SourceKind::Address32 { .. }
                     if i.destinations[0].file == File::R =>
@@ -103,29 +103,46 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
         }
         Opcode::Pseudo(_) => {
             // 64-bit operations take nothing but registers and zero; predicates and amounts as they are.
-            let fits = matches!(candidate.sources[index].kind, SourceKind::Zero(_) | SourceKind::True(_));
+            let fits = matches!(new.kind, SourceKind::Zero(_) | SourceKind::True(_));
             if fits {
-                *i = candidate;
+                i.sources[index] = new;
             }
             return fits;
         }
         Opcode::Sass(_) => {}
     }
     let legal = |candidate: &Instruction| is_legal(view.chip, view.function, candidate);
-    let taken = contest.decide(view.decisions, i.origin, |alternative| match alternative {
-        0 if legal(&candidate) => Ok(Some(candidate.clone())),
+    let origin = i.origin;
+    let register = std::mem::replace(&mut i.sources[index], new);
+    let written = contest.decide(view.decisions, origin, |alternative| match alternative {
+        0 if legal(i) => Ok(Written::InItsSlot),
         0 => Err("no form takes it there"),
         1 => (0..3)
             .filter(|&other| other != index)
-            .filter_map(|other| exchanged(&candidate, index, other))
+            .filter_map(|other| exchanged(i, index, other))
             .find(legal)
-            .map(Some)
+            .map(Written::Exchanged)
             .ok_or("no order of operands has a form"),
-        _ => Ok(None),
+        _ => Ok(Written::InARegister),
     });
-    let Some(Some(taken)) = taken else { return false };
-    *i = taken;
-    true
+    match written {
+        Some(Written::InItsSlot) => true,
+        Some(Written::Exchanged(other)) => {
+            *i = other;
+            true
+        }
+        Some(Written::InARegister) | None => {
+            i.sources[index] = register;
+            false
+        }
+    }
+}
+
+/// What [`OPERAND`] came to.
+enum Written {
+    InItsSlot,
+    Exchanged(Instruction),
+    InARegister,
 }
 
 /// The lane of a shuffle, and the lanes among which it is, are numbers of the instruction.

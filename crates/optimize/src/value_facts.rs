@@ -103,6 +103,15 @@ impl Bits {
     }
 }
 
+/// What an evaluation of an instruction came to with the facts that there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Evaluation {
+    /// None was made of the instruction as it is.
+    NotMade,
+    /// Its results are not known.
+    Unknown,
+}
+
 /// The facts of one function.
 pub struct ValueFacts {
     facts: TiVec<Value, Fact>,
@@ -145,7 +154,12 @@ impl ValueFacts {
         if source.negate || source.invert || source.absolute || !source.suffixes.is_empty() {
             return Bits::UNKNOWN;
         }
-        match &source.kind {
+        self.kind_bits(&source.kind)
+    }
+
+    /// The same, whatever signs are written on it.
+    fn kind_bits(&self, kind: &SourceKind) -> Bits {
+        match kind {
             SourceKind::Values(values) if values.len() == 1 => self.bits(values[0]),
             SourceKind::Imm(bits) => Bits::of(*bits),
             SourceKind::Zero(_) => Bits::of(0),
@@ -262,18 +276,23 @@ impl ValueFacts {
         }
     }
 
-    /// Learns from an instruction; true if something new came out.
+    /// Learns from an instruction; true if something new came out. `results` says whether it was evaluated already.
     pub fn learn(
         &mut self,
         function: &Function,
         definitions: &Definitions,
         instruction: &Instruction,
+        results: Evaluation,
     ) -> bool {
         if instruction.guard.is_some() {
             return false;
         }
         let mut new = false;
-        if let Some(results) = fold::evaluate(instruction, &|source| self.source_word(source)) {
+        let evaluated = match results {
+            Evaluation::NotMade => fold::evaluate(instruction, &|source| self.source_word(source)),
+            Evaluation::Unknown => None,
+        };
+        if let Some(results) = evaluated {
             for (destination, result) in instruction.destinations.iter().zip(results) {
                 for (index, &value) in destination.values.iter().enumerate() {
                     let word = match destination.file {
@@ -500,9 +519,12 @@ impl ValueFacts {
 
     /// How many trailing bits of a source are zero, whatever its sign.
     fn trailing_zeros(&self, instruction: &Instruction, index: usize) -> u8 {
-        let source = instruction.sources.get(index).filter(|source| !source.invert && !source.absolute);
-        let plain = source.map(|source| Source { negate: false, ..source.clone() });
-        plain.map_or(0, |source| self.source_bits(&source).trailing)
+        match instruction.sources.get(index) {
+            Some(source) if !source.invert && !source.absolute && source.suffixes.is_empty() => {
+                self.kind_bits(&source.kind).trailing
+            }
+            _ => 0,
+        }
     }
 
     /// The low 32 bits of a source, if they are known.

@@ -8,7 +8,9 @@ mod spill;
 
 use crate::AllocateError;
 use crate::abi;
-use crate::operands::{Group, Slot, alignment, destinations, is_parallel_copy, is_partial, replace, sources};
+use crate::operands::{
+    Group, Slot, alignment, destinations, is_parallel_copy, is_partial, replace, sources, wants_places,
+};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use oriole_chip::RegisterFiles;
@@ -140,7 +142,7 @@ fn bundle(work: &mut Work, file: File) -> Bundles {
         // What stands before (false) and behind (true) an instruction, by its index.
         let mut copies: Vec<(usize, bool, Instruction)> = Vec::new();
         for (index, instruction) in instructions.iter_mut().enumerate() {
-            if !is_parallel_copy(instruction) {
+            if !is_parallel_copy(instruction) && wants_places(&work.function, instruction, file) {
                 join_operands(work, &mut bundles, file, instruction, |behind, copy| {
                     copies.push((index, behind, copy));
                 });
@@ -250,11 +252,15 @@ impl Graph {
         };
         let cfg = Cfg::new(function);
         let liveness = Liveness::of(function, &cfg, |value| function.file(value) == file);
-        graph.find_order(function, &cfg, file);
+        let changes_nothing = graph.find_order(function, &cfg, file);
+        let mut left = changes_nothing.as_slice();
         for &block in cfg.order() {
             let live = liveness.live_out(block).iter().copied();
             let mut live: Vec<Value> = live.filter(|v| function.file(*v) == file).collect();
-            for instruction in function.block(block).instructions.iter().rev() {
+            let instructions = &function.block(block).instructions;
+            let (own, others) = left.split_at(instructions.len());
+            left = others;
+            for (instruction, _) in instructions.iter().zip(own).rev().filter(|(_, nothing)| !**nothing) {
                 graph.step_backwards(function, file, instruction, &mut live);
             }
             // What enters the entry block alive is unknown, but it occupies its register.
@@ -303,17 +309,26 @@ impl Graph {
         self.neighbors[b].push(a);
     }
 
-    fn find_order(&mut self, function: &Function, cfg: &Cfg, file: File) {
+    /// Finds the order of the values. Tells of each instruction, by the order of blocks, whether it has nothing to do with
+    /// the file.
+    fn find_order(&mut self, function: &Function, cfg: &Cfg, file: File) -> Vec<bool> {
         let mut met: TiVec<Value, bool> = ti_vec![false; function.values.len()];
+        let mut changes_nothing = Vec::new();
         for instruction in cfg.order().iter().flat_map(|&block| &function.block(block).instructions) {
+            let mut nothing = instruction.call.is_none();
             let mut meet = |v: Value| {
-                if function.file(v) == file && !std::mem::replace(&mut met[v], true) {
-                    self.order.push(v);
+                if function.file(v) == file {
+                    nothing = false;
+                    if !std::mem::replace(&mut met[v], true) {
+                        self.order.push(v);
+                    }
                 }
             };
             instruction.for_each_use(&mut meet);
             instruction.for_each_definition(&mut meet);
+            changes_nothing.push(nothing);
         }
+        changes_nothing
     }
 
     /// From the values live behind an instruction to those live before it. Several results of one instruction, and old

@@ -94,6 +94,29 @@ struct Site {
     depth: u32,
 }
 
+/// The instruction that comes next: one of a function that stays as it is, or one that was taken out of it. It is moved once,
+/// into the output.
+enum Next<'a> {
+    Kept(&'a Instruction),
+    Taken(Instruction),
+}
+
+impl Next<'_> {
+    fn instruction(&self) -> &Instruction {
+        match self {
+            Next::Kept(kept) => kept,
+            Next::Taken(taken) => taken,
+        }
+    }
+
+    fn into_instruction(self) -> Instruction {
+        match self {
+            Next::Kept(kept) => kept.clone(),
+            Next::Taken(taken) => taken,
+        }
+    }
+}
+
 pub struct Scan<'a> {
     work: &'a mut Work,
     before: Option<&'a Work>,
@@ -202,14 +225,17 @@ impl Scan<'_> {
 
     fn run_block(&mut self) -> Result<(), AllocateError> {
         let at = self.block;
-        let (instructions, marks) = match self.before {
-            Some(before) => (before.function.blocks[at].instructions.clone(), before.inserted[at].clone()),
-            None => (
-                std::mem::take(&mut self.work.function.blocks[at].instructions),
-                std::mem::take(&mut self.work.inserted[at]),
-            ),
+        let (mut taken, kept, marks) = match self.before {
+            Some(before) => {
+                let kept = before.function.blocks[at].instructions.as_slice();
+                (Vec::new().into_iter(), kept, before.inserted[at].clone())
+            }
+            None => {
+                let taken = std::mem::take(&mut self.work.function.blocks[at].instructions);
+                (taken.into_iter(), &[][..], std::mem::take(&mut self.work.inserted[at]))
+            }
         };
-        let length = instructions.len();
+        let length = marks.len();
         // Next uses behind each touch, found backwards.
         for &(v, distance) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = distance.saturating_add(length as u32);
@@ -241,10 +267,15 @@ impl Scan<'_> {
         // A few more, for moves.
         self.out.reserve(length + length / 8);
         self.marks.reserve(length + length / 8);
-        let touches = inputs.touches.of(at);
-        for (index, ((instruction, mark), touch)) in
-            instructions.into_iter().zip(marks).zip(touches).enumerate()
-        {
+        for (index, (mark, touch)) in marks.into_iter().zip(inputs.touches.of(at)).enumerate() {
+            let next = match kept.get(index) {
+                Some(kept) => Next::Kept(kept),
+                None => match taken.next() {
+                    Some(taken) => Next::Taken(taken),
+                    None => break,
+                },
+            };
+            let instruction = next.instruction();
             if !touch.partial {
                 let defined = touch.definitions.iter().rev();
                 defined
@@ -255,20 +286,20 @@ impl Scan<'_> {
             let begin = ends.get(index + 1).map_or(0, |e| e.1);
             let after_definitions = &records[begin as usize..split as usize];
             let after_uses = &records[split as usize..end as usize];
-            if let Some(count) = register_grant(&instruction).filter(|_| inputs.grants.is_some()) {
-                self.change_registers(count, instruction, mark);
+            let is_copy = is_parallel_copy(instruction) && !mark;
+            if let Some(count) = register_grant(instruction).filter(|_| inputs.grants.is_some()) {
+                self.change_registers(count, next, mark);
             } else if begin == end
                 && instruction.call.is_none()
                 && instruction.opcode != Opcode::Pseudo(Pseudo::Undefined)
-                && !(mark && is_parallel_copy(&instruction))
+                && !(mark && is_parallel_copy(instruction))
             {
                 // Nothing of this file is read or written.
-                self.out.push(instruction);
-                self.marks.push(mark);
-            } else if is_parallel_copy(&instruction) && !mark {
-                self.parallel_copy(instruction, after_definitions, after_uses)?;
+                self.push(next, mark);
+            } else if is_copy {
+                self.parallel_copy(next.into_instruction(), after_definitions, after_uses)?;
             } else {
-                self.instruction(instruction, mark, after_definitions, after_uses)?;
+                self.instruction(next, mark, after_definitions, after_uses)?;
             }
         }
         records.clear();
@@ -278,7 +309,7 @@ impl Scan<'_> {
     }
 
     /// Moves what is beyond so many registers before the instruction that gives the others back, or lets more be used.
-    fn change_registers(&mut self, count: u16, instruction: Instruction, mark: bool) {
+    fn change_registers(&mut self, count: u16, next: Next<'_>, mark: bool) {
         self.begin();
         self.usable = self.registers.usable.within(RegisterSet::range(0, count));
         for register in self.occupant.taken().without(self.usable).iter() {
@@ -287,10 +318,15 @@ impl Scan<'_> {
                 self.relocate(Value(occupant), RegisterSet::default());
             }
         }
-        self.emit_moves(instruction.origin);
-        self.out.push(instruction);
-        self.marks.push(mark);
+        self.emit_moves(next.instruction().origin);
+        self.push(next, mark);
         self.begin();
+    }
+
+    /// Puts the instruction that comes next into the output.
+    fn push(&mut self, next: Next<'_>, mark: bool) {
+        self.out.push(next.into_instruction());
+        self.marks.push(mark);
     }
 
     fn free(&self) -> RegisterSet {

@@ -99,6 +99,26 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_
     groups
 }
 
+/// True if an operand of this file is a tuple, or has to be in some register: most instructions have none in most files.
+pub fn wants_places(function: &Function, instruction: &Instruction, file: File) -> bool {
+    let wants = |values: &[Value], fixed: Option<u8>| match values {
+        [] => false,
+        [only] => fixed.is_some() && function.file(*only) == file,
+        [first, ..] => function.file(*first) == file,
+    };
+    let source = |source: &Source| match &source.kind {
+        SourceKind::Values(values) => wants(values, source.fixed),
+        SourceKind::Address(address) => {
+            wants(&address.base, source.fixed)
+                || wants(&address.uniform, None)
+                || address.descriptor.as_ref().is_some_and(|descriptor| wants(descriptor, None))
+        }
+        _ => false,
+    };
+    instruction.sources.iter().any(source)
+        || instruction.destinations.iter().any(|destination| wants(&destination.values, destination.fixed))
+}
+
 /// True for a product of a warp group. It writes its accumulators while it still reads.
 pub fn is_group_product(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if op.info().class(&instruction.mods) == Class::Group)

@@ -37,13 +37,17 @@ pub(crate) fn choose(
 pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Resolved> {
     let kinds = OperandKinds::of(asked.operands)?;
     let mut best: Option<(usize, Resolved)> = None;
-    for id in table.ids_of(asked.op) {
-        let form = table.form(id);
-        let missing = form.slots.len().wrapping_sub(asked.operands.len());
-        if missing > form.slots.len() || best.as_ref().is_some_and(|(least, _)| missing >= *least) {
+    for (id, shape) in table.shapes_of(asked.op) {
+        // Most forms of an operation are ruled out here, and nothing else of them is read.
+        if !shape.may_take(&kinds) {
             continue;
         }
-        let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
+        let Some(missing) = shape.count().checked_sub(asked.operands.len()) else { continue };
+        if best.as_ref().is_some_and(|(least, _)| missing >= *least) {
+            continue;
+        }
+        let form = table.form(id);
+        let Some(slots) = align(form, shape, asked.operands, &kinds) else { continue };
         let constraints = table.constraints(id);
         if constraints.allow(form, asked.mods, asked.operands, &slots)
             && numbers_fit(form, asked.operands, &slots, constraints.shares_fields)

@@ -68,9 +68,14 @@ impl<'a> Lexer<'a> {
         Lexer { text, at: 0, previous: END, line_start: true, tokens: Vec::new(), errors: Vec::new() }
     }
 
+    /// Makes room for the tokens of a text that is to be cut as a whole.
+    pub fn reserve(&mut self) {
+        self.tokens.reserve(self.text.len() / 3 + 2);
+    }
+
     /// Cuts all that is left.
     pub fn run(&mut self) {
-        self.tokens.reserve(self.text.len() / 3 + 2);
+        self.reserve();
         while self.at < self.text.len() {
             self.step();
         }

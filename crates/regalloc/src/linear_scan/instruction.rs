@@ -3,7 +3,7 @@
 
 use super::calls::overwritten_by;
 use super::occupancy::{COPY, FREE};
-use super::{NONE, Scan, Site};
+use super::{NONE, Next, Scan, Site};
 use crate::AllocateError;
 use crate::next_use::NEVER;
 use crate::operands::{
@@ -27,22 +27,24 @@ fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
 impl Scan<'_> {
     pub(super) fn instruction(
         &mut self,
-        mut instruction: Instruction,
+        next: Next<'_>,
         mark: bool,
         after_definitions: &[(Value, u32)],
         after_uses: &[(Value, u32)],
     ) -> Result<(), AllocateError> {
         self.begin();
-        if instruction.opcode == Opcode::Pseudo(Pseudo::Undefined) {
-            self.undefined(instruction, mark, after_definitions);
+        if next.instruction().opcode == Opcode::Pseudo(Pseudo::Undefined) {
+            self.undefined(next, mark, after_definitions);
         } else {
-            for (operand, base) in self.assign_operands(&instruction, after_definitions, after_uses)? {
-                for (value, register) in values_mut(&mut instruction, operand).iter_mut().zip(base..) {
-                    *value = self.work.part_in(*value, register);
+            let operands = self.assign_operands(next.instruction(), after_definitions, after_uses)?;
+            self.push(next, mark);
+            if let Some(instruction) = self.out.last_mut() {
+                for (operand, base) in operands {
+                    for (value, register) in values_mut(instruction, operand).iter_mut().zip(base..) {
+                        *value = self.work.part_in(*value, register);
+                    }
                 }
             }
-            self.out.push(instruction);
-            self.marks.push(mark);
         }
         self.begin();
         Ok(())
@@ -107,16 +109,16 @@ impl Scan<'_> {
     }
 
     /// An undefined value needs no register, since nothing is known of it.
-    fn undefined(&mut self, instruction: Instruction, mark: bool, after_definitions: &[(Value, u32)]) {
+    fn undefined(&mut self, next: Next<'_>, mark: bool, after_definitions: &[(Value, u32)]) {
         for &(v, next) in after_definitions {
             self.put(v, NONE);
             self.in_memory[v] = false;
             self.next[v] = next;
         }
         let file = self.registers.file;
-        if instruction.destinations.iter().any(|d| d.file != file) || after_definitions.is_empty() {
-            self.out.push(instruction);
-            self.marks.push(mark);
+        let others = next.instruction().destinations.iter().any(|d| d.file != file);
+        if others || after_definitions.is_empty() {
+            self.push(next, mark);
         }
     }
 

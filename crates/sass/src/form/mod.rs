@@ -358,6 +358,12 @@ impl Table {
         &self.forms[usize::from(id.0)]
     }
 
+    /// The numbers and shapes of the forms of a mnemonic.
+    pub(crate) fn shapes_of(&self, op: Op) -> impl Iterator<Item = (FormId, &'static Shape)> + use<> {
+        let (start, end) = self.ops.get(op as usize).copied().unwrap_or_default();
+        (start..end).map(FormId).zip(&self.shapes[usize::from(start)..usize::from(end)])
+    }
+
     /// The shape of a form that the table has.
     pub(crate) fn shape(&self, id: FormId) -> &'static Shape {
         &self.shapes[usize::from(id.0)]

@@ -26,6 +26,11 @@ pub struct Shape {
 impl Shape {
     const EMPTY: Shape = Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, count: 0 };
 
+    /// How many operands the form has.
+    pub(crate) const fn count(&self) -> usize {
+        self.count as usize
+    }
+
     /// The kind of operand `at`.
     pub(crate) const fn kind(&self, at: usize) -> u8 {
         self.kinds[at]

@@ -79,7 +79,9 @@ fn same_tree(one: &GreenNodeData, other: &GreenNodeData) -> bool {
 /// [`UnitKind::Broken`] changes the parse, which then gives one report and not
 /// one for each token.
 pub fn parse_unit(kind: UnitKind, text: &str) -> Parse {
-    parse(kind, text, Lexer::new(text), Reusable::default())
+    let mut lexer = Lexer::new(text);
+    lexer.reserve();
+    parse(kind, text, lexer, Reusable::default())
 }
 
 /// As [`parse_unit`], for a text of which all but `replaced` is that of `old`: reuses what the change left alone.
