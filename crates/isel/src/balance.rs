@@ -92,13 +92,16 @@ pub fn decide(
         let find =
             |pipe| tree.find(&Site { function, instruction, next, assignment: Some(assignment), pipe });
         let alu = find(Pipe::Alu);
-        let fma = if alternatives && tree.weighs_pipes(instruction.opcode) { find(Pipe::Fma) } else { alu };
+        let weighed = alternatives && tree.weighs_pipes(instruction.opcode);
+        let fma = if weighed { find(Pipe::Fma) } else { alu };
         let cost = |choice: Option<Choice>| match (choice.map(|(_, row)| row.template), instruction.opcode) {
             (Some(Template::Build(build)), _) => Load::of(model, build.op, &Mods::of(build.mods)),
             (_, Opcode::Sass(op)) => Load::of(model, op, &instruction.mods),
             (_, Opcode::Pseudo(_)) => Load::default(),
         };
-        let mut entry = Entry { alu, fma, on_alu: cost(alu), on_fma: cost(fma), ..Entry::default() };
+        let on_alu = cost(alu);
+        let on_fma = if weighed { cost(fma) } else { on_alu };
+        let mut entry = Entry { alu, fma, on_alu, on_fma, ..Entry::default() };
         if !entry.is_open() {
             entry.pipe = entry.on_alu.pipe();
             load.add(entry.on_alu);

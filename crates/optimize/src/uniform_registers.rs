@@ -118,9 +118,8 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
     if fixed {
         return None;
     }
-    let mut uniform = instruction.clone();
-    uniform.opcode = on_chip(chip, op.info().uniform?).into();
-    match op {
+    let opcode = on_chip(chip, op.info().uniform?);
+    let computes = match op {
         Op::LDC => {
             let plain = instruction.mods.iter().all(|m| m == Mod::_64);
             if !plain
@@ -128,6 +127,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             {
                 return None;
             }
+            false
         }
         Op::S2R => {
             let [Source { kind: SourceKind::Symbol(register), .. }] = instruction.sources.as_slice() else {
@@ -136,6 +136,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             if !BLOCK_REGISTERS.contains(register) {
                 return None;
             }
+            false
         }
         Op::IADD3 | Op::IMAD | Op::LEA | Op::LOP3 | Op::SHF => {
             // Immediates alone are folded elsewhere: there must be a uniform value to work on.
@@ -155,26 +156,30 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             };
             let plain = instruction.destinations[0].width == 1 && !instruction.mods.has(Mod::X);
             let simple = !instruction.mods.has(Mod::WIDE) && !instruction.mods.has(Mod::HI) || op == Op::SHF;
-            let upper = is_upper_product(instruction);
             if !plain
-                || !simple && !upper
+                || !simple && !is_upper_product(instruction)
                 || !instruction.sources.iter().any(reads)
                 || !instruction.sources.iter().all(|s| reads(s) || neutral(s))
             {
                 return None;
             }
-            for source in &mut uniform.sources {
-                match &mut source.kind {
-                    SourceKind::Zero(file) => *file = File::UR,
-                    SourceKind::True(file) => *file = File::UP,
-                    _ => {}
-                }
-            }
-            if upper {
-                widen(&mut uniform);
-            }
+            true
         }
         _ => return None,
+    };
+    let mut uniform = instruction.clone();
+    uniform.opcode = opcode.into();
+    if computes {
+        for source in &mut uniform.sources {
+            match &mut source.kind {
+                SourceKind::Zero(file) => *file = File::UR,
+                SourceKind::True(file) => *file = File::UP,
+                _ => {}
+            }
+        }
+        if is_upper_product(instruction) {
+            widen(&mut uniform);
+        }
     }
     Some(uniform)
 }

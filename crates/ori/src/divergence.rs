@@ -15,6 +15,7 @@ use crate::{
 };
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use typed_index_collections::{TiVec, ti_vec};
@@ -91,7 +92,8 @@ struct Analysis<'a> {
     loops: Loops,
     reconvergence: Reconvergence<'a>,
     uses: Chains,
-    definitions: Chains,
+    /// Made when first asked for: many functions have no branch that parts a warp.
+    definitions: OnceCell<Chains>,
     result: Divergence,
     /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
     parted_until: TiVec<BlockId, Option<BlockId>>,
@@ -115,13 +117,12 @@ impl<'a> Analysis<'a> {
         let values = function.values.len();
         let blocks = function.blocks.len();
         let uses = Chains::of_uses(function, cfg.order());
-        let definitions = Chains::of_definitions(function, cfg.order());
         Analysis {
             function,
             cfg,
             reconvergence,
             uses,
-            definitions,
+            definitions: OnceCell::new(),
             result: Divergence {
                 values: ti_vec![false; values],
                 blocks: ti_vec![false; blocks],
@@ -367,10 +368,12 @@ impl<'a> Analysis<'a> {
     /// Outside SSA a value written in a block that only a part of the warp executes differs afterwards, if it is
     /// also written elsewhere.
     fn spoil_multiple_definitions(&mut self, block: BlockId) {
-        let function = self.function;
+        let (function, cfg) = (self.function, self.cfg);
         for instruction in &function.block(block).instructions {
             instruction.for_each_definition(|value| {
-                if self.definitions.of(value).iter().any(|&(other, _)| other != block) {
+                let definitions =
+                    self.definitions.get_or_init(|| Chains::of_definitions(function, cfg.order()));
+                if definitions.of(value).iter().any(|&(other, _)| other != block) {
                     self.mark(value);
                 }
             });

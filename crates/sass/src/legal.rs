@@ -29,6 +29,11 @@ pub fn cached_operands(
     form: FormId,
     instruction: &Instruction,
 ) -> Result<[Option<u8>; 3], EncodeError> {
+    let count = instruction.operands.len();
+    if let Some(own) = table.get(form).filter(|own| own.op == instruction.op && own.slots.len() == count) {
+        // No operand is left out.
+        return Ok(own.reuse.map(|slot| Some(slot).filter(|&slot| usize::from(slot) < count)));
+    }
     let resolved = resolve_as(table, form, instruction)?;
     Ok(resolved
         .form
