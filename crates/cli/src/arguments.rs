@@ -313,7 +313,7 @@ pub struct Ori {
     /// Phase by name or number; `list` lists them.
     #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: inspect::phases })]
     pub after: String,
-    /// Only this function.
+    /// Only this function, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`).
     #[arg(long)]
     pub function: Option<String>,
     /// The control-flow graph as DOT, with the code in the blocks.
@@ -338,7 +338,7 @@ pub struct Isel {
     /// Only count how often each row and each alternative wins.
     #[arg(long, conflicts_with = "explain")]
     pub count: bool,
-    /// Only this function.
+    /// Only this function, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`).
     #[arg(long)]
     pub function: Option<String>,
     /// Target and options.

@@ -14,6 +14,7 @@ use crate::view::in_words;
 use clap::{Args, Parser};
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
+use oriole_ide::demangle::{self, Unclear};
 use oriole_queries::{Progress, view};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -42,7 +43,7 @@ pub struct Diff {
     /// Target and options of the second file, if they are others.
     #[arg(last = true, value_name = "OPTIONS")]
     pub others: Option<Vec<OsString>>,
-    /// Only this kernel; may be given several times.
+    /// Only this kernel, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`); may be given several times.
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
     /// Numbers of registers, targets of branches and control words count as differences too.
@@ -152,14 +153,38 @@ fn compared(arguments: &Diff) -> Result<Comparison, Outcome> {
         side(arguments, paths[0], one, first, beside[0])?,
         side(arguments, paths[1], other, &second, beside[1])?,
     ];
-    let comparison = Comparison::new(&sides, &arguments.kernels, Manner { exact: arguments.exact });
+    let only = chosen(&sides, &arguments.kernels).map_err(|message| misused(&message))?;
+    let comparison = Comparison::new(&sides, &only, Manner { exact: arguments.exact });
     if comparison.pairs.is_empty() && comparison.alone.iter().all(Vec::is_empty) {
-        return Err(match arguments.kernels.first() {
-            Some(name) => misused(&format!("there is no kernel `{name}`")),
-            None => failed("there is no kernel"),
-        });
+        return Err(failed("there is no kernel"));
     }
     Ok(comparison)
+}
+
+/// The symbols of the kernels that are asked for, on either side: one side may lack some.
+fn chosen(sides: &[Side; 2], asked: &[String]) -> Result<Vec<String>, String> {
+    let known = sides
+        .each_ref()
+        .map(|side| side.code.kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>());
+    let mut only = Vec::new();
+    for asked in asked {
+        let found = known.each_ref().map(|names| demangle::meant(names, asked));
+        match found {
+            [Err(Unclear::Unknown), Err(Unclear::Unknown)] => {
+                return Err(format!("there is no kernel `{asked}`"));
+            }
+            [one, other] => {
+                for (found, known) in [one, other].into_iter().zip(&known) {
+                    match found {
+                        Ok(name) => only.push(name.to_owned()),
+                        Err(Unclear::Unknown) => {}
+                        Err(Unclear::Several(_)) => drop(names::one_of("kernel", known, asked)?),
+                    }
+                }
+            }
+        }
+    }
+    Ok(only)
 }
 
 /// What is wrong with the words behind `--`, without the help that stands below it.

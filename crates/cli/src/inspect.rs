@@ -59,11 +59,13 @@ fn functions(
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
-    let wanted =
-        |unit: &FunctionUnit<'_>| only.is_none_or(|only| oriole_ide::demangle::is_meant(unit.name(db), only));
-    let units: Vec<_> = view::code_units(db, session.file).into_iter().filter(wanted).collect();
-    if let (true, Some(only)) = (units.is_empty(), only) {
-        return misused(&format!("{name}: there is no function `{only}`"));
+    let mut units: Vec<FunctionUnit<'_>> = view::code_units(db, session.file);
+    if let Some(only) = only {
+        let known: Vec<&str> = units.iter().map(|unit| &**unit.name(db)).collect();
+        match names::one_of("function", &known, only) {
+            Ok(one) => units.retain(|unit| &**unit.name(db) == one),
+            Err(message) => return misused(&format!("{name}: {message}")),
+        }
     }
     let mut out = String::new();
     let mut failures = Vec::new();

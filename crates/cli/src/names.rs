@@ -1,7 +1,7 @@
 //! Names of functions as people read them: the name of the file's symbol, and behind it what a C++ or Rust compiler made
 //! it from, unless `--no-demangle` wants symbols alone.
 
-use oriole_ide::demangle;
+use oriole_ide::demangle::{self, Unclear};
 use std::borrow::Cow;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -28,9 +28,34 @@ pub fn shown(name: &str) -> String {
     if are_demangled() { demangle::with_source(name) } else { name.to_owned() }
 }
 
+/// Which of these functions, or kernels, a name on the command line means.
+///
+/// # Errors
+/// What there is to say: there is none, or there are several.
+pub fn one_of<'n>(what: &str, names: &[&'n str], asked: &str) -> Result<&'n str, String> {
+    demangle::meant(names, asked).map_err(|unclear| match unclear {
+        Unclear::Unknown => format!("there is no {what} `{asked}`"),
+        Unclear::Several(found) => {
+            let found: Vec<String> = found.iter().map(|name| demangle::with_source(name)).collect();
+            format!("`{asked}` names several {what}s: {}", found.join(", "))
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn several_that_are_meant_are_told() {
+        let names = ["_Z5scaleIiEvPT_", "_Z5scaleIfEvPT_"];
+        assert_eq!(one_of("kernel", &names, "scale<int>"), Ok(names[0]));
+        assert_eq!(one_of("kernel", &names, "scaled").unwrap_err(), "there is no kernel `scaled`");
+        assert_eq!(
+            one_of("kernel", &names, "scale").unwrap_err(),
+            "`scale` names several kernels: _Z5scaleIiEvPT_ (void scale<int>(int*)), _Z5scaleIfEvPT_ (void scale<float>(float*))"
+        );
+    }
 
     #[test]
     fn names_of_sources() {

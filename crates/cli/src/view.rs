@@ -22,7 +22,7 @@ pub struct View {
     /// Where the page goes, `-` is standard output; the input's name with `.html` if left out.
     #[arg(short, long)]
     pub output: Option<PathBuf>,
-    /// Only this kernel; may be given several times.
+    /// Only this kernel, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`); may be given several times.
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
     /// Target and options.
@@ -80,22 +80,23 @@ fn gathered(arguments: &View, text: &str, chip: Option<Chip>, options: Options) 
         if compiled.cubin.is_none() {
             return Ok(Err(Outcome::Failed));
         }
-        let question = Question {
-            file: &shown,
-            chip,
-            options: &words,
-            only: &arguments.kernels,
-            demangle: names::are_demangled(),
-        };
+        let kernels = analysis.kernels(file)?;
+        let known: Vec<&str> = kernels.iter().map(String::as_str).collect();
+        let mut only = Vec::new();
+        for asked in &arguments.kernels {
+            match names::one_of("kernel", &known, asked) {
+                Ok(name) => only.push(name.to_owned()),
+                Err(message) => return Ok(Err(misused(&format!("{shown}: {message}")))),
+            }
+        }
+        let question =
+            Question { file: &shown, chip, options: &words, only: &only, demangle: names::are_demangled() };
         let view = match gather(&analysis, file, &question)? {
             Ok(view) => view,
             Err(message) => return Ok(Err(failed(&format!("{shown}: {message}")))),
         };
         if view.kernels.is_empty() {
-            return Ok(Err(match arguments.kernels.first() {
-                Some(name) => misused(&format!("{shown}: there is no kernel `{name}`")),
-                None => failed(&format!("{shown}: there is no kernel")),
-            }));
+            return Ok(Err(failed(&format!("{shown}: there is no kernel"))));
         }
         Ok(Ok(view))
     };

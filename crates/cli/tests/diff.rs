@@ -93,6 +93,68 @@ fn what_cannot_be_compared() {
     assert_eq!(names(folder.path()), ["broken.ptx", "damaged.cubin", "k.cubin"]);
 }
 
+/// Two instances of one template, and a kernel in a namespace.
+const INSTANCES: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry _Z5scaleIiEvPT_(.param .u64 p) { ret; }
+.visible .entry _Z5scaleIfEvPT_(.param .u64 p) { ret; }
+.visible .entry _ZN3foo3barIfLi4EEEvPT_(.param .u64 p) { ret; }
+";
+
+/// Every command that takes the name of a kernel or function finds it by what it is called in its source, and lists what it may
+/// mean if that is not clear.
+#[test]
+fn instances_of_templates_are_found_by_their_names() {
+    let folder = scratch();
+    let input = text(&folder.path().join("k.ptx"));
+    std::fs::write(&input, INSTANCES).expect("a temporary file");
+    let page = text(&folder.path().join("k.html"));
+    let commands: [(&str, Vec<&str>); 4] = [
+        ("kernel", vec!["view", &input, "-o", &page, "--kernel"]),
+        ("kernel", vec!["diff", &input, &input, "--all", "--kernel"]),
+        ("function", vec!["ori", &input, "--after", "GvnCse", "--function"]),
+        ("function", vec!["isel", &input, "--function"]),
+    ];
+    for (what, command) in commands {
+        let run = |name: &'static str| {
+            let done = oriole(&[command.as_slice(), &[name]].concat());
+            let page = std::fs::read_to_string(&page).unwrap_or_default();
+            (done.status, if command[0] == "view" { page } else { done.out }, done.err)
+        };
+        for (name, symbol) in [
+            ("bar", "_ZN3foo3barIfLi4EEEvPT_"),
+            ("foo::bar", "_ZN3foo3barIfLi4EEEvPT_"),
+            ("scale<int>", "_Z5scaleIiEvPT_"),
+            ("_Z5scaleIfEvPT_", "_Z5scaleIfEvPT_"),
+        ] {
+            let (status, out, err) = run(name);
+            assert_eq!(status, Some(0), "{command:?} {name}: {err}");
+            let others = ["_ZN3foo3barIfLi4EEEvPT_", "_Z5scaleIiEvPT_", "_Z5scaleIfEvPT_"];
+            let found: Vec<&str> = others.into_iter().filter(|other| out.contains(other)).collect();
+            assert_eq!(found, [symbol], "{command:?} {name}");
+        }
+        let (status, _, err) = run("scale");
+        let told = format!("`scale` names several {what}s: ");
+        assert!(status == Some(2) && err.contains(&told), "{command:?}: {err}");
+        assert!(err.contains("_Z5scaleIiEvPT_ (void scale<int>(int*))"), "{command:?}: {err}");
+        let (status, _, err) = run("nobody");
+        assert!(
+            status == Some(2) && err.contains(&format!("there is no {what} `nobody`")),
+            "{command:?}: {err}"
+        );
+    }
+    // What one side alone has is told as that; what neither has is not there, whatever else was asked for.
+    let other = text(&folder.path().join("other.ptx"));
+    let fewer = INSTANCES.lines().filter(|line| !line.contains("scaleIf")).collect::<Vec<_>>().join("\n");
+    std::fs::write(&other, fewer).expect("a temporary file");
+    let done = oriole(&["diff", &input, &other, "--kernel", "scale<float>", "--kernel", "bar"]);
+    assert!(done.status == Some(0) && done.out.contains("scale<float>"), "{}{}", done.out, done.err);
+    let done = oriole(&["diff", &input, &other, "--kernel", "bar", "--kernel", "nobody"]);
+    assert_eq!(done.status, Some(2), "{}", done.out);
+}
+
 /// Code of the reference is read like ours: each file of the repository's kernels beside what it makes of it.
 #[test]
 #[ignore = "needs ptxas: ORIOLE_ORACLE names the folder"]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use oriole_chip::{Chip, Usage, occupancy};
-use oriole_ide::demangle;
+
 use oriole_sass::OperandKind;
 use similar::{Algorithm, DiffOp, capture_diff_slices_by_key};
 
@@ -102,11 +102,9 @@ pub struct Manner {
 }
 
 impl Comparison {
-    /// Compares two sides; only kernels of these names, or all.
+    /// Compares two sides; only kernels with these symbols, or all.
     pub fn new(sides: &[Side; 2], only: &[String], manner: Manner) -> Comparison {
-        let wanted = |kernel: &&KernelCode| {
-            only.is_empty() || only.iter().any(|asked| demangle::is_meant(&kernel.name, asked))
-        };
+        let wanted = |kernel: &&KernelCode| only.is_empty() || only.contains(&kernel.name);
         let kernels =
             [0, 1].map(|at: usize| sides[at].code.kernels.iter().filter(wanted).collect::<Vec<_>>());
         let mut pairs = Vec::new();

@@ -80,7 +80,7 @@ pub struct Question<'a> {
     pub chip: Chip,
     /// The options in words.
     pub options: &'a str,
-    /// Only these kernels; all if there are none.
+    /// Only these kernels, by their symbols; all if there are none.
     pub only: &'a [String],
     /// Whether names of sources are shown beside those of symbols.
     pub demangle: bool,
@@ -108,7 +108,7 @@ pub fn gather(
     let mut kernels = Vec::new();
     for name in analysis.kernels(id)? {
         let source_name = demangle::readable(&name);
-        if !question.only.is_empty() && !question.only.iter().any(|asked| demangle::is_meant(&name, asked)) {
+        if !question.only.is_empty() && !question.only.contains(&name) {
             continue;
         }
         let Some(mut code) = codes.remove(&name) else { continue };

@@ -85,10 +85,99 @@ pub fn in_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Whether who writes `asked` means this function: by its name, or by that of its source, parameters left out or not.
-pub fn is_meant(name: &str, asked: &str) -> bool {
-    let source = || readable(name);
-    name == asked || source().is_some_and(|source| source == asked || source.split('(').next() == Some(asked))
+/// Why a name that somebody wrote is not that of one function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unclear<'n> {
+    /// No function is called so.
+    Unknown,
+    /// Several are, none better than the others: their names.
+    Several(Vec<&'n str>),
+}
+
+/// Which of these functions who writes `asked` means: by its name or by that of its source, all of it or without parameters,
+/// result, arguments of the template and namespaces. What says more goes before what says less.
+///
+/// # Errors
+/// There is none of this name, or several fit as well as each other.
+pub fn meant<'n>(names: &[&'n str], asked: &str) -> Result<&'n str, Unclear<'n>> {
+    if let Some(&name) = names.iter().find(|&&name| name == asked) {
+        return Ok(name);
+    }
+    let asked = without_blanks(asked);
+    let ways: Vec<(&'n str, Vec<Vec<String>>)> =
+        names.iter().filter_map(|&name| Some((name, ways_to_say(&readable(name)?)))).collect();
+    for level in 0..WAYS {
+        let says = |(_, ways): &&(&str, Vec<Vec<String>>)| ways[level].contains(&asked);
+        let found: Vec<&'n str> = ways.iter().filter(says).map(|(name, _)| *name).collect();
+        match found.as_slice() {
+            [] => {}
+            &[name] => return Ok(name),
+            _ => return Err(Unclear::Several(found)),
+        }
+    }
+    Err(Unclear::Unknown)
+}
+
+/// In how many ways a name of a source is said.
+const WAYS: usize = 4;
+
+/// The ways to say a name of a source, fullest first: all of it; without parameters, and without the result too; without the
+/// arguments of the template; without namespaces.
+fn ways_to_say(source: &str) -> Vec<Vec<String>> {
+    let head = without_parameters(source);
+    let path = head[last_at_top(head, |rest| rest.starts_with(' ')).map_or(0, |at| at + 1)..].to_owned();
+    let base = without_arguments(&path);
+    let mut inner = Vec::new();
+    for whole in [&path, &base] {
+        let mut rest = whole.as_str();
+        while let Some(at) = first_at_top(rest, |rest| rest.starts_with("::")) {
+            rest = &rest[at + 2..];
+            inner.push(rest.to_owned());
+        }
+    }
+    let ways = [vec![source.to_owned()], vec![head.to_owned(), path], vec![base], inner];
+    ways.into_iter().map(|says| says.iter().map(|name| without_blanks(name)).collect()).collect()
+}
+
+/// Blanks behind commas are written by some and left out by others.
+fn without_blanks(name: &str) -> String {
+    name.replace(", ", ",")
+}
+
+/// Where brackets are closed, and a test of what follows holds.
+fn places_at_top<'s>(name: &'s str, wanted: impl Fn(&str) -> bool + 's) -> impl Iterator<Item = usize> + 's {
+    let mut depth = 0_i32;
+    name.char_indices().filter_map(move |(at, letter)| {
+        let closes = matches!(letter, ')' | '>' | ']' | '}');
+        depth -= i32::from(closes);
+        let found = depth == 0 && !closes && wanted(&name[at..]);
+        depth += i32::from(matches!(letter, '(' | '<' | '[' | '{'));
+        found.then_some(at)
+    })
+}
+
+fn first_at_top(name: &str, wanted: impl Fn(&str) -> bool) -> Option<usize> {
+    places_at_top(name, wanted).next()
+}
+
+fn last_at_top(name: &str, wanted: impl Fn(&str) -> bool) -> Option<usize> {
+    places_at_top(name, wanted).last()
+}
+
+/// The name without the list of parameters at its end. A namespace without a name stands in parentheses, too.
+fn without_parameters(source: &str) -> &str {
+    match last_at_top(source, |rest| rest.starts_with('(')) {
+        Some(at) if source.ends_with(')') => &source[..at],
+        _ => source,
+    }
+}
+
+/// The name without the arguments of the template at its end.
+fn without_arguments(path: &str) -> String {
+    match last_at_top(path, |rest| rest.starts_with('<')) {
+        Some(at) if path.ends_with('>') => path[..at].trim_end_matches("::").to_owned(),
+        _ => path.to_owned(),
+    }
 }
 
 /// The name in its source, cut to so many letters; of a name that is none of these the name itself.
@@ -120,8 +209,50 @@ mod tests {
         }
         assert_eq!(short("_ZN3foo3barIfLi4EEEvPT_", 12), "void foo::ba…");
         assert_eq!(short("saxpy", 12), "saxpy");
-        assert!(["square", "square(int)", "_Z6squarei"].iter().all(|asked| is_meant("_Z6squarei", asked)));
-        assert!(!is_meant("_Z6squarei", "square(float)") && !is_meant("saxpy", "square"));
+    }
+
+    #[test]
+    fn functions_are_found_by_what_they_are_called() {
+        // square(int), square(float), void scale<int>(int*), void scale<float>(float*), void foo::bar<float, 4>(float*),
+        // foo::sum(int), sum(int), void (anonymous namespace)::hidden<int>(int*), kernel::add, saxpy
+        let names = [
+            "_Z6squarei",
+            "_Z6squaref",
+            "_Z5scaleIiEvPT_",
+            "_Z5scaleIfEvPT_",
+            "_ZN3foo3barIfLi4EEEvPT_",
+            "_ZN3foo3sumEi",
+            "_Z3sumi",
+            "_ZN12_GLOBAL__N_16hiddenIiEEvPT_",
+            "_RNvC6kernel3add",
+            "saxpy",
+        ];
+        for (asked, wanted) in [
+            ("_Z6squarei", Ok("_Z6squarei")),
+            ("saxpy", Ok("saxpy")),
+            ("square(int)", Ok("_Z6squarei")),
+            ("square", Err(Unclear::Several(vec!["_Z6squarei", "_Z6squaref"]))),
+            ("square(double)", Err(Unclear::Unknown)),
+            ("void scale<int>(int*)", Ok("_Z5scaleIiEvPT_")),
+            ("void scale<int>", Ok("_Z5scaleIiEvPT_")),
+            ("scale<float>", Ok("_Z5scaleIfEvPT_")),
+            ("scale", Err(Unclear::Several(vec!["_Z5scaleIiEvPT_", "_Z5scaleIfEvPT_"]))),
+            ("foo::bar<float,4>", Ok("_ZN3foo3barIfLi4EEEvPT_")),
+            ("foo::bar", Ok("_ZN3foo3barIfLi4EEEvPT_")),
+            ("bar<float, 4>", Ok("_ZN3foo3barIfLi4EEEvPT_")),
+            ("bar", Ok("_ZN3foo3barIfLi4EEEvPT_")),
+            // The one in no namespace has all of this name.
+            ("sum", Ok("_Z3sumi")),
+            ("foo::sum", Ok("_ZN3foo3sumEi")),
+            ("hidden", Ok("_ZN12_GLOBAL__N_16hiddenIiEEvPT_")),
+            ("hidden<int>", Ok("_ZN12_GLOBAL__N_16hiddenIiEEvPT_")),
+            ("kernel::add", Ok("_RNvC6kernel3add")),
+            ("add", Ok("_RNvC6kernel3add")),
+            ("ar", Err(Unclear::Unknown)),
+            ("", Err(Unclear::Unknown)),
+        ] {
+            assert_eq!(meant(&names, asked), wanted, "{asked}");
+        }
     }
 
     #[test]
