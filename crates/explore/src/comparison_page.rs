@@ -1,13 +1,12 @@
 //! A comparison as HTML: one document without scripts, in the style of the page about a file.
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use oriole_ide::demangle;
 
 use crate::comparison::{Change, Comparison, Figure, Line, Pair};
-use crate::page::THEME;
+use crate::page::head;
 
 const STYLE: &str = include_str!("comparison.css");
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 /// Lines that are shown round those that differ; the others are there to be opened.
 const CONTEXT: usize = 3;
@@ -18,13 +17,7 @@ pub fn comparison_page(comparison: &Comparison, demangled: bool) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (first) " and " (second) }
-                style { (PreEscaped(THEME)) (PreEscaped(STYLE)) }
-            }
+            (head(&format!("{first} and {second}"), STYLE, false))
             body {
                 header {
                     h1 { "Comparison" }

@@ -14,7 +14,7 @@ use crate::view::{FileView, KernelView, Note, TextPart};
 use crate::{charts, flow_graph};
 
 /// What all pages have: colours for light and dark, letters, the head.
-pub const THEME: &str = include_str!("theme.css");
+const THEME: &str = include_str!("theme.css");
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 
@@ -25,8 +25,20 @@ const ROW: usize = 20;
 /// Columns of a tabulator, as the style sheet has it.
 const TAB: usize = 4;
 
-/// Nothing is loaded from anywhere, whatever the text of the file says.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+/// The head of a page. Nothing is loaded from anywhere, whatever the text of a file says, and what is in the page runs only where
+/// it has a script.
+pub(crate) fn head(title: &str, style: &str, has_script: bool) -> Markup {
+    let script = if has_script { "; script-src 'unsafe-inline'" } else { "" };
+    html! {
+        head {
+            meta charset="utf-8";
+            meta name="viewport" content="width=device-width, initial-scale=1";
+            meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'" (script) };
+            title { (title) }
+            style { (PreEscaped(THEME)) (PreEscaped(style)) }
+        }
+    }
+}
 
 /// The page about a file.
 pub fn page(view: &FileView) -> String {
@@ -34,13 +46,7 @@ pub fn page(view: &FileView) -> String {
     let markup = html! {
         (DOCTYPE)
         html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                title { (view.file) " for " (view.chip) }
-                style { (PreEscaped(THEME)) (PreEscaped(STYLE)) }
-            }
+            (head(&format!("{} for {}", view.file, view.chip), STYLE, true))
             body {
                 header {
                     h1 { (view.file) }
