@@ -57,6 +57,10 @@ static void compile(const char *what, const char *text, size_t length, int count
         compile(what, text, strlen(text), sizeof options / sizeof *options, options);             \
     } while (0)
 
+/* A call that another file answers, and a pointer to a function there. */
+static const char *OPEN = HEAD ".extern .func elsewhere();\n.visible .entry k() { call elsewhere; ret; }\n";
+static const char *POINTER = HEAD ".extern .func elsewhere();\n.global .u64 pointer = elsewhere;\n.visible .entry k() { ret; }\n";
+
 static int asked;
 
 static int answer(void *payload, void *nothing) {
@@ -141,6 +145,9 @@ int main(void) {
     COMPILE("a virtual chip", GOOD, "-arch=compute_90");
     COMPILE("a wrong text", BAD, "-arch=sm_90");
     COMPILE("a wrong text for a virtual chip", BAD, "-arch=compute_90");
+    COMPILE("open ends", OPEN, "-arch=sm_90");
+    COMPILE("open ends of an extensible program", OPEN, "-arch=sm_90", "--extensible-whole-program", "-pic", "true");
+    COMPILE("an address that nobody knows", POINTER, "-arch=sm_90", "-ewp");
     COMPILE("a newer text", NEW, "-arch=sm_90");
     COMPILE("an output", GOOD, "-arch=sm_90", "-o", "x.cubin");
     COMPILE("an input", GOOD, "-arch=sm_90", "x.ptx");

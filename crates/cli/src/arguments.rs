@@ -166,6 +166,9 @@ pub struct Compile {
     /// Write a relocatable file for a linker: a section for each function, and what other files define left open.
     #[arg(short = 'c', long)]
     pub compile_only: bool,
+    /// Write a whole program that a linker completes: what other files define is left open, all else is laid out.
+    #[arg(long, visible_alias = "ewp", conflicts_with = "compile_only")]
+    pub extensible_whole_program: bool,
     /// Print what each function needs.
     #[arg(short, long)]
     pub verbose: bool,

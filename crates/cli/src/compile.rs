@@ -11,6 +11,7 @@ use crate::report;
 use crate::session::{Session, any_chip, known_chip, options, threads_for};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
+use oriole_options::Linking;
 use oriole_options::Options;
 use oriole_queries::{Lacking, Progress};
 use std::path::Path;
@@ -27,7 +28,11 @@ pub fn compile(arguments: &Compile) -> Outcome {
         Ok(read) => read,
         Err(message) => return misused(&message),
     };
-    options.relocatable = arguments.compile_only;
+    options.linking = match (arguments.compile_only, arguments.extensible_whole_program) {
+        (true, _) => Linking::Relocatable,
+        (false, true) => Linking::Extensible,
+        (false, false) => Linking::Whole,
+    };
     if arguments.json && arguments.output.as_deref() == Some(Path::new("-")) {
         return misused("--json and the cubin both go to standard output; name a file with -o");
     }

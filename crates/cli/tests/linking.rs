@@ -94,6 +94,220 @@ fn only_relocatable_files_may_leave_functions_open() {
     ours("caller", "sm_90", &[], folder.path());
 }
 
+/// A file as an extensible program of ours.
+fn extensible(name: &str, chip: &str, options: &[&str], folder: &Path) -> PathBuf {
+    // The linker drops kernels of such a file by another name.
+    let output = folder.join(format!("{name}-ours.cubin"));
+    let options = [&["--extensible-whole-program", "--arch", chip], options].concat();
+    compile(&source(name), &output, &options).unwrap_or_else(|message| panic!("{message}"));
+    output
+}
+
+/// The type in the header of a file.
+fn file_type(path: &Path) -> [u8; 2] {
+    let bytes = std::fs::read(path).expect("a file");
+    [bytes[16], bytes[17]]
+}
+
+/// The type of programs that a linker completes.
+const EXTENSIBLE: [u8; 2] = [0x00, 0xff];
+
+/// Its own functions stand behind each kernel as in a whole program; what other files define is named by relocations.
+#[test]
+fn extensible_programs_leave_open_what_others_define() {
+    let folder = scratch();
+    for (chip, table) in CHIPS {
+        let file = extensible("program", chip, &[], folder.path());
+        assert_eq!(file_type(&file), EXTENSIBLE, "{chip}");
+        let cubin = read_cubin(&file);
+        assert_eq!(functions(&cubin, true), BTreeSet::from(["program"]), "{chip}");
+        assert_eq!(functions(&cubin, false), BTreeSet::from(["added", "swapped", "wide"]), "{chip}");
+        let clones: Vec<&str> =
+            cubin.kernels[0].functions.iter().map(|&at| cubin.symbols[at].name.as_str()).collect();
+        assert_eq!(clones, ["$program$through"], "{chip}");
+        let call = if table { RelocationKind::BranchAbs } else { RelocationKind::Branch };
+        let kinds = kinds(&cubin);
+        assert!(
+            kinds.is_superset(&[RelocationKind::Abs32Lo, RelocationKind::Abs32Hi, call].into()),
+            "{chip}"
+        );
+        let undefined = |name: &str| {
+            let symbol = cubin.symbols.iter().find(|symbol| symbol.name == name).expect(name);
+            (symbol.kind, symbol.other, symbol.section, symbol.size)
+        };
+        assert_eq!(undefined("bases"), (13, 0x20, 0, 16), "{chip}");
+        assert_eq!(undefined("weights"), (13, 0x80, 0, 16), "{chip}");
+        assert!(cubin.section(".nv.constant4").is_none(), "{chip}: nothing fills a table of addresses");
+        assert!(cubin.kernels[0].registers >= 24, "{chip}");
+        let info = cubin.kernels[0].info.iter().chain(&cubin.info);
+        let names: BTreeSet<&str> = info.filter_map(|attribute| attribute.name()).collect();
+        assert!(names.contains("EXTERNS") && names.contains("MAX_STACK_SIZE"), "{chip}: {names:?}");
+        assert!(!names.contains("SYSCALL_OFFSETS") && !names.contains("MIN_STACK_SIZE"), "{chip}: {names:?}");
+        let (words, wrong) = round_trip(&file, folder.path());
+        assert!(words > 0 && wrong.is_empty(), "{chip}: {wrong:?}");
+        let lint = oriole(&["lint", &text(&file)]);
+        assert_eq!(lint.status, Some(0), "{chip}: {}{}", lint.out, lint.err);
+    }
+}
+
+/// Pointers to functions are numbers of the program: those of other files have none.
+#[test]
+fn extensible_programs_take_no_address_of_functions_of_others() {
+    let folder = scratch();
+    let output = folder.path().join("k.o");
+    for name in ["address", "initial"] {
+        let input = data("ptxas").join(format!("{name}.ptx"));
+        let message =
+            compile(&input, &output, &["--extensible-whole-program"]).expect_err("nobody knows the address");
+        assert!(message.contains("ptx::open-address") && message.contains("`elsewhere`"), "{message}");
+        compile(&input, &output, &["-c"]).unwrap_or_else(|message| panic!("{message}"));
+    }
+}
+
+/// A kernel is launched by a descriptor that the linker fills in.
+#[test]
+fn launches_name_descriptors_of_kernels() {
+    let folder = scratch();
+    for (chip, _) in CHIPS {
+        let files =
+            [ours("launches", chip, &[], folder.path()), extensible("launches", chip, &[], folder.path())];
+        for file in &files {
+            let cubin = read_cubin(file);
+            let named = cubin
+                .section(".text.parent")
+                .expect("the kernel")
+                .relocations
+                .iter()
+                .filter(|it| cubin.symbols[it.symbol].name == "child");
+            let kinds: BTreeSet<_> = named.filter_map(|it| it.kind()).collect();
+            let halves = [RelocationKind::DescriptorLo, RelocationKind::DescriptorHi];
+            assert_eq!(kinds, BTreeSet::from(halves), "{chip}");
+        }
+    }
+}
+
+/// What a file tells linkers, by names.
+fn told(path: &Path) -> Vec<BTreeSet<String>> {
+    let cubin = read_cubin(path);
+    let name = |at: usize| cubin.symbols[at].name.clone();
+    let symbols = cubin.symbols.iter().filter(|it| it.kind != 3 && !it.name.is_empty()).map(|it| {
+        let place = if it.section == 0 { "undefined" } else { "defined" };
+        // Clones of functions that the module keeps to itself are local in files of the reference.
+        let binding = if it.name.starts_with('$') { 1 } else { it.binding };
+        format!("{} {} {binding} {:#x} {place}", it.name, it.kind, it.other)
+    });
+    let wanted = [".nv.constant", ".nv.global", ".nv.shared", ".text", ".nv.callgraph", ".nv.prototype"];
+    let sections = cubin.sections.iter().filter(|it| wanted.iter().any(|start| it.name.starts_with(start)));
+    let sections = sections.map(|it| format!("{} {:#x} {:#x}", it.name, it.kind, it.flags));
+    let relocations = cubin.sections.iter().filter(|it| it.name.starts_with(".text.")).flat_map(|section| {
+        let each = section.relocations.iter();
+        each.map(|it| {
+            format!("{} {} {}", section.name, name(it.symbol), it.kind().map_or("?", |it| it.name()))
+        })
+    });
+    let data = &cubin.section(".nv.callgraph").expect("the graph").data;
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
+    let mut group = 0;
+    let mut calls = BTreeSet::new();
+    for pair in data.chunks_exact(8) {
+        match (word(&pair[..4]), word(&pair[4..])) {
+            (0, number) => group = number.wrapping_neg(),
+            (from, 0) => drop(calls.insert(format!("{group}: {}", name(from as usize)))),
+            (from, to) => {
+                drop(calls.insert(format!("{group}: {} {}", name(from as usize), name(to as usize))))
+            }
+        }
+    }
+    let attributes = cubin.kernels.iter().flat_map(|kernel| {
+        let names = kernel.info.iter().filter_map(|it| it.name());
+        names.map(|attribute| format!("{} {attribute}", kernel.name))
+    });
+    let of_module = cubin.info.iter().filter_map(|it| it.name()).map(str::to_owned);
+    vec![
+        symbols.collect(),
+        sections.collect(),
+        relocations.collect(),
+        calls,
+        attributes.chain(of_module).collect(),
+    ]
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+fn extensible_programs_tell_what_those_of_the_reference_tell() {
+    let tools = tools();
+    let folder = scratch();
+    let theirs = folder.path().join("theirs.o");
+    for (chip, _) in CHIPS {
+        for (name, options) in [("program", &["-O1"][..]), ("program", &["-O0"]), ("launches", &["-O1"])] {
+            let own = extensible(name, chip, options, folder.path());
+            let arch = format!("-arch={chip}");
+            ask(&tools, "ptxas", &["-ewp", options[0], &arch, &text(&source(name)), "-o", &text(&theirs)]);
+            assert_eq!(file_type(&own), file_type(&theirs), "{chip} {name}");
+            assert!(!ask(&tools, "nvdisasm", &["-c", &text(&own)]).is_empty());
+            assert!(!ask(&tools, "cuobjdump", &["-elf", &text(&own)]).is_empty());
+            let ([own, reference], parts) =
+                ([told(&own), told(&theirs)], ["symbols", "sections", "relocations", "calls", "attributes"]);
+            for ((own, reference), part) in own.iter().zip(&reference).zip(parts) {
+                // The reference reads constants of other files at the place of its own.
+                let own: BTreeSet<_> = own.iter().filter(|it| !it.contains(" weights R_")).cloned().collect();
+                // What ptxas adds for later chips is in no program of ours.
+                let of_ptxas = |it: &&String| it.contains(".merc.") || it.contains(".capmerc.");
+                let reference: BTreeSet<_> = reference.iter().filter(|it| !of_ptxas(it)).cloned().collect();
+                let missing: Vec<_> = reference.difference(&own).collect();
+                let more: Vec<_> = own.difference(&reference).collect();
+                assert!(missing.is_empty() && more.is_empty(), "{chip} {name} {part}: {missing:?}, {more:?}");
+            }
+        }
+    }
+}
+
+/// Programs with functions, constants, jump tables and shared memory, which the linker takes alone.
+const ALONE: [(&str, &[&str]); 3] = [
+    ("slow_ways", &["slow_ways_lanes", "slow_ways_pressure", "slow_ways_recursion"]),
+    ("debugger", &["debugger_first", "debugger_second"]),
+    ("wide", &["wide_divide_i64", "wide_divide_u64"]),
+];
+
+/// The reference's linker says that such programs are for the device runtime alone, and joins them with others all the same.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+fn extensible_programs_are_right_when_they_are_linked() {
+    let tools = tools();
+    let folder = scratch();
+    let folder = folder.path();
+    let linked = folder.join("linked.cubin");
+    let mut wrong = Vec::new();
+    let mut run = |what: String, record: &Path| {
+        let run = oriole(&["run", &text(record), "--on", "sim", "--cubin", &text(&linked)]);
+        if run.status != Some(0) {
+            wrong.push(format!("{what}: {}{}", run.out, run.err));
+        }
+    };
+    for (chip, _) in CHIPS {
+        for option in ["-O0", "-O3", "--device-debug"] {
+            let own = extensible("program", chip, &[option], folder);
+            for library in [ours("library", chip, &[], folder), theirs(&tools, "library", chip, folder)] {
+                ask(&tools, "nvlink", &["-arch", chip, &text(&own), &text(&library), "-o", &text(&linked)]);
+                run(format!("{chip} {option} {library:?}"), &data("linking").join("program.jsonl"));
+            }
+        }
+    }
+    for (name, launches) in ALONE {
+        for option in ["-O0", "-O3", "--device-debug"] {
+            let own = folder.join("alone.cubin");
+            let input = data("kernels").join(format!("{name}.ptx"));
+            compile(&input, &own, &["--extensible-whole-program", "--arch", "sm_90", option])
+                .unwrap_or_else(|message| panic!("{message}"));
+            ask(&tools, "nvlink", &["-arch", "sm_90", &text(&own), "-o", &text(&linked)]);
+            for launch in launches {
+                run(format!("{launch} {option}"), &data("kernels").join(format!("{launch}.json")));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// A file as the reference makes it relocatable.
 fn theirs(tools: &Path, name: &str, chip: &str, folder: &Path) -> PathBuf {
     let output = folder.join(format!("{name}-theirs.o"));

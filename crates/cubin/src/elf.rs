@@ -15,6 +15,8 @@ pub(crate) const ABI_VERSION_7: u8 = 7;
 pub(crate) const EM_CUDA: u16 = 190;
 pub(crate) const ET_REL: u16 = 1;
 pub(crate) const ET_EXEC: u16 = 2;
+/// A whole program that a linker completes.
+pub(crate) const ET_CUDA_EXTENSIBLE: u16 = 0xff00;
 /// The section of variables of which the linker keeps one of several.
 pub(crate) const SHN_COMMON: u16 = 0xfff2;
 

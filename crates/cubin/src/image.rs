@@ -13,6 +13,8 @@ pub enum Form {
     /// An executable: the code of each kernel holds clones of what it calls.
     #[default]
     Whole,
+    /// An executable that a linker completes: as a whole one, but what other files define is named by relocations.
+    Extensible,
     /// For a linker: each function has a section of its own, and relocations name what is elsewhere.
     Relocatable,
 }

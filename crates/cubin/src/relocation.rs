@@ -29,6 +29,10 @@ pub enum RelocationKind {
     Branch = 58,
     /// Instruction bits 32..48: an offset in constant memory.
     Abs16 = 59,
+    /// Instruction bits 32..64: the low half of the descriptor by which a kernel is launched.
+    DescriptorLo = 62,
+    /// The high half.
+    DescriptorHi = 63,
     /// Constant-bank field of an operand: offset in units of 4 at 40..54, bank at 54..59.
     ConstOperand = 64,
     /// Constant-bank field: byte offset at 38..54, bank at 54..59.
@@ -54,7 +58,7 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 22] = [
+const ROWS: [(RelocationKind, &str); 24] = [
     (RelocationKind::Data32, "R_CUDA_32"),
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
@@ -67,6 +71,8 @@ const ROWS: [(RelocationKind, &str); 22] = [
     (RelocationKind::Abs32Hi, "R_CUDA_ABS32_HI_32"),
     (RelocationKind::Branch, "R_CUDA_ABS47_34"),
     (RelocationKind::Abs16, "R_CUDA_ABS16_32"),
+    (RelocationKind::DescriptorLo, "R_CUDA_FUNC_DESC32_LO_32"),
+    (RelocationKind::DescriptorHi, "R_CUDA_FUNC_DESC32_HI_32"),
     (RelocationKind::ConstOperand, "R_CUDA_CONST_FIELD19_40"),
     (RelocationKind::ConstField, "R_CUDA_CONST_FIELD21_38"),
     (RelocationKind::UnusedClear, "R_CUDA_UNUSED_CLEAR64"),
@@ -93,6 +99,21 @@ impl RelocationKind {
     /// The name that NVIDIA's tools print.
     pub fn name(self) -> &'static str {
         ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// Whether it patches the upper half of an address.
+    pub fn is_high_half(self) -> bool {
+        matches!(self, RelocationKind::Abs32Hi | RelocationKind::DescriptorHi | RelocationKind::UnifiedHi)
+    }
+
+    /// Whether it patches the lower half of the address of a function or kernel.
+    pub fn is_low_half(self) -> bool {
+        matches!(self, RelocationKind::Abs32Lo | RelocationKind::DescriptorLo | RelocationKind::UnifiedLo)
+    }
+
+    /// Whether it patches a half of the descriptor by which a kernel is launched.
+    pub fn is_descriptor(self) -> bool {
+        matches!(self, RelocationKind::DescriptorLo | RelocationKind::DescriptorHi)
     }
 
     /// The word of an empty field without the bank that belongs to it: the symbol of a constant has it, and linkers add it.
@@ -132,10 +153,13 @@ impl RelocationKind {
             | RelocationKind::SurfaceIndex
             | RelocationKind::UnusedClear
             | RelocationKind::Unified => word,
-            RelocationKind::Abs32 | RelocationKind::Abs32Lo | RelocationKind::UnifiedLo => {
-                field(word, 32, 32, value)
+            RelocationKind::Abs32
+            | RelocationKind::Abs32Lo
+            | RelocationKind::DescriptorLo
+            | RelocationKind::UnifiedLo => field(word, 32, 32, value),
+            RelocationKind::Abs32Hi | RelocationKind::DescriptorHi | RelocationKind::UnifiedHi => {
+                field(word, 32, 32, value >> 32)
             }
-            RelocationKind::Abs32Hi | RelocationKind::UnifiedHi => field(word, 32, 32, value >> 32),
             RelocationKind::Branch => field(word, 34, 47, value >> 2),
             RelocationKind::Abs16 => field(word, 32, 16, value),
             RelocationKind::ConstOperand => field(word, 40, 14, value >> 2),

@@ -231,6 +231,98 @@ fn relocatable_files_are_read_back() {
     }
 }
 
+/// A whole program that a linker completes: laid out as one that is loaded, and told as files for linkers are.
+#[test]
+fn extensible_programs_are_read_back() {
+    let named =
+        |offset, kind, name| TextRelocation { offset, kind, target: SymbolRef::Named(name), addend: 0 };
+    let variable = |name: &str, binding| Variable {
+        name: name.into(),
+        binding,
+        size: 8,
+        alignment: 8,
+        ..Variable::default()
+    };
+    let kernel = KernelImage {
+        name: "k".into(),
+        code: vec![0x7943; 6],
+        registers: 24,
+        relocations: vec![
+            named(0, RelocationKind::BranchAbs, 0),
+            named(16, RelocationKind::DescriptorLo, 1),
+            named(32, RelocationKind::Abs32Lo, 2),
+        ],
+        names: vec!["other".into(), "launched".into(), "zeroed".into()],
+        functions: vec![InnerFunction {
+            name: "$k$f".into(),
+            offset: 64,
+            size: 32,
+            ..InnerFunction::default()
+        }],
+        shared_size: Some(40),
+        shared_alignment: 8,
+        ..KernelImage::default()
+    };
+    let launched = KernelImage { name: "launched".into(), code: vec![0x794d], ..KernelImage::default() };
+    let module = Module {
+        form: Form::Extensible,
+        kernels: vec![Arc::new(kernel), Arc::new(launched)],
+        globals: vec![variable("zeroed", Binding::Local), variable("common", Binding::Common)],
+        constants: vec![Variable { bytes: Some(vec![1]), ..variable("constant", Binding::Global) }],
+        undefined: vec![Undefined {
+            name: "other".into(),
+            kind: UndefinedKind::Function,
+            size: 0,
+            prototype: String::new(),
+        }],
+        externs: Vec::new(),
+        slots: Vec::new(),
+        opaque: Vec::new(),
+        debug: Arc::default(),
+        ..sample()
+    };
+    let file = write(&module).unwrap();
+    assert_eq!(file[16..18], [0, 0xff], "a program for a linker");
+    assert_eq!((&file[32..40], file[56]), (&[0; 8][..], 0), "nothing says what is loaded where");
+    let cubin = read(&file).unwrap();
+    let symbol = |name: &str| cubin.symbols.iter().position(|symbol| symbol.name == name).expect(name);
+    let of = |name: &str| {
+        let symbol = &cubin.symbols[symbol(name)];
+        (symbol.kind, symbol.other, symbol.value, symbol.section != 0)
+    };
+    assert_eq!(of("zeroed"), (13, 0x20, 0, true));
+    assert_eq!(of("common"), (13, 0x20, 8, false));
+    assert_eq!(of("constant"), (13, 0x80, 0, true));
+    assert_eq!(of("other"), (2, 0, 0, false));
+    assert_eq!(of("__nv_reservedSMEM_offset_0_alias").2, 1, "an alignment");
+    // Linkers know sections by other types, and add the system's part of shared memory.
+    let section = |name: &str| cubin.section(name).map(|section| (section.kind & 0xffff, section.size));
+    assert_eq!(section(".nv.shared.k"), Some((0xa, 40)));
+    assert_eq!(section(".nv.global"), Some((7, 8)));
+    assert_eq!(section(".nv.constant3"), Some((0x67, 8)));
+    assert_eq!(section(".nv.constant4"), None);
+    // The linker adds up stacks, of functions inside kernels too.
+    let stacks = cubin.info.iter().filter(|attribute| attribute.name() == Some("MAX_STACK_SIZE"));
+    assert_eq!(stacks.count(), 3);
+    let frames = cubin.info.iter().filter(|attribute| attribute.name() == Some("FRAME_SIZE"));
+    assert_eq!(frames.count(), 3);
+    let graph = &cubin.section(".nv.callgraph").unwrap().data;
+    let pairs: Vec<[u32; 2]> = graph
+        .chunks_exact(8)
+        .map(|pair| [0, 4].map(|at| u32::from_le_bytes(pair[at..at + 4].try_into().unwrap())))
+        .collect();
+    let [k, launched, other] = ["k", "launched", "other"].map(|name| symbol(name) as u32);
+    let group = |number: u32| [0, number.wrapping_neg()];
+    assert_eq!(
+        pairs,
+        [group(1), [k, other], group(2), [launched, 0], group(3), group(4), [k, launched]],
+        "calls, and what is launched without a prototype"
+    );
+    let externs = cubin.kernels.iter().flat_map(|kernel| &kernel.info);
+    assert_eq!(externs.filter(|attribute| attribute.name() == Some("EXTERNS")).count(), 1);
+    assert!(cubin.section(".nv.prototype").is_none());
+}
+
 #[test]
 fn what_is_written_is_read_back() {
     let module = sample();

@@ -141,6 +141,8 @@ codes! {
         "Two declarations of one function or variable, or a declaration and its definition, differ.";
     UnresolvedExternal = "ptx::unresolved-external", Language, Error,
         "A function or variable is declared `.extern`, used, and defined nowhere. A linker could supply it; a finished kernel image cannot be made without it.";
+    OpenAddress = "ptx::open-address", Language, Error,
+        "An extensible whole program takes the address of a function that another file defines. Pointers to functions are numbers of the module there, and only functions of the module have one: call the function directly, or compile a relocatable file (`-c`).";
     InvalidCombination = "ptx::invalid-combination", Language, Error,
         "Each part of the instruction is correct, but the combination does not exist.";
     NoDebugSection = "ptx::no-debug-section", Language, Warning,

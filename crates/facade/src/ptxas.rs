@@ -3,7 +3,7 @@
 
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
-use oriole_diagnostics::Diagnostic;
+use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
 use oriole_ptxas::{
     Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_unsupported, translate,
@@ -84,6 +84,10 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
 fn checked(chip: Chip, compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
     let (db, file, config) = opened(source.text(), Some(chip), &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics(&db, file);
+    // Nothing is made of a text that is only checked, and so nothing is missing; nor where a linker may find it.
+    if compilation.check_only || compilation.options.linking.leaves_open() {
+        diagnostics.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
+    }
     diagnostics.extend(oriole_queries::target_diagnostics(&db, file, config));
     translate(&diagnostics, source, compilation.chip, log);
     if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {

@@ -5,6 +5,7 @@ use crate::context::{Lower, Lowered, Words};
 use crate::parameters::{Convention, Home, convention};
 use crate::register_parameters::travels_in_own_words;
 use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement};
+use oriole_options::Linking;
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
     SymbolId, SymbolKind, Table, Value,
@@ -50,7 +51,9 @@ impl Lower<'_> {
         if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
-        let convention = convention(&signature.parameters, &signature.results, self.separate);
+        // What another file defines is called as linkers have it.
+        let by_linker = self.separate || matches!(callee, Callee::Direct(symbol) if self.is_outside(symbol));
+        let convention = convention(&signature.parameters, &signature.results, by_linker);
         if convention.stack > 0 && self.moves_stack() {
             return Err(self.unsupported("a call with arguments on a stack that moves"));
         }
@@ -107,8 +110,12 @@ impl Lower<'_> {
             Operand::Function(id) => {
                 let function = &self.body.functions[*id];
                 signature = function.signature.clone();
-                let of_driver = function.external && !self.separate;
-                let kind = if of_driver { SymbolKind::Extern } else { SymbolKind::Function };
+                let kind = match (function.external, self.options.linking) {
+                    _ if self.separate => SymbolKind::Function,
+                    (false, _) => SymbolKind::Function,
+                    (true, Linking::Whole) => SymbolKind::Extern,
+                    (true, _) => SymbolKind::Outside,
+                };
                 Callee::Direct(self.symbol(kind, &function.name))
             }
             target => {
@@ -218,6 +225,11 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
+    /// Whether another file defines the function.
+    fn is_outside(&self, symbol: SymbolId) -> bool {
+        self.b.function().symbols[symbol].kind == SymbolKind::Outside
+    }
+
     /// Whether the function takes memory from the stack while it runs.
     fn moves_stack(&self) -> bool {
         let moves = |statement: &Statement| match statement {

@@ -5,6 +5,7 @@ use crate::{Environment, LowerError};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId, VariableKind};
+use oriole_options::LowerOptions;
 use oriole_ori::{
     BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
     SourceKind, Space, SymbolId, SymbolKind, SymbolRef, Value,
@@ -73,8 +74,8 @@ pub(crate) struct Lower<'a> {
     pub uniform: bool,
     /// The function has a section of its own, and a linker says where everything is.
     pub separate: bool,
-    /// It is of a whole module for debuggers, where threads wait for the errors of their accesses before they end.
-    pub reports_errors: bool,
+    /// What the options say besides.
+    pub options: LowerOptions,
     registers: TiVec<RegisterId, Option<Words>>,
     named: TiVec<Value, bool>,
     labels: TiVec<LabelId, Option<BlockId>>,
@@ -106,13 +107,13 @@ impl<'a> Lower<'a> {
             LowerError::new(Code::NotSupportedTarget, None, format!("no code can be made for {chip}"))
         })?;
         function.is_entry = body.is_entry;
-        function.is_separate = environment.options.separate;
-        let unoptimized_section = environment.options.separate && environment.options.unoptimized;
-        function.calls_library = unoptimized_section;
+        let options = environment.options;
+        function.is_separate = options.separate();
+        function.calls_library = options.calls_library();
         let calls = body.statements.iter().any(|statement| match statement {
             Statement::Instruction(i) => match i.opcode {
                 oriole_ptx::Opcode::Call => true,
-                opcode => unoptimized_section && is_exact(opcode),
+                opcode => options.calls_library() && is_exact(opcode),
             },
             _ => false,
         });
@@ -133,9 +134,8 @@ impl<'a> Lower<'a> {
             parameter_memory: BTreeMap::new(),
             call_block: None,
             uniform,
-            separate: environment.options.separate,
-            // A whole module has sections of its functions for the sake of debuggers alone.
-            reports_errors: unoptimized_section && !environment.options.relocatable,
+            separate: options.separate(),
+            options,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
             named: TiVec::new(),
@@ -359,6 +359,7 @@ impl<'a> Lower<'a> {
             SymbolKind::OpaqueParameter(_) => 10,
             SymbolKind::DescriptorSize => 8,
             SymbolKind::Arguments => 9,
+            SymbolKind::Outside => 11,
         };
         if tag != 3
             && let Some(&id) = self.symbols.get(&(tag, name.to_string()))

@@ -109,8 +109,7 @@ impl Lower<'_> {
 
     /// `exit`, and `ret` of a kernel.
     pub fn exit(&mut self) -> Lowered {
-        if self.reports_errors {
-            // Errors of accesses are reported while the thread is there, so that a debugger shows whose they are.
+        if self.options.reports_errors() {
             self.fence(Mod::VC, true, false);
         }
         match self.guard.take() {

@@ -6,7 +6,9 @@ use crate::context::{Lower, Lowered};
 use crate::operand::imm;
 use crate::special::bank_0;
 use oriole_chip::ParameterWindow;
+use oriole_diagnostics::Code;
 use oriole_hir::{FunctionId, Instruction, Operand, VariableId, VariableKind};
+use oriole_options::Linking;
 use oriole_ori::{
     AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
 };
@@ -66,7 +68,7 @@ impl Lower<'_> {
         };
         let d = self.b.pair();
         match (declared.space, declared.kind) {
-            (Space::Global, _) if self.separate => {
+            (Space::Global, _) if self.separate || self.options.linking.leaves_open() => {
                 let symbol = self.variable_symbol(variable)?;
                 self.b.mov(d[0], Self::address_word(symbol, AddressPart::Low, small));
                 self.b.mov(d[1], Self::address_word(symbol, AddressPart::High, small));
@@ -99,7 +101,7 @@ impl Lower<'_> {
                 }
             }
             // A linker writes sixteen bits of a place in constant memory.
-            (Space::Constant, _) if self.separate && small < 0 => {
+            (Space::Constant, _) if (self.separate || self.options.linking.leaves_open()) && small < 0 => {
                 let symbol = self.variable_symbol(variable)?;
                 let start = self.b.r();
                 self.b.mov(start, Self::address_word(symbol, AddressPart::Low, 0));
@@ -146,6 +148,11 @@ impl Lower<'_> {
     /// it.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function];
+        if named.external && !self.separate && self.options.linking == Linking::Extensible {
+            let message =
+                format!("the address of `{}`, which another file defines, is not known", named.name);
+            return Err(LowerError::new(Code::OpenAddress, Some(self.ordinal), message));
+        }
         if named.external && !self.separate {
             return Err(self.unsupported(format!("the address of the external function `{}`", named.name)));
         }

@@ -7,7 +7,7 @@ use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_hir::resolve_module;
 use oriole_lower::{Environment, lower};
-use oriole_options::LowerOptions;
+use oriole_options::{Linking, LowerOptions};
 use oriole_ori::effects::wants_uniform_operands;
 use oriole_ori::{Assignment, Block, Form, Function, Instruction, Opcode, Value};
 use std::collections::BTreeMap;
@@ -103,7 +103,10 @@ fn faults(text: &str, relocatable: bool, faults: &mut BTreeMap<String, usize>) -
     for (_, _, resolved) in &module.functions {
         let environment = Environment {
             chip,
-            options: LowerOptions { relocatable, separate: relocatable, ..LowerOptions::default() },
+            options: LowerOptions {
+                linking: if relocatable { Linking::Relocatable } else { Linking::Whole },
+                ..LowerOptions::default()
+            },
         };
         let function = match lower(&resolved.body, &environment) {
             Ok(function) => function,

@@ -2,15 +2,51 @@
 
 use crate::{KNOBS, Knob, Options, PassOptions, Value};
 
+/// What of a module is left to a linker.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub enum Linking {
+    /// Nothing: the loader takes it as it is.
+    #[default]
+    Whole,
+    /// What other files define. Its own functions and shared memory are laid out, as those of a whole program.
+    Extensible,
+    /// Everything: functions and variables are where a linker puts them.
+    Relocatable,
+}
+
+impl Linking {
+    /// Whether other files may define what the module names.
+    pub fn leaves_open(self) -> bool {
+        self != Linking::Whole
+    }
+}
+
 /// What lowering may know.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct LowerOptions {
-    /// The output is to be linked with others: functions and variables are where a linker puts them.
-    pub relocatable: bool,
-    /// Level 0, at which modules for debuggers have each function in a section of its own.
+    /// What is left to a linker.
+    pub linking: Linking,
+    /// Level 0. Nothing optimized is for debuggers.
     pub unoptimized: bool,
-    /// Each function is in a section of its own: in relocatable output, and where the module asks for it.
-    pub separate: bool,
+    /// The options or the module ask for all that debuggers read; only at level 0.
+    pub for_debuggers: bool,
+}
+
+impl LowerOptions {
+    /// Each function is in a section of its own.
+    pub fn separate(self) -> bool {
+        self.linking == Linking::Relocatable || self.for_debuggers
+    }
+
+    /// Divisions and roots call functions of the library by the calling convention.
+    pub fn calls_library(self) -> bool {
+        self.unoptimized && self.separate()
+    }
+
+    /// Threads wait for the errors of their accesses before they end, so that a debugger shows whose they are.
+    pub fn reports_errors(self) -> bool {
+        self.for_debuggers
+    }
 }
 
 /// How the scheduler before allocation ranks ready instructions.
@@ -107,9 +143,9 @@ impl Options {
     /// The part that lowering reads.
     pub fn lower(&self) -> LowerOptions {
         LowerOptions {
-            relocatable: self.relocatable,
+            linking: self.linking,
             unoptimized: self.level == 0,
-            separate: self.relocatable || self.level == 0 && self.debug.full,
+            for_debuggers: self.level == 0 && self.debug.full,
         }
     }
 

@@ -11,7 +11,8 @@ mod optimization;
 mod registry;
 
 pub use groups::{
-    AllocateOptions, DebugOptions, FinishOptions, LowerOptions, OrderOptions, ScheduleMode, SelectOptions,
+    AllocateOptions, DebugOptions, FinishOptions, Linking, LowerOptions, OrderOptions, ScheduleMode,
+    SelectOptions,
 };
 pub use optimization::{Optimization, Optimizations, PassOptions};
 pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
@@ -23,8 +24,8 @@ pub struct Options {
     pub level: u8,
     /// Debug information.
     pub debug: DebugOptions,
-    /// The output is to be linked with others: each function has a section of its own, and what is elsewhere is named.
-    pub relocatable: bool,
+    /// What is left to a linker.
+    pub linking: Linking,
     /// A value for each row of [`KNOBS`], in that order.
     values: Vec<Value>,
 }
@@ -32,7 +33,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let values = KNOBS.iter().map(|knob| knob.default).collect();
-        Options { level: 3, debug: DebugOptions::default(), relocatable: false, values }
+        Options { level: 3, debug: DebugOptions::default(), linking: Linking::Whole, values }
     }
 }
 
@@ -112,14 +113,33 @@ mod tests {
     }
 
     #[test]
-    fn relocatable_output_concerns_lowering_only() {
+    fn what_is_left_to_a_linker_concerns_lowering_only() {
         let base = Options::default();
-        let linked = Options { relocatable: true, ..base.clone() };
-        assert_ne!(base.lower(), linked.lower());
-        assert_eq!(
-            (base.passes(), base.order(), base.allocate(), base.select(), base.finish()),
-            (linked.passes(), linked.order(), linked.allocate(), linked.select(), linked.finish())
-        );
+        for linking in [Linking::Extensible, Linking::Relocatable] {
+            let linked = Options { linking, ..base.clone() };
+            assert_ne!(base.lower(), linked.lower());
+            assert_eq!(
+                (base.passes(), base.order(), base.allocate(), base.select(), base.finish()),
+                (linked.passes(), linked.order(), linked.allocate(), linked.select(), linked.finish())
+            );
+        }
+    }
+
+    #[test]
+    fn sections_are_for_linkers_and_debuggers() {
+        let of = |linking, level, full| {
+            let debug = DebugOptions { full, ..DebugOptions::default() };
+            let lower = Options { linking, level, debug, ..Options::default() }.lower();
+            (lower.separate(), lower.calls_library(), lower.reports_errors())
+        };
+        for linking in [Linking::Whole, Linking::Extensible] {
+            assert_eq!(of(linking, 3, true), (false, false, false), "nothing optimized is for debuggers");
+            assert_eq!(of(linking, 0, false), (false, false, false));
+            assert_eq!(of(linking, 0, true), (true, true, true));
+        }
+        assert_eq!(of(Linking::Relocatable, 3, true), (true, false, false));
+        assert_eq!(of(Linking::Relocatable, 0, false), (true, true, false));
+        assert_eq!(of(Linking::Relocatable, 0, true), (true, true, true));
     }
 
     #[test]

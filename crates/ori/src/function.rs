@@ -40,6 +40,8 @@ pub enum SymbolKind {
     Helper,
     /// A function that the driver provides (vprintf, malloc ...).
     Extern,
+    /// A function that another file defines; a linker says where it is.
+    Outside,
     /// A texture, sampler or surface of the module.
     Opaque,
     /// A kernel's parameter of such a type, by its number.

@@ -267,6 +267,7 @@ impl FunctionParser {
             "function" => SymbolKind::Function,
             "helper" => SymbolKind::Helper,
             "extern" => SymbolKind::Extern,
+            "outside" => SymbolKind::Outside,
             "opaque" => SymbolKind::Opaque,
             "opaque_parameter" => SymbolKind::OpaqueParameter(cursor.in_parentheses()?),
             "descriptor_size" => SymbolKind::DescriptorSize,

@@ -165,6 +165,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Function => "function",
         SymbolKind::Helper => "helper",
         SymbolKind::Extern => "extern",
+        SymbolKind::Outside => "outside",
         SymbolKind::Opaque => "opaque",
         SymbolKind::OpaqueParameter(_) => "opaque_parameter",
         SymbolKind::DescriptorSize => "descriptor_size",

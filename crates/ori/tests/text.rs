@@ -43,7 +43,7 @@ fn random_function(seed: u64) -> Function {
     }
     function.register_limit = dice.coin().then(|| dice.roll(256) as u16);
     for index in 0..1 + dice.roll(3) {
-        let kind = match dice.roll(9) {
+        let kind = match dice.roll(10) {
             0 => SymbolKind::Shared,
             1 => SymbolKind::Global,
             2 => SymbolKind::Constant,
@@ -52,6 +52,7 @@ fn random_function(seed: u64) -> Function {
             5 => SymbolKind::Helper,
             6 => SymbolKind::Opaque,
             7 => SymbolKind::OpaqueParameter(dice.roll(3) as u32),
+            8 => SymbolKind::Outside,
             _ => SymbolKind::Extern,
         };
         let name = dice.pick(&["a", "x = y", "q\"uote\\ // slash", "_ZN$1.b\u{e9}\n"]);

@@ -133,6 +133,10 @@ pub struct ModuleSymbols {
     pub functions: Vec<String>,
     /// What the other names of functions (`.alias`) stand for.
     pub aliases: BTreeMap<String, String>,
+    /// The kernels among the functions whose addresses code takes.
+    pub kernels: BTreeSet<String>,
+    /// Other files may define what the module names: a linker completes the kernel.
+    pub extensible: bool,
 }
 
 impl ModuleSymbols {
@@ -239,6 +243,14 @@ pub fn kernel_image<'a>(
         linker.place(index, member, &mut image)?;
     }
     finish_facts(&members, &mut image);
+    if symbols.extensible {
+        // Nothing of the driver is called through the table of addresses, and the linker adds up stacks.
+        image.syscalls.clear();
+        let calls = |member: &Member| !member.function.encoded.absolute_calls.is_empty();
+        if members.iter().any(calls) {
+            image.registers = image.registers.max(LEAST_FOR_CALLS);
+        }
+    }
     Ok(image)
 }
 
@@ -515,7 +527,8 @@ impl Linker<'_> {
         let first = image.code.len();
         image.code.extend_from_slice(&encoded.words);
         for relocation in &encoded.relocations {
-            if member.function.is_separate && self.leave(index, member, relocation, image)? {
+            let by_linker = member.function.is_separate || self.is_open(member, relocation)?;
+            if by_linker && self.leave(index, member, relocation, image)? {
                 continue;
             }
             if let Some(word) = self.resolve(index, member, relocation, image)? {
@@ -669,6 +682,7 @@ impl Linker<'_> {
                     | SymbolKind::Arguments
                     | SymbolKind::Helper
                     | SymbolKind::Extern
+                    | SymbolKind::Outside
                     | SymbolKind::Opaque
                     | SymbolKind::OpaqueParameter(_) => {
                         return Err(ImageError::Internal(format!(
@@ -687,6 +701,27 @@ impl Linker<'_> {
         oriole_encode::patch(self.target.chip, relocation, value)
             .map(Some)
             .map_err(|failure| ImageError::Internal(failure.to_string()))
+    }
+
+    /// Whether a linker completes what a relocation of an extensible kernel names: what other files may define, where calls of
+    /// that go back to, global memory, and what a launch of another kernel is told of that.
+    fn is_open(&self, member: &Member, relocation: &Relocation) -> Result<bool, ImageError> {
+        if !self.symbols.extensible {
+            return Ok(false);
+        }
+        let symbol = match relocation.fixup {
+            Fixup::ReturnAddress(_) => return Ok(true),
+            Fixup::Call(symbol)
+            | Fixup::Address { symbol, .. }
+            | Fixup::Const { base: ConstBase::Variable(symbol), .. } => symbol_ref(member.function, symbol)?,
+            _ => return Ok(false),
+        };
+        Ok(match symbol.kind {
+            SymbolKind::Outside | SymbolKind::Global => true,
+            SymbolKind::Constant => !self.variables.contains_key(symbol.name.as_str()),
+            SymbolKind::Function => self.symbols.kernels.contains(&symbol.name),
+            _ => false,
+        })
     }
 
     /// Leaves what a relocation of a function with a section of its own names to the linker; false where the section itself
@@ -754,7 +789,11 @@ impl Linker<'_> {
                         (self.named(&symbol.name, image), i64::from(offset), half(part, false))
                     }
                     SymbolKind::Function => {
-                        (self.named(&symbol.name, image), i64::from(offset), half(part, table))
+                        let kinds = match self.symbols.kernels.contains(&symbol.name) {
+                            true => descriptor_half(part),
+                            false => half(part, table),
+                        };
+                        (self.named(&symbol.name, image), i64::from(offset), kinds)
                     }
                     _ => return Ok(false),
                 }
@@ -795,8 +834,7 @@ impl Linker<'_> {
         };
         let patches = |kind: &&RelocationKind| {
             // The high half of an address is patched as the low one is.
-            let shift =
-                if matches!(kind, RelocationKind::Abs32Hi | RelocationKind::UnifiedHi) { 32 } else { 0 };
+            let shift = if kind.is_high_half() { 32 } else { 0 };
             takes_bytes(**kind)
                 && probes.iter().all(|&(probe, word)| kind.patch(empty, u64::from(probe) << shift) == word)
         };
@@ -959,6 +997,14 @@ fn half(part: AddressPart, in_table: bool) -> &'static [RelocationKind] {
         (AddressPart::High, false) => &[RelocationKind::Abs32Hi],
         (AddressPart::Low, true) => &[RelocationKind::UnifiedLo],
         (AddressPart::High, true) => &[RelocationKind::UnifiedHi],
+    }
+}
+
+/// The same of what a kernel is launched by.
+fn descriptor_half(part: AddressPart) -> &'static [RelocationKind] {
+    match part {
+        AddressPart::Low => &[RelocationKind::DescriptorLo],
+        AddressPart::High => &[RelocationKind::DescriptorHi],
     }
 }
 

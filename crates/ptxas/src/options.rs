@@ -108,8 +108,8 @@ options! {
         "Do not join basic blocks.";
     Entry = "entry", "e", List, Same,
         "Compile these entries only.";
-    ExtensibleProgram = "extensible-whole-program", "ewp", Flag, Refused("no extensible programs are made"),
-        "Make an extensible whole program.";
+    ExtensibleProgram = "extensible-whole-program", "ewp", Flag, Same,
+        "Make a whole program that a linker completes.";
     Fallback = "fallback", "", Text, Own,
         "Run this ptxas for what is not supported here (Oriole's own option).";
     Fmad = "fmad", "fmad", Bool, Same,

@@ -5,7 +5,7 @@ use crate::cache_operators::{OF_LOADS, OF_STORES};
 use crate::options::{Here, Opt};
 use crate::{CacheOperators, CommandLine, Log, Severity};
 use oriole_chip::Chip;
-use oriole_options::{DebugOptions, Options};
+use oriole_options::{DebugOptions, Linking, Options};
 
 /// Fewest registers that a kernel may be bounded to.
 const FEWEST_REGISTERS: i64 = 24;
@@ -181,7 +181,11 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
         // The parser lets no other texts through than the two that the knob takes.
         options.set("fmad", fmad).ok()?;
     }
-    options.relocatable = line.has(Opt::CompileOnly);
+    options.linking = match (line.has(Opt::CompileOnly), line.has(Opt::ExtensibleProgram)) {
+        (true, _) => Linking::Relocatable,
+        (false, true) => Linking::Extensible,
+        (false, false) => Linking::Whole,
+    };
     options.debug = DebugOptions {
         lines: line.has(Opt::LineInfo),
         suppressed: line.has(Opt::NoDebugInfo),
@@ -283,6 +287,10 @@ fn debugging(line: &CommandLine, log: &mut Log) -> Option<()> {
         log.say(Severity::Fatal, "Optimized debugging not supported");
         return None;
     }
+    if line.has(Opt::CompileOnly) && line.has(Opt::ExtensibleProgram) {
+        let text = "Conflicting options '--compile-only' and '--extensible-whole-program' specified, ignoring '--extensible-whole-program' option";
+        log.say(Severity::Warning, text);
+    }
     if debug && lines {
         let text = "Conflicting options --device-debug and --generate-line-info specified, ignoring --generate-line-info option";
         log.say(Severity::Warning, text);
@@ -291,14 +299,15 @@ fn debugging(line: &CommandLine, log: &mut Log) -> Option<()> {
         let text = "Option suppress-debug-info requires option device-debug or lineinfo; ignoring since latter is not specified";
         log.say(Severity::Warning, text);
     }
-    if line.has(Opt::CompileOnly) && line.has(Opt::ExtensibleProgram) {
-        let text = "Conflicting options '--compile-only' and '--extensible-whole-program' specified, ignoring '--extensible-whole-program' option";
-        log.say(Severity::Warning, text);
-    }
     if line.has(Opt::LegacyBarrier) {
         let text = "'--legacy-bar-warp-wide-behavior' is a deprecated option, It will be removed in future release and is not recommended";
         log.say(Severity::Warning, text);
         let text = "Command line option '--legacy-bar-warp-wide-behavior' not supported for '.target sm_70', will be ignored";
+        log.say(Severity::Warning, text);
+    }
+    let extensible = line.has(Opt::ExtensibleProgram) && !line.has(Opt::CompileOnly);
+    if extensible && line.value(Opt::PositionIndependent).is_some() {
+        let text = "Conflicting options '--position-independent-code' and '--extensible-whole-program' specified, ignoring '--position-independent-code' option";
         log.say(Severity::Warning, text);
     }
     Some(())
@@ -358,7 +367,6 @@ fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
             (Opt::TensorChecks, _) if chip.tensor_partition().is_none() || line.has(Opt::NoTensorChecks) => {
                 continue;
             }
-            (Opt::ExtensibleProgram, _) if line.has(Opt::CompileOnly) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"
             }

@@ -51,6 +51,12 @@ const TEXTS: &[Row] = &[
     row(Code::UnknownName, Error, Line, "Unknown symbol '{name}'"),
     row(Code::DuplicateName, Error, Line, "Duplicate definition of {kind} '{name}'"),
     row(Code::UnresolvedExternal, Fatal, Nowhere, "Unresolved extern {kind} '{name}'"),
+    row(
+        Code::OpenAddress,
+        Fatal,
+        Nowhere,
+        "Cannot take address of function '{name}' in extensible whole program compilation.",
+    ),
     row(Code::TargetMismatch, Fatal, Nowhere, "{target}"),
     row(Code::TooManyRegisters, Fatal, Nowhere, "(C7600) Register allocation failed: {message}"),
     row(

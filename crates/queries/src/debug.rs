@@ -11,6 +11,7 @@ use oriole_cubin::{DebugAddress, DebugSection, DebugTarget, InnerFunction, Symbo
 use oriole_debug_info::{Caller, Reference, Row, Section, Sequence, SourceFile as NamedFile, Table};
 use oriole_hir::{Inlined, SourceMap};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_options::Linking;
 use oriole_ori::Origin;
 use oriole_pipeline::Routine;
 use oriole_syntax::UnitKind;
@@ -150,7 +151,7 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
     let text = TextLines::new(file.cut(db).text());
     let mut sequences = Vec::new();
     let mut kernels = Vec::new();
-    let code: Vec<FunctionUnit<'_>> = match graph::lowering(db, file, config).separate {
+    let code: Vec<FunctionUnit<'_>> = match graph::lowering(db, file, config).separate() {
         true => relocatable::sections(db, file).collect(),
         false => functions.iter().copied().filter(|unit| unit.kind(db) == UnitKind::Entry).collect(),
     };
@@ -164,7 +165,7 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<
         sequences.push(sequence(lines, &starts, &text, &data, size));
         kernels.push(SymbolRef::Kernel(at));
     }
-    let linked = graph::lower_options(db, config).relocatable;
+    let linked = graph::lower_options(db, config).linking == Linking::Relocatable;
     let mut places: Vec<(&str, triomphe::Arc<CodePlaces>)> = Vec::new();
     let mut variables: Vec<&str> = Vec::new();
     if for_debuggers {

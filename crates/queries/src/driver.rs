@@ -75,8 +75,8 @@ pub(crate) fn diagnostics_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, 
 }
 
 /// Whether a diagnostic keeps a container from being written: an error, but for what a linker may find in other files.
-pub(crate) fn stops(diagnostic: &Diagnostic, relocatable: bool) -> bool {
-    diagnostic.is_error() && !(relocatable && diagnostic.code == Code::UnresolvedExternal)
+pub(crate) fn stops(diagnostic: &Diagnostic, left_open: bool) -> bool {
+    diagnostic.is_error() && !(left_open && diagnostic.code == Code::UnresolvedExternal)
 }
 
 /// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start.
@@ -107,7 +107,7 @@ fn has_kernels(db: &dyn Db, file: SourceFile) -> bool {
 
 /// Whether only functions are compiled that a kernel reaches: others are for the linker, or for a debugger.
 fn is_selective(db: &dyn Db, file: SourceFile, config: Config) -> bool {
-    has_kernels(db, file) && !graph::lowering(db, file, config).separate
+    has_kernels(db, file) && !graph::lowering(db, file, config).separate()
 }
 
 /// Whether a kernel reaches a function: the container has the code of no other.
@@ -125,7 +125,7 @@ pub(crate) fn is_emitted<'db>(
     unit: FunctionUnit<'db>,
 ) -> bool {
     unit.kind(db) == UnitKind::Entry
-        || graph::lowering(db, file, config).separate
+        || graph::lowering(db, file, config).separate()
         || is_reached(db, file, unit)
 }
 
@@ -265,9 +265,9 @@ fn compile_now(
 /// What is wrong with a file before anything of it is compiled.
 pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: usize) -> Vec<Diagnostic> {
     check_each(db, file, threads);
-    let relocatable = graph::lower_options(db, config).relocatable;
+    let left_open = graph::lower_options(db, config).linking.leaves_open();
     let mut found = diagnostics(db, file);
-    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, relocatable));
+    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, left_open));
     found.extend(target_diagnostics(db, file, config));
     found.extend(stand_in_diagnostic(db, file, config));
     found.extend(encoding_diagnostic(db, config));
@@ -278,7 +278,7 @@ pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: 
 /// Why units of a file have no code that should have, each with the ordinal of the unit.
 pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(usize, &Failed)> {
     let selective = is_selective(db, file, config);
-    let separate = graph::lowering(db, file, config).separate;
+    let separate = graph::lowering(db, file, config).separate();
     let mut all = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
         let failed = match unit.kind(db) {

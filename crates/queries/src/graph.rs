@@ -270,12 +270,12 @@ pub fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnost
 }
 
 /// Whether any diagnostic about the file is an error: then nothing is written. What a linker may find in other files is none
-/// in `relocatable` output.
+/// where that is `left_open`.
 #[salsa::tracked(returns(copy))]
-pub fn has_errors(db: &dyn Db, file: SourceFile, relocatable: bool) -> bool {
+pub fn has_errors(db: &dyn Db, file: SourceFile, left_open: bool) -> bool {
     let _running = db.executes("has_errors", Place::File(file));
     let found = driver::diagnostics_by_unit(db, file);
-    found.iter().any(|(_, diagnostic)| driver::stops(diagnostic, relocatable))
+    found.iter().any(|(_, diagnostic)| driver::stops(diagnostic, left_open))
 }
 
 // ---- a chip; no edit and no knob runs these again
@@ -336,7 +336,7 @@ pub fn lower_options(db: &dyn Db, config: Config) -> LowerOptions {
 pub(crate) fn lowering(db: &dyn Db, file: SourceFile, config: Config) -> LowerOptions {
     let options = lower_options(db, config);
     let debug = || options.unoptimized && header_answer(db, file, HeaderQuestion::Debug);
-    LowerOptions { separate: options.separate || debug(), ..options }
+    LowerOptions { for_debuggers: options.for_debuggers || debug(), ..options }
 }
 
 /// Options of the passes of all stages; for what goes through all of them at once.

@@ -14,6 +14,7 @@ use oriole_cubin::{
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, GlobalInfo, InitialValue, Linkage, Statement, VariableKind};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
+use oriole_options::Linking;
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
@@ -312,7 +313,9 @@ impl Reached<'_> {
 
 fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
     let file = entry.file(db);
-    let mut reached = Reached { functions: BTreeMap::new(), symbols: ModuleSymbols::default() };
+    let extensible = graph::lower_options(db, config).linking == Linking::Extensible;
+    let symbols = ModuleSymbols { extensible, ..ModuleSymbols::default() };
+    let mut reached = Reached { functions: BTreeMap::new(), symbols };
     let mut open = vec![entry];
     let mut functions = BTreeSet::from([entry.name(db).to_string()]);
     let mut seen = BTreeSet::new();
@@ -352,6 +355,9 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         for name in linked.addressed() {
             if let Some(unit) = function_unit(db, file, name) {
                 reached.alias(name.to_owned(), unit.name(db));
+                if unit.kind(db) == UnitKind::Entry {
+                    reached.symbols.kernels.insert(name.to_owned());
+                }
             }
         }
         for symbol in linked.symbols.iter().filter(|symbol| seen.insert(symbol.name.clone())) {
@@ -372,6 +378,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                 | SymbolKind::OpaqueParameter(_)
                 | SymbolKind::DescriptorSize
                 | SymbolKind::Extern
+                | SymbolKind::Outside
                 | SymbolKind::Function
                 | SymbolKind::Helper
                 | SymbolKind::Arguments
@@ -390,7 +397,7 @@ pub(crate) fn kernel_image<'db>(
     config: Config,
 ) -> Staged<KernelImage> {
     let body = graph::body(db, unit).as_deref().ok_or(Failed::Diagnosed)?;
-    if graph::lowering(db, unit.file(db), config).separate {
+    if graph::lowering(db, unit.file(db), config).separate() {
         return relocatable::section_image(db, unit, config, body);
     }
     let target = stage::target_of(db, config)?;
@@ -494,8 +501,8 @@ fn tensor_memory(body: &Body) -> TensorMemory {
 }
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
-    let relocatable = graph::lower_options(db, config).relocatable;
-    if graph::has_errors(db, file, relocatable) {
+    let linking = graph::lower_options(db, config).linking;
+    if graph::has_errors(db, file, linking.leaves_open()) {
         return Err(Failed::Diagnosed);
     }
     let chip = graph::chip_info(db, config);
@@ -508,17 +515,26 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
             name: "oriole".to_owned(),
             version: concat!("Oriole ", env!("CARGO_PKG_VERSION")).to_owned(),
             build: String::new(),
-            arguments: format!("-arch {chip}{}", if relocatable { " -c" } else { "" }),
+            arguments: format!("-arch {chip}{}", argument_of(linking)),
+        },
+        form: match linking {
+            Linking::Whole => Form::Whole,
+            Linking::Extensible => Form::Extensible,
+            Linking::Relocatable => Form::Relocatable,
         },
         ..Module::default()
     };
-    if relocatable {
-        return relocatable::cubin(db, file, config, module);
+    match linking {
+        Linking::Relocatable => return relocatable::cubin(db, file, config, module),
+        Linking::Extensible => has_known_pointers(db, file)?,
+        Linking::Whole => {}
     }
-    if graph::lowering(db, file, config).separate {
+    if graph::lowering(db, file, config).separate() {
         return separate::cubin(db, file, config, module);
     }
-    module.externs.clone_from(&graph::module_layout(db, file).symbols.externs);
+    if linking == Linking::Whole {
+        module.externs.clone_from(&graph::module_layout(db, file).symbols.externs);
+    }
     for &unit in graph::index(db, file).functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
@@ -526,9 +542,12 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     let symbols = &graph::module_layout(db, file).symbols;
     let data = graph::module_data(db, file);
     let functions = function_values(db, file, data);
+    if linking == Linking::Extensible {
+        module.undefined = relocatable::undefined_in_programs(db, file, &module, data);
+    }
     guarded("cubin", || {
         let known = KnownAddresses { functions: &functions, constants: BTreeMap::new() };
-        let dynamic = place_variables(symbols, data, known, BTreeMap::new(), &mut module)?;
+        let dynamic = place_variables(symbols, data, known, &mut module)?;
         if let Some(alignment) = dynamic {
             // Every kernel of a module that declares a dynamic array may be launched with dynamic shared memory; what the
             // system appends must then be aligned, whether this kernel names the array or not.
@@ -540,11 +559,39 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
                 kernel.shared_alignment = kernel.shared_alignment.max(alignment);
             }
         }
-        let globals = (0..module.globals.len()).map(SymbolRef::Global);
-        let externs = (0..module.externs.len()).map(SymbolRef::Extern);
-        module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
+        if linking == Linking::Whole {
+            let globals = (0..module.globals.len()).map(SymbolRef::Global);
+            let externs = (0..module.externs.len()).map(SymbolRef::Extern);
+            module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
+        }
         oriole_cubin::write(&module).map_err(|error| write_failure(&error))
     })
+}
+
+/// How an option of the command line says what is left to a linker.
+fn argument_of(linking: Linking) -> &'static str {
+    match linking {
+        Linking::Whole => "",
+        Linking::Extensible => " -ewp",
+        Linking::Relocatable => " -c",
+    }
+}
+
+/// Refuses initial values that are addresses of functions which other files define: pointers are numbers of the module in
+/// extensible programs, and those functions have none.
+fn has_known_pointers(db: &dyn Db, file: SourceFile) -> Result<(), Failed> {
+    let initial = graph::module_data(db, file).iter().filter_map(|variable| variable.initial.as_ref());
+    for relocation in initial.flat_map(|initial| &initial.relocations).filter(|it| it.function) {
+        let name = &relocation.symbol;
+        if function_unit(db, file, name).is_some_and(|unit| !unit.has_code(db)) {
+            return Err(Failed::Stage {
+                code: Code::OpenAddress,
+                statement: None,
+                message: format!("the address of `{name}`, which another file defines, is not known"),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The addresses of the functions that initial values name. Kernels and what has no code are not among them.
@@ -570,17 +617,19 @@ pub(crate) fn place_variables(
     layout: &ModuleSymbols,
     data: &[oriole_hir::ModuleVariable],
     mut known: KnownAddresses<'_>,
-    mut symbols: BTreeMap<String, SymbolRef>,
     module: &mut Module,
 ) -> Result<Option<u32>, Failed> {
     let values: BTreeMap<&str, &oriole_hir::ModuleVariable> =
         data.iter().map(|variable| (variable.name.as_str(), variable)).collect();
     let linked = module.form == Form::Relocatable;
-    // Nothing else names a kernel.
+    let mut symbols = BTreeMap::new();
+    // Nothing else names code and what other files define.
     let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
     if initial.flat_map(|initial| &initial.relocations).next().is_some() {
-        let kernels = module.kernels.iter().enumerate();
-        symbols.extend(kernels.map(|(at, kernel)| (kernel.name.clone(), SymbolRef::Kernel(at))));
+        let code = module.kernels.iter().enumerate();
+        symbols.extend(code.map(|(at, code)| (code.name.clone(), SymbolRef::Kernel(at))));
+        let others = module.undefined.iter().enumerate();
+        symbols.extend(others.map(|(at, other)| (other.name.clone(), SymbolRef::Undefined(at))));
     }
     let mut dynamic = None;
     for placed in &layout.variables {
@@ -588,7 +637,7 @@ pub(crate) fn place_variables(
         let variable = oriole_cubin::Variable {
             name: placed.name.clone(),
             binding: match value.info.linkage {
-                Some(Linkage::Common) if linked => Binding::Common,
+                Some(Linkage::Common) if module.form != Form::Whole => Binding::Common,
                 Some(Linkage::Visible | Linkage::Common | Linkage::Extern) => Binding::Global,
                 Some(Linkage::Weak) => Binding::Weak,
                 None => Binding::Local,

@@ -7,8 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use oriole_cubin::{
-    Binding, CodeKind, DebugAddress, DebugTarget, Form, KernelImage, Module, SymbolRef, Undefined,
-    UndefinedKind,
+    Binding, CodeKind, DebugAddress, DebugTarget, KernelImage, Module, Undefined, UndefinedKind,
 };
 use oriole_diagnostics::Code;
 use oriole_hir::{Body, Linkage, ModuleVariable, Operand, Parameter, Signature, Statement, Table};
@@ -18,7 +17,7 @@ use oriole_pipeline::{LibraryFunction, Routine};
 use oriole_ptx::{Opcode, Space, Type};
 use oriole_syntax::UnitKind;
 
-use crate::debugger::{self, OpenReference};
+use crate::debugger::{self, DebugParts, OpenReference};
 use crate::failure::{Failed, Staged, guarded};
 use crate::link::{KnownAddresses, describe, image_failure, place_variables, write_failure};
 use crate::module::function_unit;
@@ -37,10 +36,12 @@ pub(crate) fn section_image<'db>(
     let functions = with_routines(db, name, linked, config)?;
     let mut symbols = ModuleSymbols::default();
     for named in linked.called().chain(linked.addressed()) {
-        if let Some(meant) =
-            function_unit(db, unit.file(db), named).filter(|meant| &**meant.name(db) != named)
-        {
+        let Some(meant) = function_unit(db, unit.file(db), named) else { continue };
+        if &**meant.name(db) != named {
             symbols.aliases.insert(named.to_owned(), meant.name(db).to_string());
+        }
+        if meant.kind(db) == UnitKind::Entry {
+            symbols.kernels.insert(named.to_owned());
         }
     }
     let linkage = graph::linkage(db, unit);
@@ -155,28 +156,34 @@ pub(crate) fn sections(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = Fu
     functions.filter(|&unit| index.definition(unit.name(db)) == Some(unit))
 }
 
-/// Writes the container. The module has its header, and nothing else yet.
-pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: Module) -> Staged<Vec<u8>> {
-    module.form = Form::Relocatable;
+/// Puts the sections of code into a module that has none, and what debuggers are told of them; which it is, the module's own
+/// functions and those of the library, and what of debug information is still open.
+pub(crate) fn add_code<'db>(
+    db: &'db dyn Db,
+    file: SourceFile,
+    config: Config,
+    module: &mut Module,
+) -> Result<&'db DebugParts, Failed> {
     for unit in sections(db, file) {
         module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
     }
-    add_library(db, config, &mut module)?;
+    add_library(db, config, module)?;
     let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
     module.debug = parts.sections.clone();
     module.callee_saved =
         debugger::is_for_debuggers(db, file, config).then(oriole_pipeline::image::callee_saved);
+    Ok(parts)
+}
+
+/// Writes the container. The module has its header, and nothing else yet.
+pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: Module) -> Staged<Vec<u8>> {
+    let parts = add_code(db, file, config, &mut module)?;
     let data = graph::module_data(db, file);
     module.undefined = undefined(db, file, &module, data);
     let target = stage::target_of(db, config)?;
     guarded("cubin", || {
-        let code = module.kernels.iter().enumerate();
-        let mut symbols: BTreeMap<String, SymbolRef> =
-            code.map(|(at, code)| (code.name.clone(), SymbolRef::Kernel(at))).collect();
-        let others = module.undefined.iter().enumerate();
-        symbols.extend(others.map(|(at, other)| (other.name.clone(), SymbolRef::Undefined(at))));
         let known = KnownAddresses { functions: &BTreeMap::new(), constants: BTreeMap::new() };
-        place_variables(&graph::module_layout(db, file).symbols, data, known, symbols, &mut module)?;
+        place_variables(&graph::module_layout(db, file).symbols, data, known, &mut module)?;
         close(&parts.open, target.limits.static_shared_start, &mut module);
         oriole_cubin::write(&module).map_err(|error| write_failure(&error))
     })
@@ -210,12 +217,7 @@ fn close(open: &[OpenReference], start: u32, module: &mut Module) {
 }
 
 /// What the code and the initial values of the module name and the module does not define.
-pub(crate) fn undefined(
-    db: &dyn Db,
-    file: SourceFile,
-    module: &Module,
-    data: &[ModuleVariable],
-) -> Vec<Undefined> {
+fn undefined(db: &dyn Db, file: SourceFile, module: &Module, data: &[ModuleVariable]) -> Vec<Undefined> {
     let defined: BTreeSet<&str> = module.kernels.iter().map(|code| code.name.as_str()).collect();
     let in_code = module.kernels.iter().flat_map(|code| &code.names);
     let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
@@ -223,6 +225,20 @@ pub(crate) fn undefined(
     let names: BTreeSet<&str> =
         in_code.chain(in_data).map(String::as_str).filter(|name| !defined.contains(name)).collect();
     names.into_iter().filter_map(|name| declared_elsewhere(db, file, name)).collect()
+}
+
+/// The same of a program whose own functions and shared memory are laid out: arrays whose size the launch gives are declared as
+/// what other files define is, and have places; and no linker compares prototypes.
+pub(crate) fn undefined_in_programs(
+    db: &dyn Db,
+    file: SourceFile,
+    module: &Module,
+    data: &[ModuleVariable],
+) -> Vec<Undefined> {
+    let mut found = undefined(db, file, module, data);
+    found.retain(|other| other.kind != UndefinedKind::Shared);
+    found.iter_mut().for_each(|other| other.prototype.clear());
+    found
 }
 
 /// What a name stands for that is declared here and defined in another file.

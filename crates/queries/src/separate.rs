@@ -12,7 +12,7 @@ use oriole_cubin::{
     Binding, DebugAddress, DebugTarget, Header, HeaderSlot, KernelImage, Module, PlacedShared,
     RelocationKind, SymbolRef,
 };
-use oriole_cubin::{TextRelocation, UndefinedKind, Variable};
+use oriole_cubin::{TextRelocation, Variable};
 use oriole_diagnostics::Code;
 use oriole_hir::Linkage;
 use oriole_inputs::{Config, Db, SourceFile};
@@ -29,30 +29,15 @@ const TABLE_ALIGNMENT: u64 = 8;
 
 /// Writes the container. The module has its header, and nothing else yet.
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: Module) -> Staged<Vec<u8>> {
-    for unit in relocatable::sections(db, file) {
-        module.kernels.push(graph::kernel_image(db, unit, config).clone()?);
-    }
-    relocatable::add_library(db, config, &mut module)?;
-    let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
-    module.debug = parts.sections.clone();
-    module.callee_saved =
-        debugger::is_for_debuggers(db, file, config).then(oriole_pipeline::image::callee_saved);
+    let parts = relocatable::add_code(db, file, config, &mut module)?;
     let data = graph::module_data(db, file);
-    module.undefined = relocatable::undefined(db, file, &module, data);
-    // Arrays in shared memory that the launch gives their sizes are declared so, too, and have places here.
-    module.undefined.retain(|other| other.kind != UndefinedKind::Shared);
-    module.undefined.iter_mut().for_each(|other| other.prototype.clear());
+    module.undefined = relocatable::undefined_in_programs(db, file, &module, data);
     let target = stage::target_of(db, config)?;
     let layout = &graph::module_layout(db, file).symbols;
     let calls = graph::call_graph(db, file);
     guarded("cubin", || {
-        let code = module.kernels.iter().enumerate();
-        let mut symbols: BTreeMap<String, SymbolRef> =
-            code.map(|(at, code)| (code.name.clone(), SymbolRef::Kernel(at))).collect();
-        let others = module.undefined.iter().enumerate();
-        symbols.extend(others.map(|(at, other)| (other.name.clone(), SymbolRef::Undefined(at))));
         let known = KnownAddresses { functions: &BTreeMap::new(), constants: BTreeMap::new() };
-        place_variables(layout, data, known, symbols, &mut module)?;
+        place_variables(layout, data, known, &mut module)?;
         let launches = Launches::new(&module.kernels, calls);
         let mut shared = Vec::new();
         for variable in layout.variables.iter().filter(|variable| variable.space == VariableSpace::Shared) {

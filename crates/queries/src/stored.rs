@@ -51,7 +51,7 @@ fn key<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config, body: &Bod
     // What flows down to a function from the kernels that reach it.
     let budget =
         (unit.kind(db) == UnitKind::Function).then(|| graph::register_budget(db, unit, config)).flatten();
-    key.with(&graph::lowering(db, unit.file(db), config).separate).with(&budget).with(body).finish()
+    key.with(&graph::lowering(db, unit.file(db), config)).with(&budget).with(body).finish()
 }
 
 /// The function under its key, or what `compile` gives.

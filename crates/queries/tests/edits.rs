@@ -262,7 +262,7 @@ fn edits_run_what_the_table_says() {
         session.executed();
     }
     let mut options = Options::default();
-    options.relocatable = true;
+    options.linking = oriole_options::Linking::Relocatable;
     differing += &edits_with(&mut session, &base, &options, RELOCATABLE);
     let mut options = Options::default();
     options.level = 0;

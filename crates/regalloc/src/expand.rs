@@ -474,7 +474,9 @@ impl Expander {
                     let address = Source::plain(SourceKind::ReturnAddress(part));
                     out.push(copy(Destination::new(File::R, [value]), address, None, origin));
                 }
-                let absolute = self.function.is_separate;
+                let outside =
+                    callee.is_some_and(|symbol| self.function.symbols[symbol].kind == SymbolKind::Outside);
+                let absolute = self.function.is_separate || outside;
                 call.mods.insert(if absolute { Mod::ABS } else { Mod::REL });
                 match callee {
                     Some(symbol) => call.sources.push(Source::plain(SourceKind::Callee(symbol))),

@@ -21,7 +21,7 @@ impl<'a> Writer<'a> {
         for (index, kernel) in self.module.kernels.iter().enumerate() {
             rows.words(code::REGCOUNT, [self.kernel_symbols[index], kernel.registers]);
             let inner = kernel.functions.iter().zip(&self.inner_symbols[index]);
-            for (function, symbol) in inner.filter(|_| !self.is_relocatable()) {
+            for (function, symbol) in inner.filter(|_| self.tells_inner(index)) {
                 rows.words(code::FRAME_SIZE, [*symbol, function.frame_size]);
             }
             rows.words(code::FRAME_SIZE, [self.kernel_symbols[index], kernel.frame_size]);
@@ -31,9 +31,12 @@ impl<'a> Writer<'a> {
             }
         }
         for &index in &self.order {
-            if self.is_relocatable() {
+            if self.leaves_open() {
                 // How deep calls go is for the linker to find.
-                rows.words(code::MAX_STACK_SIZE, [self.kernel_symbols[index], 0]);
+                let inner = self.inner_symbols[index].iter().filter(|_| self.tells_inner(index));
+                for &symbol in inner.chain([&self.kernel_symbols[index]]) {
+                    rows.words(code::MAX_STACK_SIZE, [symbol, 0]);
+                }
             } else if let Some(size) = self.module.kernels[index].stack_size {
                 rows.words(code::MIN_STACK_SIZE, [self.kernel_symbols[index], size]);
             }
@@ -237,15 +240,18 @@ impl<'a> Writer<'a> {
         found
     }
 
-    /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names.
+    /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names;
+    /// and the kernels that it may launch.
     fn undefined_functions(&self, code: usize) -> Vec<u32> {
-        let mut found = self.named(code, is_call);
-        found.extend(self.addressed(code));
-        found.extend(self.named_by_variables(code));
-        found.retain(|symbol| self.undefined_symbols.contains(symbol));
-        let mut seen = BTreeSet::new();
-        found.retain(|&symbol| seen.insert(symbol));
-        found
+        let found = self.named(code, is_call).into_iter().chain(self.reachable_by_address(code));
+        let launched = self.named(code, RelocationKind::is_descriptor);
+        let is_outside = |symbol: &u32| self.undefined_symbols.contains(symbol) || launched.contains(symbol);
+        each_once(found.filter(is_outside))
+    }
+
+    /// The functions and kernels whose addresses a section of code takes, and those that variables hold that it names.
+    fn reachable_by_address(&self, code: usize) -> Vec<u32> {
+        each_once(self.addressed(code).into_iter().chain(self.named_by_variables(code)))
     }
 
     /// The functions that variables hold that a section of code names.
@@ -273,16 +279,14 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The functions whose addresses a section of code takes.
+    /// The functions and kernels whose addresses a section of code takes.
     fn addressed(&self, code: usize) -> Vec<u32> {
-        let functions = self.module.kernels.iter().zip(&self.kernel_symbols);
         let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
-        let functions = functions.filter(|(code, _)| !code.is_kernel()).map(|(_, &symbol)| symbol);
+        let functions = self.kernel_symbols.iter().copied();
         let undefined =
             undefined.filter(|(other, _)| other.kind == UndefinedKind::Function).map(|(_, &symbol)| symbol);
         let functions: Vec<u32> = functions.chain(undefined).collect();
-        let is_address = |kind| matches!(kind, RelocationKind::Abs32Lo | RelocationKind::UnifiedLo);
-        let mut found = self.named(code, is_address);
+        let mut found = self.named(code, RelocationKind::is_low_half);
         found.retain(|symbol| functions.contains(symbol));
         found
     }
@@ -314,7 +318,7 @@ impl<'a> Writer<'a> {
         };
         match group {
             1 => pairs(&|code| self.named(code, is_call)),
-            2 | 3 if !self.is_relocatable() && !self.is_for_debuggers() => Vec::new(),
+            2 | 3 if !self.leaves_open() && !self.is_for_debuggers() => Vec::new(),
             2 => {
                 let taken = self.address_taken();
                 let functions = self.function_prototypes().filter(|(symbol, _)| taken.contains(symbol));
@@ -329,15 +333,15 @@ impl<'a> Writer<'a> {
                 calls.map(|(own, prototype)| (own, place(prototype))).collect()
             }
             _ if self.is_relocatable() => pairs(&|code| self.addressed(code)),
-            _ => pairs(&|code| {
-                let mut found = self.addressed(code);
-                found.extend(self.named_by_variables(code));
-                let mut seen = BTreeSet::new();
-                found.retain(|&symbol| seen.insert(symbol));
-                found
-            }),
+            _ => pairs(&|code| self.reachable_by_address(code)),
         }
     }
+}
+
+/// Each symbol once, where it comes first.
+fn each_once(symbols: impl Iterator<Item = u32>) -> Vec<u32> {
+    let mut seen = BTreeSet::new();
+    symbols.filter(|&symbol| seen.insert(symbol)).collect()
 }
 
 /// Whether the relocation completes a direct call.

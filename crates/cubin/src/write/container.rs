@@ -99,7 +99,7 @@ impl Writer<'_> {
         let programs_at = file.len() as u64;
         let programs = match self.module.form {
             Form::Whole => self.program_headers(&offsets, programs_at),
-            Form::Relocatable => Vec::new(),
+            Form::Extensible | Form::Relocatable => Vec::new(),
         };
         file.raw(&programs);
         let header = self.file_header(headers_at, programs_at, programs.len() / 56);
@@ -123,6 +123,7 @@ impl Writer<'_> {
         out.raw(&[0x7f, b'E', b'L', b'F', 2, 1, 1, os, abi]).raw(&[0; 7]);
         let (kind, programs_at, entry) = match self.module.form {
             Form::Whole => (ET_EXEC, programs_at, 56),
+            Form::Extensible => (ET_CUDA_EXTENSIBLE, 0, 56),
             Form::Relocatable => (ET_REL, 0, 0),
         };
         out.u16(kind).u16(EM_CUDA).u32(version).u64(0).u64(programs_at).u64(headers_at).u32(flags);

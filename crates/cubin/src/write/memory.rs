@@ -124,12 +124,11 @@ impl<'a> Writer<'a> {
             .collect();
         let add_shared = |writer: &mut Self, kernel: usize| {
             let image = &module.kernels[kernel];
-            let size = u64::from(writer.rules.limits.static_shared_start)
-                + u64::from(image.shared_size.unwrap_or(0));
+            let size = writer.shared_start() + u64::from(image.shared_size.unwrap_or(0));
             let draft = writer.add(
                 Key::Shared(kernel),
                 Name::of(".nv.shared.", &image.name),
-                SHT_NOBITS,
+                writer.kind_of(SHT_CUDA_SHARED, SHT_NOBITS),
                 SHF_WRITE | SHF_ALLOC | SHF_INFO_LINK,
                 u64::from(image.shared_alignment.max(1)),
                 Vec::new(),
@@ -145,21 +144,18 @@ impl<'a> Writer<'a> {
         }
         let family = self.rules.family;
         let variables: u32 = self.reserved_variables().map(|(_, bytes)| bytes).sum();
+        let before = if self.leaves_open() { 0 } else { family.reserved_bytes };
+        let flags = SHF_WRITE | SHF_ALLOC;
         if self.has_reserved_shared() {
-            self.add(
-                Key::ReservedShared,
-                ".nv.shared.reserved.0",
-                SHT_NOBITS,
-                SHF_WRITE | SHF_ALLOC,
-                self.reserved_alignment(),
-                Vec::new(),
-            )
-            .memory_size = u64::from(family.reserved_bytes + variables);
+            let kind = self.kind_of(SHT_CUDA_RESERVED_SHARED, SHT_NOBITS);
+            let alignment = self.reserved_alignment();
+            self.add(Key::ReservedShared, ".nv.shared.reserved.0", kind, flags, alignment, Vec::new())
+                .memory_size = u64::from(before + variables);
         }
         if !self.zeroed.members.is_empty() {
             let (size, alignment) = (self.zeroed.size, self.zeroed.alignment);
-            self.add(Key::Global, ".nv.global", SHT_NOBITS, SHF_WRITE | SHF_ALLOC, alignment, Vec::new())
-                .memory_size = size;
+            let kind = self.kind_of(SHT_CUDA_GLOBAL, SHT_NOBITS);
+            self.add(Key::Global, ".nv.global", kind, flags, alignment, Vec::new()).memory_size = size;
         }
         for kernel in rest {
             add_shared(self, kernel);
@@ -185,8 +181,9 @@ impl<'a> Writer<'a> {
         let end = sized.map(|variable| variable.offset + variable.size).max().unwrap_or(0);
         let alignment = common.iter().map(|variable| variable.alignment.max(1)).max().unwrap_or(1);
         let flags = SHF_WRITE | SHF_ALLOC;
-        self.add(Key::LinkedShared, COMMON_SHARED, SHT_NOBITS, flags, alignment, Vec::new()).memory_size =
-            u64::from(self.rules.limits.static_shared_start) + end;
+        let kind = self.kind_of(SHT_CUDA_SHARED, SHT_NOBITS);
+        self.add(Key::LinkedShared, COMMON_SHARED, kind, flags, alignment, Vec::new()).memory_size =
+            self.shared_start() + end;
     }
 
     /// Global and shared memory that a linker lays out: of shared variables only their sizes are told.

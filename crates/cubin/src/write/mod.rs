@@ -258,11 +258,11 @@ impl<'a> Writer<'a> {
 
     fn variable_symbol(&mut self, variable: &'a Variable, key: Key, value: u64) -> u32 {
         let managed = if variable.managed { STO_MANAGED } else { 0 };
-        let (kind, space) = match (self.module.form, key) {
-            (Form::Whole, _) => (STT_OBJECT, 0),
-            (Form::Relocatable, Key::Constant3) => (STT_CUDA_OBJECT, STO_CONSTANT),
-            (Form::Relocatable, Key::LinkedShared | Key::Shared(_)) => (STT_CUDA_OBJECT, STO_SHARED),
-            (Form::Relocatable, _) => (STT_CUDA_OBJECT, STO_GLOBAL),
+        let (kind, space) = match key {
+            _ if !self.leaves_open() => (STT_OBJECT, 0),
+            Key::Constant3 => (STT_CUDA_OBJECT, STO_CONSTANT),
+            Key::LinkedShared | Key::Shared(_) => (STT_CUDA_OBJECT, STO_SHARED),
+            _ => (STT_CUDA_OBJECT, STO_GLOBAL),
         };
         self.symbol(SymbolDraft {
             name: variable.name.as_str().into(),
@@ -285,6 +285,26 @@ impl<'a> Writer<'a> {
         self.module.form == Form::Relocatable
     }
 
+    /// Whether a linker completes the file, and no loader takes it as it is.
+    fn leaves_open(&self) -> bool {
+        self.module.form != Form::Whole
+    }
+
+    /// Whether functions inside a section of code are told. A linker takes them for functions of their own, which nobody calls, and
+    /// drops their section if it may.
+    fn tells_inner(&self, code: usize) -> bool {
+        match self.module.form {
+            Form::Whole => true,
+            Form::Extensible => self.module.kernels[code].is_kernel(),
+            Form::Relocatable => false,
+        }
+    }
+
+    /// How much of shared memory the system has before the variables: linkers add it.
+    fn shared_start(&self) -> u64 {
+        if self.leaves_open() { 0 } else { self.rules.limits.static_shared_start.into() }
+    }
+
     /// The kernels among the code, in the order of the file.
     fn kernels(&self) -> Vec<usize> {
         self.order.iter().copied().filter(|&index| self.module.kernels[index].is_kernel()).collect()
@@ -292,7 +312,7 @@ impl<'a> Writer<'a> {
 
     /// What a section is called that a linker lays out, and what the loader finds in its place.
     fn kind_of(&self, linked: u32, loaded: u32) -> u32 {
-        if self.is_relocatable() { linked } else { loaded }
+        if self.leaves_open() { linked } else { loaded }
     }
 
     fn resolve(&self, target: SymbolRef, place: &str) -> Result<u32, WriteError> {
@@ -471,7 +491,7 @@ impl<'a> Writer<'a> {
         draft.link = Link::Section(Key::Symbols);
         draft.entry_size = 8;
         self.reserve_prototypes();
-        if family.plain_relocations && !self.is_relocatable() {
+        if family.plain_relocations && !self.leaves_open() {
             let draft = self.add(
                 Key::RelocationAction,
                 ".nv.rel.action",

@@ -45,9 +45,8 @@ impl<'a> Writer<'a> {
             self.section_symbol(COMMON_SHARED, Key::LinkedShared);
         }
         for place in placed {
-            let start = u64::from(self.rules.limits.static_shared_start);
             let key = place.kernel.map_or(Key::LinkedShared, Key::Shared);
-            self.variable_symbol(&place.variable, key, start + place.variable.offset);
+            self.variable_symbol(&place.variable, key, self.shared_start() + place.variable.offset);
         }
         self.descriptor_sizes();
         self.variables();
@@ -58,7 +57,7 @@ impl<'a> Writer<'a> {
             self.debug_symbols.push(symbol);
         }
         self.section_symbol(".nv.callgraph", Key::Callgraph);
-        if self.rules.family.plain_relocations && !self.is_relocatable() {
+        if self.rules.family.plain_relocations && !self.leaves_open() {
             self.section_symbol(".nv.rel.action", Key::RelocationAction);
         }
         self.code_symbols();
@@ -188,15 +187,7 @@ impl<'a> Writer<'a> {
             self.section_symbol(".nv.shared.reserved.0", Key::ReservedShared);
         }
         for (name, bytes) in reserved {
-            self.symbol(SymbolDraft {
-                name: name.into(),
-                kind: STT_CUDA_OBJECT,
-                binding: STB_WEAK,
-                other: STO_RESERVED_SHARED,
-                section: Some(Key::ReservedShared),
-                value: self.reserved_alignment(),
-                size: u64::from(bytes),
-            });
+            self.reserved_variable(name, bytes, 0);
         }
         for (index, variable) in module.shared.iter().enumerate() {
             self.shared_symbols[index] =
@@ -226,7 +217,8 @@ impl<'a> Writer<'a> {
             size: 4,
         });
         let uses_shared = self.module.kernels.iter().any(|kernel| kernel.shared_size.is_some());
-        if let Some(cap) = family.shared_cap.filter(|_| self.is_for_debuggers() && uses_shared) {
+        let tells_cap = self.is_for_debuggers() || self.leaves_open();
+        if let Some(cap) = family.shared_cap.filter(|_| tells_cap && uses_shared) {
             self.symbol(SymbolDraft {
                 name: ".nv.reservedSmem.cap".into(),
                 kind: STT_OBJECT,
@@ -249,6 +241,8 @@ impl<'a> Writer<'a> {
                 size: 0,
             });
         }
+        // A linker finds an alignment in place of an offset.
+        let linked = self.leaves_open().then(|| self.reserved_alignment());
         if !self.is_for_debuggers() {
             self.symbol(SymbolDraft {
                 name: "__nv_reservedSMEM_offset_0_alias".into(),
@@ -256,23 +250,32 @@ impl<'a> Writer<'a> {
                 binding: STB_WEAK,
                 other: STO_RESERVED_SHARED,
                 section: Some(Key::ReservedShared),
-                value: end,
+                value: linked.unwrap_or(end),
                 size: 0,
             });
         }
         let mut place = end;
         for (name, bytes) in variables {
-            self.symbol(SymbolDraft {
-                name: name.into(),
-                kind: STT_OBJECT,
-                binding: STB_WEAK,
-                other: 0,
-                section: Some(Key::ReservedShared),
-                value: place,
-                size: u64::from(bytes),
-            });
+            self.reserved_variable(name, bytes, place);
             place += u64::from(bytes);
         }
+    }
+
+    /// A variable of the system in shared memory: where it is, or its alignment for a linker.
+    fn reserved_variable(&mut self, name: &'static str, bytes: u32, place: u64) {
+        let (kind, other, value) = match self.leaves_open() {
+            true => (STT_CUDA_OBJECT, STO_RESERVED_SHARED, self.reserved_alignment()),
+            false => (STT_OBJECT, 0, place),
+        };
+        self.symbol(SymbolDraft {
+            name: name.into(),
+            kind,
+            binding: STB_WEAK,
+            other,
+            section: Some(Key::ReservedShared),
+            value,
+            size: u64::from(bytes),
+        });
     }
 
     /// The sizes of descriptors that the code asks for.
@@ -344,8 +347,7 @@ impl<'a> Writer<'a> {
                 value: 0,
                 size,
             });
-            // A linker would take them for functions of their own, which nobody calls.
-            if self.is_relocatable() {
+            if !self.tells_inner(kernel) {
                 continue;
             }
             for (index, function) in module.kernels[kernel].functions.iter().enumerate() {
