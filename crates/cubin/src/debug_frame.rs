@@ -12,9 +12,7 @@ pub(crate) struct Frame<'a> {
     pub size: u64,
     /// Bytes of stack frame.
     pub frame_size: u32,
-    /// Offset in the function from which on the frame is set up.
-    pub established_at: u32,
-    /// What is true from where on, in place of that.
+    /// What is true from where on; without rows, the frame is there behind the first instruction.
     pub rows: &'a [FrameRow],
     /// Offset of the function in the text.
     pub offset: u64,
@@ -70,6 +68,8 @@ const REGISTER: u8 = 0x09;
 /// Offsets in code are told in units of so many bytes, those of data downward in units of so many.
 const CODE_ALIGNMENT: u32 = 4;
 const DATA_ALIGNMENT: u32 = 4;
+/// Bytes of the instruction that sets up the stack pointer.
+const FIRST_INSTRUCTION: u32 = 16;
 
 fn register(out: &mut Bytes, register: MachineRegister) {
     uleb(out, u64::from(register.number()));
@@ -231,7 +231,7 @@ pub(crate) fn append(
     if !frame.rows.is_empty() {
         append_rows(out, frame.rows);
     } else if frame.back == Back::Nowhere || frame.frame_size != 0 {
-        out.u8(ADVANCE_LOC4).u32(frame.established_at.max(16) / CODE_ALIGNMENT).u8(DEF_CFA);
+        out.u8(ADVANCE_LOC4).u32(FIRST_INSTRUCTION / CODE_ALIGNMENT).u8(DEF_CFA);
         register(out, STACK_POINTER);
         uleb(out, u64::from(frame.frame_size));
     }

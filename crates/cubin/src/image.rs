@@ -287,8 +287,6 @@ pub struct KernelImage {
     pub registers: u32,
     /// Bytes of the kernel's own stack frame.
     pub frame_size: u32,
-    /// Offset of the first instruction at which the frame is set up; for unwinding, where there are no rows.
-    pub frame_established_at: u32,
     /// What of the frame is true where, by offset, of code for debuggers.
     pub frame_rows: Vec<FrameRow>,
     /// Bytes of the frame and the deepest call chain; `None` where recursion hides it.

@@ -413,7 +413,6 @@ impl<'a> Writer<'a> {
             let own = Frame {
                 size: own_size,
                 frame_size: kernel.frame_size,
-                established_at: kernel.frame_established_at,
                 rows: &kernel.frame_rows,
                 offset: 0,
                 back: if kernel.is_kernel() { Back::Nowhere } else { Back::Address(FUNCTION_RETURN) },
@@ -421,7 +420,6 @@ impl<'a> Writer<'a> {
             let functions = kernel.functions.iter().enumerate().map(|(position, function)| Frame {
                 size: self.inner_size(index, position),
                 frame_size: function.frame_size,
-                established_at: 0,
                 rows: &[],
                 offset: u64::from(function.offset),
                 back: function.return_register.map_or(Back::Nowhere, Back::Offset),
