@@ -138,6 +138,196 @@ fn shared_memory_and_calls_are_told() {
     .assert_debug_eq(&(shared(&cubin), call_graph(&cubin), attributes(&cubin)));
 }
 
+/// Kernels with these bodies and shared variables of their own, behind declarations of the module.
+fn with_shared(declared: &str, kernels: &[(&str, &str, &str)]) -> String {
+    let kernel = |(name, own, stored): &(&str, &str, &str)| {
+        let stores = stored.split_whitespace().map(|name| format!("    st.shared.u32 [{name}], 7;\n"));
+        format!(".visible .entry {name}()\n{{\n{own}\n{}    ret;\n}}\n", stores.collect::<String>())
+    };
+    let kernels: String = kernels.iter().map(kernel).collect();
+    format!(".version 8.7\n.target sm_75\n.address_size 64\n{declared}\n{kernels}")
+}
+
+/// Modules that place shared memory in one way each, and what comes of it on sm_80: sections with sizes and alignments, and
+/// the places of arrays whose size the launch gives.
+fn shared_layouts() -> Vec<(String, &'static str)> {
+    const TILE: &str = ".shared .align 4 .u32 tile;";
+    const WIDE: &str = ".shared .align 8 .u64 wide;";
+    const FIRST: &str = ".extern .shared .align 4 .b8 first[];";
+    const SECOND: &str = ".extern .shared .align 4 .b8 second[];";
+    const OWN: &str = "    .shared .align 4 .b8 own[4];";
+    let of = |declared: &[&str], kernels: &[(&str, &str, &str)]| with_shared(&declared.join("\n"), kernels);
+    vec![
+        // Arrays of the launch are aligned to 16 bytes, whatever is said.
+        (of(&[FIRST], &[("k", "", "first"), ("l", OWN, "own")]), "common 0 16, first@0, k 0 16, l 4 4"),
+        // Two of them are one memory in a launch of both, and have places of their own otherwise.
+        (
+            of(&[FIRST, SECOND, TILE], &[("k", "", "first tile"), ("l", "", "second")]),
+            "common 0 16, first@16, k 16 16, l 0 16, second@0",
+        ),
+        (
+            of(
+                &[FIRST, SECOND, TILE],
+                &[("k", "", "first tile"), ("l", "", "second"), ("j", "", "first second")],
+            ),
+            "common 0 16, first@16, j 16 16, k 16 16, l 16 16, second@16",
+        ),
+        // Where kernels share a variable, all are aligned as what the module has; even those without any if the launch may
+        // append something.
+        (of(&[TILE], &[("k", "", "tile"), ("l", "", "tile"), ("j", "", "")]), "common 4 4, k 4 4, l 4 4"),
+        (
+            of(&[TILE, WIDE], &[("k", "", "tile"), ("l", "", "tile"), ("j", "", "wide"), ("i", OWN, "own")]),
+            "common 4 8, i 4 8, j 8 8, k 4 8, l 4 8",
+        ),
+        (
+            of(&[TILE, FIRST], &[("k", "", "tile"), ("l", "", "tile"), ("j", "", ""), ("i", OWN, "own")]),
+            "common 4 16, first@0, i 4 16, j 0 16, k 4 16, l 4 16",
+        ),
+        (
+            of(&[TILE, FIRST], &[("k", "", "first"), ("l", "", "tile"), ("j", "", "")]),
+            "common 0 16, first@0, k 0 16, l 4 4",
+        ),
+    ]
+}
+
+/// The layout that a file tells.
+fn shared_layout(cubin: &Cubin) -> String {
+    let sections = cubin.sections.iter().filter_map(|section| {
+        let name = section.name.strip_prefix(".nv.shared.");
+        let name = name.or((section.name == ".nv_debug.shared").then_some("common"))?;
+        (!name.starts_with("reserved")).then(|| format!("{name} {} {}", section.size, section.alignment))
+    });
+    let arrays = cubin.symbols.iter().filter(|it| matches!(it.name.as_str(), "first" | "second"));
+    let arrays = arrays.map(|symbol| format!("{}@{}", symbol.name, symbol.value));
+    sections.chain(arrays).collect::<BTreeSet<_>>().into_iter().collect::<Vec<_>>().join(", ")
+}
+
+#[test]
+fn shared_memory_is_aligned_for_all_that_share_it() {
+    let folder = scratch();
+    let [source, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    for (module, expected) in shared_layouts() {
+        std::fs::write(&source, &module).expect("a temporary file");
+        compile(&source, &output, &["--device-debug", "--arch", "sm_80"])
+            .unwrap_or_else(|message| panic!("{message}"));
+        assert_eq!(shared_layout(&read_cubin(&output)), expected, "{module}");
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn shared_memory_is_laid_out_as_by_the_reference() {
+    let tools = tools();
+    let folder = scratch();
+    let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    for (module, _) in shared_layouts() {
+        std::fs::write(&source, &module).expect("a temporary file");
+        for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120"] {
+            compile(&source, &ours, &["--device-debug", "--arch", chip])
+                .unwrap_or_else(|message| panic!("{message}"));
+            ask(&tools, "ptxas", &["-g", &format!("-arch={chip}"), &text(&source), "-o", &text(&theirs)]);
+            let [own, reference] = [&ours, &theirs].map(|file| shared_layout(&read_cubin(file)));
+            assert_eq!(own, reference, "{chip}: {module}");
+        }
+    }
+}
+
+/// Ends of threads under a guard, and one without.
+const GUARDED: &str = "
+.version 8.7
+.target sm_75
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b64 %rd<2>;
+    .reg .b32 %r<2>;
+    .reg .pred %p<2>;
+    ld.param.u64 %rd0, [p];
+    ld.global.u32 %r0, [%rd0];
+    setp.eq.s32 %p0, %r0, 0;
+    @%p0 exit;
+    st.global.u32 [%rd0+4], 7;
+    setp.eq.s32 %p1, %r0, 1;
+    @!%p1 ret;
+    st.global.u32 [%rd0], 7;
+    ret;
+}
+";
+
+/// For each end of a kernel: whether it and what waits right before it stand under a guard.
+fn guards_at_exits(cubin: &Path) -> Vec<(bool, Vec<(String, bool)>)> {
+    let run = oriole(&["dis", &text(cubin)]);
+    assert_eq!(run.status, Some(0), "{}", run.err);
+    let (mut found, mut waits) = (Vec::new(), Vec::new());
+    for line in run.out.lines() {
+        let words = || line.split_whitespace().map(|word| word.trim_end_matches(';'));
+        let guarded = words().any(|word| word.starts_with('@'));
+        let names = ["MEMBAR.SC.VC", "ERRBAR", "CGAERRBAR"];
+        if let Some(name) = words().find(|word| names.contains(word)) {
+            waits.push((name.to_owned(), guarded));
+        } else if words().any(|word| word == "EXIT") {
+            found.push((guarded, std::mem::take(&mut waits)));
+        }
+    }
+    found
+}
+
+/// Threads that go on do not wait for those that end, and under a linker threads wait as in whole programs.
+#[test]
+fn threads_that_end_wait_alone() {
+    let folder = scratch();
+    let [source, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, GUARDED).expect("a temporary file");
+    for options in [&[][..], &["-c"], &["--extensible-whole-program"]] {
+        for chip in CHIPS {
+            compile(&source, &output, &[&["--device-debug", "--arch", chip], options].concat())
+                .unwrap_or_else(|message| panic!("{message}"));
+            let clusters = chip == "sm_90" || chip.starts_with("sm_1");
+            let names = if clusters {
+                &["MEMBAR.SC.VC", "ERRBAR", "CGAERRBAR"][..]
+            } else {
+                &["MEMBAR.SC.VC", "ERRBAR"]
+            };
+            let end = |guarded| {
+                (guarded, names.iter().map(|name| ((*name).to_owned(), guarded)).collect::<Vec<_>>())
+            };
+            assert_eq!(guards_at_exits(&output), [end(true), end(true), end(false)], "{chip} {options:?}");
+            assert_eq!(attributes(&read_cubin(&output))["GEN_ERRBAR_AT_EXIT"], 1, "{chip} {options:?}");
+        }
+    }
+    compile(&source, &output, &["-O0", "-c", "--arch", "sm_80"])
+        .unwrap_or_else(|message| panic!("{message}"));
+    let silent = |guarded| (guarded, Vec::new());
+    assert_eq!(guards_at_exits(&output), [silent(true), silent(true), silent(false)]);
+    assert_eq!(attributes(&read_cubin(&output)).get("GEN_ERRBAR_AT_EXIT"), None);
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn ends_of_threads_are_those_of_the_reference() {
+    let tools = tools();
+    let folder = scratch();
+    let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, GUARDED).expect("a temporary file");
+    for (debug, of_ours) in [("-g", "--device-debug"), ("-O0", "-O0")] {
+        for form in [None, Some("-c"), Some("-ewp")] {
+            for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_110", "sm_120"] {
+                let own = form.map(|form| if form == "-ewp" { "--ewp" } else { form });
+                let options: Vec<&str> = [of_ours, "--arch", chip].into_iter().chain(own).collect();
+                compile(&source, &ours, &options).unwrap_or_else(|message| panic!("{message}"));
+                let arch = format!("-arch={chip}");
+                let (input, output) = (text(&source), text(&theirs));
+                let arguments: Vec<&str> =
+                    form.into_iter().chain([debug, &arch, &input, "-o", &output]).collect();
+                ask(&tools, "ptxas", &arguments);
+                assert_eq!(guards_at_exits(&ours), guards_at_exits(&theirs), "{chip} {form:?} {debug}");
+                let told = |file: &Path| attributes(&read_cubin(file)).get("GEN_ERRBAR_AT_EXIT").copied();
+                assert_eq!(told(&ours), told(&theirs), "{chip} {form:?} {debug}");
+            }
+        }
+    }
+}
+
 #[test]
 fn functions_have_sections_of_their_own() {
     let folder = scratch();

@@ -210,12 +210,11 @@ fn told(path: &Path) -> Vec<BTreeSet<String>> {
     let mut group = 0;
     let mut calls = BTreeSet::new();
     for pair in data.chunks_exact(8) {
-        match (word(&pair[..4]), word(&pair[4..])) {
-            (0, number) => group = number.wrapping_neg(),
-            (from, 0) => drop(calls.insert(format!("{group}: {}", name(from as usize)))),
-            (from, to) => {
-                drop(calls.insert(format!("{group}: {} {}", name(from as usize), name(to as usize))))
-            }
+        let (from, to) = (word(&pair[..4]), word(&pair[4..]));
+        if from == 0 {
+            group = to.wrapping_neg();
+        } else {
+            calls.insert(format!("{group}: {} {}", name(from as usize), name(to as usize)));
         }
     }
     let attributes = cubin.kernels.iter().flat_map(|kernel| {

@@ -54,6 +54,8 @@ pub struct Module {
     pub undefined: Vec<Undefined>,
     /// Shared variables with places, in a whole module with functions in sections of their own.
     pub placed_shared: Vec<PlacedShared>,
+    /// What those of them are aligned to, together, that are of no kernel alone.
+    pub common_shared_alignment: u64,
 }
 
 /// The registers that a function gives back as it found them.

@@ -111,6 +111,8 @@ impl Lower<'_> {
     pub fn exit(&mut self) -> Lowered {
         if self.options.reports_errors() {
             self.fence(Mod::VC, true, false);
+            // Threads that go on do not wait.
+            self.settle();
         }
         match self.guard.take() {
             None => {

@@ -170,6 +170,32 @@ fn header(
     }
 }
 
+/// What arrays are aligned to whose size the launch gives.
+const DYNAMIC_ALIGNMENT: u64 = 16;
+
+/// For each of the arrays whose size the launch gives, by its number: the kernels that have it or one that is the same memory
+/// in some launch, and what they are all aligned to. The driver puts that memory behind what the kernel has.
+fn launched_together(wanted: &[Wanted]) -> BTreeMap<usize, (BTreeSet<usize>, u64)> {
+    let mut groups: Vec<(Vec<usize>, BTreeSet<usize>, u64)> = Vec::new();
+    let dynamic = wanted.iter().enumerate().filter(|(_, (_, variable, _))| variable.size == 0);
+    for (number, (_, variable, kernels)) in dynamic.filter(|(_, (.., kernels))| !kernels.is_empty()) {
+        let mut group = (vec![number], kernels.clone(), variable.alignment);
+        let (joined, apart): (Vec<_>, Vec<_>) =
+            groups.into_iter().partition(|(_, kernels, _)| !kernels.is_disjoint(&group.1));
+        for (numbers, kernels, alignment) in joined {
+            group.0.extend(numbers);
+            group.1.extend(kernels);
+            group.2 = group.2.max(alignment);
+        }
+        groups = apart;
+        groups.push(group);
+    }
+    let each = groups.into_iter().flat_map(|(numbers, kernels, alignment)| {
+        numbers.into_iter().map(move |number| (number, (kernels.clone(), alignment)))
+    });
+    each.collect()
+}
+
 /// A shared variable to be placed: whose it is if not the module's, and the kernels that reach it.
 type Wanted = (Option<(usize, usize)>, Variable, BTreeSet<usize>);
 
@@ -208,19 +234,22 @@ impl Program<'_> {
             }
         }
         wanted.sort_by_key(|(_, variable, _)| variable.size == 0);
+        let dynamic = wanted.iter_mut().filter(|(_, variable, _)| variable.size == 0);
+        dynamic.for_each(|(_, variable, _)| variable.alignment = variable.alignment.max(DYNAMIC_ALIGNMENT));
         let mut ends = Ends(vec![0; module.kernels.len()]);
         let mut alignments = vec![1; module.kernels.len()];
-        let dynamic = || wanted.iter().filter(|(_, variable, _)| variable.size == 0);
-        let all_dynamic: BTreeSet<usize> =
-            dynamic().flat_map(|(.., kernels)| kernels.iter().copied()).collect();
-        let alignment_of_dynamic = dynamic().map(|(_, variable, _)| variable.alignment).max().unwrap_or(1);
+        let launched = launched_together(&wanted);
+        let of_kernel =
+            |own: &Option<(usize, usize)>| own.is_some_and(|(at, _)| module.kernels[at].is_kernel());
+        let of_all = wanted.iter().filter(|(own, ..)| !of_kernel(own));
+        module.common_shared_alignment =
+            of_all.map(|(_, variable, _)| variable.alignment.max(1)).max().unwrap_or(1);
         let mut places = SharedPlaces::default();
         let mut names: BTreeMap<&str, u32> = BTreeMap::new();
-        for (own, variable, kernels) in &wanted {
-            let (kernels, alignment) = match variable.size {
-                // All of them are one memory, and the driver puts that behind what the kernel has.
-                0 if !kernels.is_empty() => (&all_dynamic, alignment_of_dynamic),
-                _ => (kernels, variable.alignment),
+        for (number, (own, variable, kernels)) in wanted.iter().enumerate() {
+            let (kernels, alignment) = match launched.get(&number) {
+                Some((kernels, alignment)) => (kernels, *alignment),
+                None => (kernels, variable.alignment),
             };
             let offset = ends.place(kernels, variable.size, alignment);
             match own {
@@ -249,9 +278,20 @@ impl Program<'_> {
                 module.placed_shared.push(PlacedShared { variable, kernel: alone });
             }
         }
-        for (kernel, (end, alignment)) in ends.0.into_iter().zip(alignments).enumerate() {
+        let is_common = |place: &&PlacedShared| place.kernel.is_none() && place.variable.size > 0;
+        let common = module.placed_shared.iter().any(|place| is_common(&place));
+        let has_dynamic = wanted.iter().any(|(_, variable, _)| variable.size == 0);
+        for (kernel, (end, mut alignment)) in ends.0.into_iter().zip(alignments).enumerate() {
             let image = triomphe::Arc::make_mut(&mut module.kernels[kernel]);
             image.own_shared.clear();
+            // What several kernels have is one section for debuggers, and every kernel is aligned as that is; where the launch
+            // may append memory even kernels that have none.
+            if common && image.is_kernel() {
+                if has_dynamic {
+                    image.shared_size.get_or_insert(0);
+                }
+                alignment = alignment.max(module.common_shared_alignment);
+            }
             if image.shared_size.is_none() {
                 continue;
             }

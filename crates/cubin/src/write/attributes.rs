@@ -25,8 +25,7 @@ impl<'a> Writer<'a> {
                 rows.words(code::FRAME_SIZE, [*symbol, function.frame_size]);
             }
             rows.words(code::FRAME_SIZE, [self.kernel_symbols[index], kernel.frame_size]);
-            // So much is true of the code of whole modules: that of others knows no debugger.
-            if self.is_for_debuggers() && !self.is_relocatable() {
+            if self.is_for_debuggers() {
                 rows.none(code::GEN_ERRBAR_AT_EXIT);
             }
         }

@@ -179,7 +179,7 @@ impl<'a> Writer<'a> {
         }
         let sized = common.iter().filter(|variable| variable.size > 0);
         let end = sized.map(|variable| variable.offset + variable.size).max().unwrap_or(0);
-        let alignment = common.iter().map(|variable| variable.alignment.max(1)).max().unwrap_or(1);
+        let alignment = module.common_shared_alignment.max(1);
         let flags = SHF_WRITE | SHF_ALLOC;
         let kind = self.kind_of(SHT_CUDA_SHARED, SHT_NOBITS);
         self.add(Key::LinkedShared, COMMON_SHARED, kind, flags, alignment, Vec::new()).memory_size =
