@@ -182,6 +182,37 @@ fn launches_name_descriptors_of_kernels() {
             let kinds: BTreeSet<_> = named.filter_map(|it| it.kind()).collect();
             let halves = [RelocationKind::DescriptorLo, RelocationKind::DescriptorHi];
             assert_eq!(kinds, BTreeSet::from(halves), "{chip}");
+            let data = &cubin.section(".nv.global.init").expect("the pointer").relocations;
+            assert_eq!(data[0].kind(), Some(RelocationKind::Descriptor64), "{chip}");
+        }
+    }
+}
+
+/// The same of data of a program that the loader takes, and of one for debuggers.
+#[test]
+fn pointers_to_kernels_are_descriptors_in_whole_programs() {
+    let folder = scratch();
+    let [input, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    let text = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.visible .entry child() { ret; }
+.visible .global .align 8 .u64 launched = child;
+";
+    std::fs::write(&input, text).expect("a temporary file");
+    for options in [&[][..], &["--device-debug"]] {
+        for (chip, _) in CHIPS {
+            compile(&input, &output, &[&["--arch", chip], options].concat())
+                .unwrap_or_else(|message| panic!("{message}"));
+            let cubin = read_cubin(&output);
+            let data = &cubin.section(".nv.global.init").expect("the pointer").relocations;
+            assert_eq!(data[0].kind(), Some(RelocationKind::Descriptor64), "{chip}");
+            // The kernel is told as one whose address is taken.
+            let graph = &cubin.section(".nv.callgraph").expect("the graph").data;
+            let child = cubin.symbols.iter().position(|symbol| symbol.name == "child").expect("the kernel");
+            let pair = [(child as u32).to_le_bytes(), [0; 4]].concat();
+            assert!(graph.chunks_exact(8).any(|found| found == pair), "{chip}");
         }
     }
 }
@@ -199,10 +230,14 @@ fn told(path: &Path) -> Vec<BTreeSet<String>> {
     let wanted = [".nv.constant", ".nv.global", ".nv.shared", ".text", ".nv.callgraph", ".nv.prototype"];
     let sections = cubin.sections.iter().filter(|it| wanted.iter().any(|start| it.name.starts_with(start)));
     let sections = sections.map(|it| format!("{} {:#x} {:#x}", it.name, it.kind, it.flags));
-    let relocations = cubin.sections.iter().filter(|it| it.name.starts_with(".text.")).flat_map(|section| {
+    let wanted = [".text.", ".nv.global.init", ".nv.constant3"];
+    let relocated = cubin.sections.iter().filter(|it| wanted.iter().any(|start| it.name.starts_with(start)));
+    let relocations = relocated.flat_map(|section| {
         let each = section.relocations.iter();
         each.map(|it| {
-            format!("{} {} {}", section.name, name(it.symbol), it.kind().map_or("?", |it| it.name()))
+            // Global memory is at the same place in the generic address space.
+            let kind = it.kind().map_or("?", |it| it.name()).replace("R_CUDA_G64", "R_CUDA_64");
+            format!("{} {} {kind}", section.name, name(it.symbol))
         })
     });
     let data = &cubin.section(".nv.callgraph").expect("the graph").data;

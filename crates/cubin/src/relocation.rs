@@ -17,6 +17,8 @@ pub enum RelocationKind {
     TextureIndex = 6,
     /// 32 bits of data: the index of a sampler's header.
     SamplerIndex = 7,
+    /// 64 bits of data: the descriptor by which a kernel is launched.
+    Descriptor64 = 35,
     /// 32 bits of data: the index of a surface's header.
     SurfaceIndex = 52,
     /// Instruction bits 32..64: a 32-bit address.
@@ -58,13 +60,14 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 24] = [
+const ROWS: [(RelocationKind, &str); 25] = [
     (RelocationKind::Data32, "R_CUDA_32"),
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
     (RelocationKind::TextureIndex, "R_CUDA_TEX_HEADER_INDEX"),
     (RelocationKind::SamplerIndex, "R_CUDA_SAMP_HEADER_INDEX"),
     (RelocationKind::SamplerIndexAlone, "R_CUDA_SAMP_HEADER_INDEX_0"),
+    (RelocationKind::Descriptor64, "R_CUDA_FUNC_DESC_64"),
     (RelocationKind::SurfaceIndex, "R_CUDA_SURF_HEADER_INDEX"),
     (RelocationKind::Abs32, "R_CUDA_ABS32_32"),
     (RelocationKind::Abs32Lo, "R_CUDA_ABS32_LO_32"),
@@ -151,6 +154,7 @@ impl RelocationKind {
             | RelocationKind::SamplerIndex
             | RelocationKind::SamplerIndexAlone
             | RelocationKind::SurfaceIndex
+            | RelocationKind::Descriptor64
             | RelocationKind::UnusedClear
             | RelocationKind::Unified => word,
             RelocationKind::Abs32

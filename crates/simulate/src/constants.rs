@@ -123,7 +123,8 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
         let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
         let kind = relocation.kind();
         let at = relocation.offset as usize;
-        if matches!(kind, Some(RelocationKind::Abs64 | RelocationKind::Generic64 | RelocationKind::Unified))
+        use RelocationKind::{Abs64, Descriptor64, Generic64, Unified};
+        if matches!(kind, Some(Abs64 | Descriptor64 | Generic64 | Unified))
             && let Some(place) = bytes.get_mut(at..at.saturating_add(8))
         {
             place.copy_from_slice(&value.to_le_bytes());

@@ -266,6 +266,12 @@ impl<'a> Writer<'a> {
         found
     }
 
+    /// Whether it is a kernel that an initial value names.
+    pub(super) fn names_kernel(&self, target: SymbolRef) -> bool {
+        let SymbolRef::Kernel(index) = target else { return false };
+        self.module.kernels.get(index).is_some_and(|code| code.is_kernel())
+    }
+
     /// Whether it is a function that an initial value names.
     pub(super) fn names_function(&self, target: SymbolRef) -> bool {
         match target {
@@ -290,12 +296,12 @@ impl<'a> Writer<'a> {
         found
     }
 
-    /// The functions whose addresses code or initial values take.
+    /// The functions and kernels whose addresses code or initial values take.
     pub(super) fn address_taken(&self) -> BTreeSet<u32> {
         let by_code = self.order.iter().flat_map(|&code| self.addressed(code));
         let variables = self.module.globals.iter().chain(&self.module.constants);
         let targets = variables.flat_map(|variable| &variable.pointers).map(|pointer| pointer.target);
-        let targets = targets.filter(|&target| self.names_function(target));
+        let targets = targets.filter(|&target| self.names_function(target) || self.names_kernel(target));
         by_code.chain(targets.filter_map(|target| self.resolve(target, "").ok())).collect()
     }
 
@@ -317,7 +323,6 @@ impl<'a> Writer<'a> {
         };
         match group {
             1 => pairs(&|code| self.named(code, is_call)),
-            2 | 3 if !self.leaves_open() && !self.is_for_debuggers() => Vec::new(),
             2 => {
                 let taken = self.address_taken();
                 let functions = self.function_prototypes().filter(|(symbol, _)| taken.contains(symbol));

@@ -71,6 +71,9 @@ impl<'a> Writer<'a> {
 
     /// How a pointer in an initial value is completed.
     pub(super) fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
+        if self.names_kernel(pointer.target) {
+            return RelocationKind::Descriptor64;
+        }
         match (self.names_function(pointer.target), pointer.generic) {
             (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
             (false, true) => RelocationKind::Generic64,
