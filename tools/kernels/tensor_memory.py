@@ -52,7 +52,7 @@ copy:
     @p bra copy;
     setp.ne.u32 p, warp, 0;
     @p bra taken;
-    tcgen05.alloc.cta_group::%(group)d.sync.aligned.shared::cta.b32 [address], 32;
+    tcgen05.alloc.cta_group::%(group)d.sync.aligned.shared::cta.b32 [address], %(columns)d;
     tcgen05.relinquish_alloc_permit.cta_group::%(group)d.sync.aligned;
 taken:
     setp.eq.u32 lead, t, 0;
@@ -74,7 +74,7 @@ taken:
     bar.sync 0;
     setp.ne.u32 p, warp, 0;
     @p bra given;
-    tcgen05.dealloc.cta_group::%(group)d.sync.aligned.b32 tensor, 32;
+    tcgen05.dealloc.cta_group::%(group)d.sync.aligned.b32 tensor, %(columns)d;
 given:
 %(part)s    ret;
 }
@@ -84,16 +84,23 @@ WAIT = '''wait:
     mbarrier.try_wait.parity.shared::cta.b64 lead, [done], 0;
     @!lead bra wait;
 '''
-READ = f'''    tcgen05.ld.sync.aligned.32x32b.x32.b32 {{{', '.join(f'r{n}' for n in range(COLUMNS))}}}, [lanes];
-    tcgen05.wait::ld.sync.aligned;
-''' + ''.join(f'    st.global.b32 [to+{4 * n}], r{n};\n' for n in range(COLUMNS))
-
-# Loads of two halves are in a file of their own.
-SPLIT = 'tensor_split'
-TEXTS = {FILE: [], SPLIT: []}
 
 
-def kernel(name, body, image, data, out, blocks=1, row=COLUMNS, result=COLUMNS, file=FILE):
+def read(column, count, place=0):
+    """Instructions that bring so many columns to the results of a thread, from the one at a place on."""
+    registers = ', '.join(f'r{n}' for n in range(count))
+    return (f'    tcgen05.ld.sync.aligned.32x32b.x{count}.b32 {{{registers}}}, [lanes{f"+{column}" if column else ""}];\n'
+            '    tcgen05.wait::ld.sync.aligned;\n') + ''.join(f'    st.global.b32 [to+{4 * (place + n)}], r{n};\n' for n in range(count))
+
+
+READ = read(0, COLUMNS)
+
+# Loads of two halves are in a file of their own, and so are products of a depth of 96, which only sm_103a has.
+SPLIT, DEEP = 'tensor_split', 'tensor_deep'
+TEXTS = {FILE: [], SPLIT: [], DEEP: []}
+
+
+def kernel(name, body, image, data, out, blocks=1, row=COLUMNS, result=COLUMNS, file=FILE, columns=COLUMNS):
     """Notes a kernel: its body, and for each block the bytes of the image, the words that come in and that go out."""
     size = max(1024, -(-max(len(part) for part in image) // 512) * 512)
     pair = blocks == 2
@@ -101,7 +108,7 @@ def kernel(name, body, image, data, out, blocks=1, row=COLUMNS, result=COLUMNS, 
     fill = ''.join(f'    ld.global.b32 r{n}, [from+{4 * n}];\n' for n in range(row))
     TEXTS[file].append(KERNEL % dict(
         name=name, size=size, group=blocks, cluster=' .reqnctapercluster 2, 1, 1' if pair else '', meet=meet, row=4 * row,
-        result=4 * result, fill=fill, all=', '.join(f'r{n}' for n in range(COLUMNS)), body=body, part=meet if pair else ''))
+        result=4 * result, columns=columns, fill=fill, all=', '.join(f'r{n}' for n in range(COLUMNS)), body=body, part=meet if pair else ''))
     flat = lambda parts: [word for part in parts for word in part]
     case(name, file, [blocks], [128], [
         Given('u8', flat(part.ljust(size, b'\0') for part in image)), Given('u32', flat(data)), Result('u32', flat(out))],
@@ -620,8 +627,119 @@ def gemm(blocks=2):
         tensor(0, ROWS * blocks, ROWS), tensor(1, WIDTH, WIDTH)], folder=ROOT)
 
 
+# A depth of 96: three or six scales of a row, which may go on in the word that the rows' next four scales have.
+
+def swizzled(lines, start):
+    """Two parts of a factor in patterns of 128 bytes: a line begins at a byte of the first one, and goes on at the
+    beginning of the second one where the 128 bytes end."""
+    size = len(lines) * 128
+    out = bytearray(2 * size)
+    for number, line in enumerate(lines):
+        for at, byte in enumerate(line):
+            part, place = divmod(start + at, 128)
+            place = number * 128 + place
+            out[part * size + (place ^ (number % 8) * 16)] = byte
+    return bytes(out)
+
+
+def deep(name, rows, columns, scales, bytes_of, blocks=1, tensor=False, start=None, adds=False, apart=None, seed=0):
+    """A product of a depth of 96: how many scales a row has and of which type, and at which bytes they begin. With `start` the
+    factors are swizzled, and begin at that byte of their lines. `apart` are the columns where the result begins, and what is
+    read of it; without it the result begins at column 0."""
+    r = Random(300 + seed)
+    depth, own_rows, own_columns = 96, rows // blocks, columns // blocks
+    count, scale_type = scales
+    values = list(E2M1)
+    pick = lambda: values[r.below(len(values))]
+    left = [[pick() for _ in range(depth)] for _ in range(rows)]
+    right = [[pick() for _ in range(depth)] for _ in range(columns)]
+    exponents = {2.0 ** (n - 127): n for n in range(126, 130)}
+    bytes_by_value = exponents if scale_type == 'ue8m0' else {value: E4M3[value] for value in (0.5, 1.0, 1.5, 2.0)}
+    kinds = list(bytes_by_value)
+    scale = lambda lines: [[kinds[r.below(len(kinds))] for _ in range(count)] for _ in range(lines)]
+    scale_left, scale_right = scale(rows), scale(columns)
+    # Where in the 32 columns that come in: the left factor has twelve words of a row.
+    if apart:
+        of_left, of_scales = 0, [12 if tensor else 0, 20 if tensor else 8]
+    else:
+        of_left, of_scales = None, [16, 24]
+    distance = [4, 4 * (-(-columns // 128))]
+    memories = [[[r.bits() for _ in range(COLUMNS)] for _ in range(LANES)] for _ in range(blocks)]
+    pack = lambda line: bytes(E2M1[line[n]] | E2M1[line[n + 1]] << 4 for n in range(0, depth, 2))
+    for rank, memory in enumerate(memories):
+        for lane in range(LANES):
+            if not apart:
+                memory[lane][:columns] = [SINGLES(float(r.between(-9, 9))) for _ in range(columns)]
+            if tensor:
+                memory[lane][of_left:of_left + 12] = struct.unpack('<12I', pack(left[rank * own_rows + lane]))
+            own = scale_left[rank * own_rows:][:own_rows]
+            for factor, lines in enumerate([own, scale_right]):
+                for index in range(lane % 32, len(lines), 32):
+                    for n, value in enumerate(lines[index]):
+                        word, byte = divmod(bytes_of[factor] + n, 4)
+                        column = of_scales[factor] + word * distance[factor] + index // 32
+                        old = memory[lane][column]
+                        memory[lane][column] = old & ~(255 << 8 * byte) | bytes_by_value[value] << 8 * byte
+    data = [[word for line in memory for word in line] for memory in memories]
+    first, reads = apart or (0, [(0, COLUMNS)])
+    out = []
+    for rank, memory in enumerate(memories):
+        found = []
+        for lane in range(LANES):
+            line = dict(enumerate(memory[lane]))
+            for column in range(columns):
+                number, part = rank * own_rows + lane, depth // count
+                total = struct.unpack('<f', struct.pack('<I', line[column]))[0] if adds else 0
+                for n in range(count):
+                    span = slice(n * part, (n + 1) * part)
+                    total += sum(x * y for x, y in zip(left[number][span], right[column][span])) * scale_left[number][n] * scale_right[column][n]
+                line[first + column] = SINGLES(total)
+            found += [line[at + n] for at, size in reads for n in range(size)]
+        out.append(found)
+    bits = 1 << 31 | 1 << 7 | 1 << 10 | columns >> 3 << 17 | rows >> 7 << 27 | bytes_of[0] << 29 | bytes_of[1] << 4
+    bits |= (1 if scale_type == 'ue8m0' else 0) << 23
+    body = ''
+    if start is None:
+        image = [shared(left[rank * own_rows:][:own_rows], 'fp4', 'mxf4').ljust(RIGHT, b'\0')
+                 + shared(right[rank * own_columns:][:own_columns], 'fp4', 'mxf4') for rank in range(blocks)]
+        body += starts('start', descriptor(0, 128, 384)) + starts('right', descriptor(RIGHT, 128, 384))
+    else:
+        parts = [([pack(line) for line in left[rank * own_rows:][:own_rows]], [pack(line) for line in right[rank * own_columns:][:own_columns]])
+                 for rank in range(blocks)]
+        image = [swizzled(a, start) + swizzled(b, start) for a, b in parts]
+        place = 0
+        for into, lines in [('start', own_rows), ('right', own_columns)]:
+            # The second part is named by its address, which is only known here.
+            body += starts(into, descriptor(place + start, 0, 1024, 2) | 1 << 52)
+            body += (f'    add.u32 x, image, {place + lines * 128};\n    and.b32 x, x, 262143;\n    shr.u32 x, x, 4;\n'
+                     f'    cvt.u64.u32 from, x;\n    shl.b64 from, from, 16;\n    or.b64 {into}, {into}, from;\n')
+            place += 2 * lines * 128
+    words = f'.cta_group::{blocks}.kind::mxf4nvf4.block_scale.block{depth // count}'
+    operands = ['[tensor' + (f'+{first}]' if first else ']'), f'[tensor+{of_left}]' if tensor else 'start', 'right', 'x',
+                f'[tensor+{of_scales[0]}]', f'[tensor+{of_scales[1]}]', 'p']
+    body += f'    mov.b32 x, {bits:#x};\n    setp.{"eq" if adds else "ne"}.u32 p, x, x;\n'
+    body += f'    @lead tcgen05.mma{words} {", ".join(operands)};\n'
+    after, result = '    tcgen05.fence::after_thread_sync;\n', 0
+    for column, size in reads:
+        after += read(column, size, result)
+        result += size
+    end = first + columns
+    kernel(name, FIRST + body + commit(blocks) + WAIT + after, image, data, out, blocks, result=result, file=DEEP,
+           columns=max(COLUMNS, 1 << (end - 1).bit_length()))
+
+
+def deeps():
+    deep('tensor_deep', 128, 16, (3, 'ue8m0'), (2, 1), adds=True, seed=1)
+    deep('tensor_deep_six', 128, 16, (6, 'ue4m3'), (0, 2), tensor=True, apart=(32, [(32, 16)]), seed=2)
+    deep('tensor_deep_parts', 128, 16, (6, 'ue8m0'), (2, 0), start=96, adds=True, seed=3)
+    # Scales of more than 128 columns go on eight columns further.
+    deep('tensor_deep_wide', 128, 144, (6, 'ue4m3'), (2, 2), apart=(32, [(32, 8), (160, 16)]), seed=4)
+    deep('tensor_deep_pair', 256, 16, (3, 'ue8m0'), (3, 3), blocks=2, adds=True, seed=5)
+
+
 def write_ptx():
-    texts = [(name, HEAD + ''.join(parts)) for name, parts in TEXTS.items()]
+    heads = {DEEP: HEAD.replace('tensor memory, and what fills, multiplies and reads it.', 'products of a depth of 96.').replace('sm_100a', 'sm_103a')}
+    texts = [(name, heads.get(name, HEAD) + ''.join(parts)) for name, parts in TEXTS.items()]
     for name, text in texts + [(PRODUCT, product_text())]:
         with open(os.path.join(ROOT, name + '.ptx'), 'w') as out:
             out.write(text)
@@ -634,4 +752,5 @@ copies(1)
 copies(2)
 spreads()
 products()
+deeps()
 gemm()

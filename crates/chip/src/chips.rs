@@ -3,7 +3,9 @@
 
 use crate::layout::{AMPERE, BLACKWELL, ConstantBank, HOPPER, TURING};
 use crate::limits::Limits;
-use crate::matrix::{HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, QUARTER_STEPS, WHOLE_PRODUCTS, WHOLE_STEPS};
+use crate::matrix::{
+    DEEP_PRODUCTS, HALF_STEPS, MatrixUnit, NARROW_PRODUCTS, QUARTER_STEPS, WHOLE_PRODUCTS, WHOLE_STEPS,
+};
 use crate::registers::{EIGHT_BIT_UNIFORM, NO_UNIFORM, RegisterFiles, SIX_BIT_UNIFORM};
 use crate::words::{LONG_WORDS, WordShape};
 
@@ -110,6 +112,9 @@ const BLACKWELL_FAMILY: Row = Row {
     ..HOPPER_FAMILY
 };
 
+/// Blackwell Ultra.
+const ULTRA_FAMILY: Row = Row { matrix: DEEP_PRODUCTS, ..BLACKWELL_FAMILY };
+
 /// Thor, whose system keeps something before that.
 const THOR_FAMILY: Row = Row { tensor_partition: Some(0xc0), ..BLACKWELL_FAMILY };
 
@@ -130,7 +135,7 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    supported(103, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
+    supported(103, ULTRA_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
     supported(110, THOR_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),

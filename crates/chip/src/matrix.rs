@@ -18,6 +18,8 @@ pub struct MatrixUnit {
     pub narrow_fraction_bits: Option<u32>,
     /// That for products of warp groups.
     pub group_narrow_fraction_bits: Option<u32>,
+    /// Products of four-bit numbers in tensor memory may have a depth of 96.
+    pub depth_of_96: bool,
 }
 
 impl MatrixUnit {
@@ -42,6 +44,7 @@ pub(crate) const HALF_STEPS: MatrixUnit = MatrixUnit {
     step_bits: 128,
     narrow_fraction_bits: None,
     group_narrow_fraction_bits: None,
+    depth_of_96: false,
 };
 
 /// Ada.
@@ -53,7 +56,11 @@ pub(crate) const WHOLE_STEPS: MatrixUnit = MatrixUnit {
     step_bits: 256,
     narrow_fraction_bits: None,
     group_narrow_fraction_bits: Some(13),
+    depth_of_96: false,
 };
+
+/// Blackwell with a depth of 96: the PTX ISA names `sm_103a` alone.
+pub(crate) const DEEP_PRODUCTS: MatrixUnit = MatrixUnit { depth_of_96: true, ..WHOLE_STEPS };
 
 /// Chips after Hopper that multiply 8-bit numbers, and narrower ones, as they are.
 pub(crate) const WHOLE_PRODUCTS: MatrixUnit =

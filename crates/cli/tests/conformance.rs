@@ -84,6 +84,27 @@ fn tensor_memory_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A depth of 96 is of one chip, in both machines.
+#[test]
+fn a_depth_of_96_is_of_the_chip_that_has_it() {
+    let folder = scratch();
+    let kernels = data("tensor-memory");
+    let source = std::fs::read_to_string(kernels.join("tensor_deep.ptx")).expect("a kernel file");
+    let other = folder.path().join("other.ptx");
+    std::fs::write(&other, source.replace(".target sm_103a", ".target sm_100a")).expect("a temporary file");
+    let record = std::fs::read_to_string(kernels.join("tensor_deep.json")).expect("a launch record");
+    let mut record: Value = serde_json::from_str(&record).expect("a launch record");
+    record["ptx"] = text(&other).into();
+    let launch = folder.path().join("launch.json");
+    std::fs::write(&launch, record.to_string()).expect("a temporary file");
+    for machine in ["interp", "sim"] {
+        let run = oriole(&["run", &text(&launch), "--on", machine]);
+        assert_eq!(run.status, Some(1), "{machine}: {}{}", run.out, run.err);
+        let told = run.out + &run.err;
+        assert!(told.contains("the chip has no products of a depth of 96"), "{machine}: {told}");
+    }
+}
+
 /// What Blackwell has beside tensor memory.
 #[test]
 fn blackwell_on_both_machines() {

@@ -93,7 +93,8 @@ fn multiply(at: &mut LaneContext, step: &TensorProduct, ranks: &[u32]) -> Result
         kept_lanes,
         zero_columns: step.zero_columns.map_or(0, |source| at.read(source)),
     };
-    let product = Product::new(step.form, at.read(step.description) as u32).map_err(fault)?;
+    let deep = at.machine.matrix_unit.depth_of_96;
+    let product = Product::new(step.form, at.read(step.description) as u32, deep).map_err(fault)?;
     let machine = &mut *at.machine;
     let unit = machine.matrix_unit.of_tensor_memory();
     let sum = TensorSum::new(&product, &unit, step.down);

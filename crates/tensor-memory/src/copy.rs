@@ -79,7 +79,7 @@ impl Copy {
         address: Address,
         descriptor: u64,
     ) -> Result<(Vec<Piece>, Touched), Fault> {
-        let source = SharedMatrix::new(descriptor)?;
+        let source = SharedMatrix::of_one_part(descriptor)?;
         let (lines, width, lanes) = self.shape.lines();
         let (mut pieces, mut touched) = (Vec::new(), Touched::new());
         for (line, at) in (0..lines).flat_map(|line| (0..width).map(move |at| (line, at))) {

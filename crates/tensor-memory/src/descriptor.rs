@@ -27,7 +27,7 @@ pub struct SharedMatrix {
     width: u64,
     /// Bytes that stay together.
     atom: u64,
-    /// The leading distance is the address of what comes behind 128 bytes.
+    /// The leading distance is the address of what comes behind the 128 bytes that the start lies in.
     absolute: bool,
 }
 
@@ -35,7 +35,7 @@ impl SharedMatrix {
     /// As a descriptor says.
     ///
     /// # Errors
-    /// A way of swizzling that does not exist.
+    /// A way of swizzling that does not exist, or that has no second part elsewhere.
     pub fn new(descriptor: u64) -> Result<SharedMatrix, Fault> {
         let distance = |bit: u32| (descriptor >> bit & DISTANCE_BITS) << 4;
         let (width, atom) = match descriptor >> SWIZZLE_BIT {
@@ -50,15 +50,40 @@ impl SharedMatrix {
                 )));
             }
         };
+        let base = descriptor >> BASE_BIT & 7;
+        let absolute = descriptor >> ABSOLUTE_BIT & 1 == 1;
+        if absolute && (width, atom, base) != (PATTERN_ROW, PIECE as u64, 0) {
+            return Err(Fault::Operands(
+                "a descriptor of shared memory names the address of a second part, and swizzles otherwise than \
+                 16 of 128 bytes from the start of a pattern on"
+                    .into(),
+            ));
+        }
         Ok(SharedMatrix {
             start: distance(0),
             leading: distance(LEADING_BIT),
             stride: distance(STRIDE_BIT),
-            base: descriptor >> BASE_BIT & 7,
+            base,
             width,
             atom,
-            absolute: descriptor >> ABSOLUTE_BIT & 1 == 1,
+            absolute,
         })
+    }
+
+    /// The same where nothing reads a second part: all but products of a depth of 96.
+    ///
+    /// # Errors
+    /// As [`SharedMatrix::new`], or the descriptor names a second part.
+    pub fn of_one_part(descriptor: u64) -> Result<SharedMatrix, Fault> {
+        let matrix = SharedMatrix::new(descriptor)?;
+        match matrix.absolute {
+            false => Ok(matrix),
+            true => Err(Fault::Operands(
+                "a descriptor of shared memory names the address of a second part, which only products of a depth of 96 \
+                 have"
+                    .into(),
+            )),
+        }
     }
 
     /// Address of the piece with these bytes of a line. Of a transposed matrix a line is one of the depth, and the bytes go
@@ -70,8 +95,10 @@ impl SharedMatrix {
         let lines = if transposed && self.atom == 32 { 4 } else { 8 };
         let (beside, behind) = match (transposed, plain) {
             (false, true) => (byte / 16 * self.leading, self.stride),
-            (false, false) if self.absolute && byte >= PATTERN_ROW => {
-                (self.leading.wrapping_sub(self.start).wrapping_add(byte - PATTERN_ROW), self.stride)
+            // A line goes on in the second part where the 128 bytes that the matrix starts in end.
+            (false, false) if self.absolute && self.start % PATTERN_ROW + byte >= PATTERN_ROW => {
+                let over = self.start % PATTERN_ROW + byte - PATTERN_ROW;
+                (self.leading.wrapping_sub(self.start).wrapping_add(over), self.stride)
             }
             (false, false) => (byte, self.stride),
             (true, true) => (byte / 16 * self.stride, self.leading),
@@ -204,6 +231,25 @@ mod tests {
         let wide = matrix(0x1000, 0x200, 1);
         assert_eq!(wide.piece(5, 0x30, true), 0x400 + 0x200 + 0x80 + 0x10);
         assert!(SharedMatrix::new(3 << SWIZZLE_BIT).is_err());
+    }
+
+    /// A line of 48 bytes that starts 32 bytes before the end of its 128 goes on at the address of the second part.
+    #[test]
+    fn lines_go_on_in_a_second_part() {
+        let bits = 1 << ABSOLUTE_BIT
+            | 2 << SWIZZLE_BIT
+            | (0x400 >> 4) << STRIDE_BIT
+            | (0x8000 >> 4) << LEADING_BIT
+            | (0x400 + 96) >> 4;
+        let parts = SharedMatrix::new(bits).unwrap();
+        assert_eq!(parts.piece(0, 16, false), 0x400 + 112);
+        assert_eq!(parts.piece(0, 32, false), 0x8000);
+        // Row 3 of the second group: both parts are swizzled by where they lie.
+        assert_eq!(parts.piece(11, 16, false), 0x400 + 0x400 + 3 * 128 + (112 ^ 48));
+        assert_eq!(parts.piece(11, 32, false), 0x8000 + 0x400 + 3 * 128 + 48);
+        assert!(SharedMatrix::of_one_part(bits).is_err());
+        assert!(SharedMatrix::new(bits ^ 6 << SWIZZLE_BIT).is_err());
+        assert!(SharedMatrix::new(bits | 1 << BASE_BIT).is_err());
     }
 
     #[test]

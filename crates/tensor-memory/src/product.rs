@@ -8,6 +8,12 @@ use crate::{HALF, Piece, Touched, sparse};
 const WARP: u32 = 32;
 /// Most columns of a result.
 const MOST_COLUMNS: u32 = 256;
+/// The depth of a product whose descriptor says so.
+const DEEP: u32 = 96;
+/// Most scales of a row: one for each 16 elements of a depth of 96.
+const MOST_SCALES: usize = 6;
+/// Bytes of a word; a scale is one.
+const WORD_BYTES: u32 = 4;
 
 /// `.kind`
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,7 +125,7 @@ pub struct Form {
     pub sparse: bool,
     /// `.ashift`
     pub shifted: bool,
-    /// Scales of a row; none if blocks are not scaled.
+    /// Scales of a row of the depth that the kind has without a word of the descriptor; none if blocks are not scaled.
     pub scales: u32,
 }
 
@@ -206,18 +212,26 @@ struct Line {
 }
 
 impl Product {
-    /// A product as the instruction and its descriptor say.
+    /// A product as the instruction and its descriptor say, on a chip that has a depth of 96 or has none.
     ///
     /// # Errors
     /// A shape that does not exist.
-    pub fn new(form: Form, descriptor: u32) -> Result<Product, Fault> {
+    pub fn new(form: Form, descriptor: u32, has_depth_of_96: bool) -> Result<Product, Fault> {
         let descriptor = InstructionDescriptor::new(form.kind, descriptor)?;
         let fault = |text: String| Err(Fault::Operands(text));
         if descriptor.sparse != form.sparse {
             return fault("instruction and descriptor disagree on whether the product is sparse".into());
         }
-        if descriptor.deep {
-            return fault("products of a depth of 96 are not supported".into());
+        if descriptor.deep && !has_depth_of_96 {
+            return fault("the chip has no products of a depth of 96".into());
+        }
+        if descriptor.deep && form.sparse {
+            return fault("a sparse product has a depth of 96".into());
+        }
+        // Six scales begin at an even byte.
+        if descriptor.deep && form.scales == 4 && descriptor.scale_bytes.iter().any(|byte| byte % 2 == 1) {
+            let bytes = descriptor.scale_bytes;
+            return fault(format!("six scales begin at bytes {} and {} of a word", bytes[0], bytes[1]));
         }
         let turned = |at: usize| descriptor.transposed[at] && descriptor.elements[at].bits() < 8;
         if [0, 1].into_iter().any(turned) {
@@ -230,13 +244,15 @@ impl Product {
             (1, _, 128) => Path::Whole,
             (1, false, 64) if !form.kind.is_scaled() => Path::Scattered,
             (2, false, 256) => Path::Whole,
-            (2, false, 128) if !form.sparse => Path::Folded(2),
+            (2, false, 128) if !form.sparse && !descriptor.deep => Path::Folded(2),
             (2, false, 128) if !form.kind.is_scaled() => Path::Scattered,
             _ => return fault(format!("no such product has {rows} rows")),
         };
         let step = match (form.weights_stay, form.kind) {
             (true, _) => 64,
             (false, Kind::I8) if columns > 32 || form.blocks == 2 => 16 * form.blocks,
+            // CUTLASS takes no others for one block; the manual has the pair's steps.
+            _ if descriptor.deep => 16,
             _ => 8 * form.blocks,
         };
         let most = if form.weights_stay && form.sparse { MOST_COLUMNS / 2 } else { MOST_COLUMNS };
@@ -252,8 +268,20 @@ impl Product {
 
     /// Columns of the left factor.
     pub fn depth(&self) -> u32 {
-        let dense = 256 / self.form.kind.container_bits();
-        if self.form.sparse { 2 * dense } else { dense }
+        if self.form.sparse { 2 * self.stored() } else { self.stored() }
+    }
+
+    /// Scales of a row of a factor: one for as many elements, however deep the product is.
+    fn scales(&self) -> u32 {
+        let usual = 256 / self.form.kind.container_bits();
+        self.form.scales * self.stored() / usual
+    }
+
+    /// Columns between the words of scales that belong to one row: the rows or columns of a factor, 32 to a column, those of
+    /// the right factor filled up to 128 or 256.
+    fn scale_words(&self, factor: usize) -> u32 {
+        let lines = if factor == 0 { LANES } else { self.descriptor.columns.next_multiple_of(LANES) };
+        lines / WARP
     }
 
     /// Rows of the result of one block.
@@ -263,7 +291,7 @@ impl Product {
 
     /// Elements of a row of the left factor that are there.
     fn stored(&self) -> u32 {
-        256 / self.form.kind.container_bits()
+        if self.descriptor.deep { DEEP } else { 256 / self.form.kind.container_bits() }
     }
 
     /// The lane and the column of an element of the result of a block.
@@ -316,8 +344,8 @@ impl Product {
                 let (lane, column) = self.place(row, number);
                 let lane = operands.result.lane + lane;
                 let Some(line) = left[lane as usize].as_ref().filter(|_| !is_kept(lane)) else { continue };
-                let mut scales = [[0; 2]; 4];
-                let scales = &mut scales[..self.form.scales as usize];
+                let mut scales = [[0; 2]; MOST_SCALES];
+                let scales = &mut scales[..self.scales() as usize];
                 for (at, (pair, left)) in (0..).zip(scales.iter_mut().zip(&line.scales)) {
                     *pair = [*left, self.scale(memory, operands, 1, [lane, column, at], &mut read)?];
                 }
@@ -350,7 +378,7 @@ impl Product {
         operands: &Operands,
         pieces: &mut Vec<Piece>,
     ) -> Result<Vec<Vec<u64>>, Fault> {
-        let matrix = SharedMatrix::new(operands.right)?;
+        let matrix = self.matrix(operands.right)?;
         let own = self.descriptor.columns / self.form.blocks;
         let zeros = ZeroColumns::new(operands.zero_columns, self.descriptor.rows, self.descriptor.columns);
         (0..self.descriptor.columns)
@@ -382,7 +410,7 @@ impl Product {
             let source = if self.form.shifted { (row + 1).min(self.rows() - 1) } else { row };
             let stored = match operands.left {
                 Left::Shared(descriptor) => {
-                    let matrix = SharedMatrix::new(descriptor)?;
+                    let matrix = self.matrix(descriptor)?;
                     Some(self.line(shared, &matrix, [0, source, self.stored()], pieces)?)
                 }
                 Left::Tensor(_) => None,
@@ -405,7 +433,7 @@ impl Product {
                         Some(sparse::positions(memory, operands.metadata, selector, row, read)?)
                     }
                 };
-                let scales = (0..self.form.scales)
+                let scales = (0..self.scales())
                     .map(|at| self.scale(memory, operands, 0, [lane, row, at], read))
                     .collect::<Result<_, _>>()?;
                 lanes[lane as usize] = Some(Line { terms, positions, scales });
@@ -433,7 +461,17 @@ impl Product {
             .collect()
     }
 
-    /// Scale `at` of a factor for a lane: of its row, or of a column of the result. Each warp has them in its own lanes.
+    /// A factor in shared memory.
+    fn matrix(&self, descriptor: u64) -> Result<SharedMatrix, Fault> {
+        if self.descriptor.deep {
+            SharedMatrix::new(descriptor)
+        } else {
+            SharedMatrix::of_one_part(descriptor)
+        }
+    }
+
+    /// Scale `at` of a factor for a lane: of its row, or of a column of the result. Each warp has them in its own lanes. Those
+    /// of a depth of 96 may go on in the next word of the row.
     fn scale(
         &self,
         memory: &TensorMemory,
@@ -443,13 +481,14 @@ impl Product {
         read: &mut Touched,
     ) -> Result<u8, Fault> {
         let byte = self.descriptor.scale_bytes[factor] + at;
-        if byte >= 4 {
+        if byte >= WORD_BYTES && !self.descriptor.deep {
             return Err(Fault::Operands(format!("scales of a factor begin at byte {}", byte - at)));
         }
         let lane = lane / WARP * WARP + index % WARP;
-        let column = operands.scales[factor].column + index / WARP;
+        let word = byte / WORD_BYTES * self.scale_words(factor);
+        let column = operands.scales[factor].column + index / WARP + word;
         read.insert((lane / HALF, column));
-        Ok(memory.read(lane, column)?.to_le_bytes()[byte as usize])
+        Ok(memory.read(lane, column)?.to_le_bytes()[(byte % WORD_BYTES) as usize])
     }
 
     /// Elements of a line of a factor in shared memory. Those narrower than their container leave the last bytes of each
@@ -531,7 +570,7 @@ mod tests {
 
     #[test]
     fn shapes_that_do_not_exist_are_refused() {
-        let product = |form, rows, columns| Product::new(form, described(rows, columns)).is_ok();
+        let product = |form, rows, columns| Product::new(form, described(rows, columns), true).is_ok();
         assert!(product(PLAIN, 64, 24) && product(PLAIN, 128, 256));
         assert!(!product(PLAIN, 64, 40) && !product(PLAIN, 256, 64) && !product(PLAIN, 32, 64));
         let pair = Form { blocks: 2, ..PLAIN };
@@ -542,11 +581,45 @@ mod tests {
         assert!(!product(Form { shifted: true, ..PLAIN }, 64, 64));
     }
 
+    #[test]
+    fn a_depth_of_96_is_what_the_manual_has_of_it() {
+        let form = |blocks, scales, sparse| Form {
+            kind: Kind::Mxf4Nvf4,
+            blocks,
+            weights_stay: false,
+            sparse,
+            shifted: false,
+            scales,
+        };
+        let bits = |rows: u32, columns: u32, bytes: [u32; 2], sparse: bool| {
+            let bytes = bytes[0] << 29 | bytes[1] << 4;
+            1 << 31 | 1 << 7 | 1 << 10 | columns >> 3 << 17 | rows >> 7 << 27 | bytes | u32::from(sparse) << 2
+        };
+        let product = |blocks, scales, rows, columns, bytes| {
+            Product::new(form(blocks, scales, false), bits(rows, columns, bytes, false), true)
+        };
+        let deep = product(1, 2, 128, 144, [3, 1]).unwrap();
+        assert_eq!(
+            (deep.depth(), deep.scales(), [0, 1].map(|factor| deep.scale_words(factor))),
+            (96, 3, [4, 8])
+        );
+        let deep = product(2, 4, 256, 128, [0, 2]).unwrap();
+        assert_eq!(
+            (deep.depth(), deep.scales(), [0, 1].map(|factor| deep.scale_words(factor))),
+            (96, 6, [4, 4])
+        );
+        assert!(product(2, 4, 256, 128, [1, 2]).is_err());
+        assert!(product(2, 2, 128, 128, [0, 0]).is_err() && product(1, 2, 128, 24, [0, 0]).is_err());
+        assert!(Product::new(form(1, 2, false), bits(128, 16, [0, 0], false), false).is_err());
+        assert!(Product::new(form(1, 2, true), bits(128, 16, [0, 0], true), true).is_err());
+    }
+
     /// The lanes of a few rows of the result of ones: a column for each path.
     #[test]
     fn results_lie_in_the_lanes_of_their_path() {
-        let place =
-            |form, rows, at: (u32, u32)| Product::new(form, described(rows, 64)).unwrap().place(at.0, at.1);
+        let place = |form, rows, at: (u32, u32)| {
+            Product::new(form, described(rows, 64), false).unwrap().place(at.0, at.1)
+        };
         assert_eq!(place(PLAIN, 128, (100, 3)), (100, 3));
         assert_eq!(place(PLAIN, 64, (20, 3)), (36, 3));
         let stationary = Form { weights_stay: true, ..PLAIN };
@@ -577,7 +650,7 @@ mod tests {
             kept_lanes: [1 << 7, 0, 0, 0, 0, 0, 0, 0],
             zero_columns: 0,
         };
-        let product = Product::new(PLAIN, described(128, 16)).unwrap();
+        let product = Product::new(PLAIN, described(128, 16), false).unwrap();
         let dot =
             |row: &Row| row.left.iter().zip(row.right).map(|(a, b)| a * b).sum::<u64>() as u32 + row.old;
         let mut memories = [memory];

@@ -130,3 +130,28 @@ fn descriptors_that_mean_nothing_are_told() {
     );
     assert!(swizzle.contains("swizzles in mode 3"), "{swizzle}");
 }
+
+/// Only one chip has a depth of 96, and only products of it have factors in two parts.
+#[test]
+fn a_depth_of_96_is_of_the_chip_that_has_it() {
+    let told_for = |name: &str, target: &str, change: (&str, &str)| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data/tensor-memory");
+        let record = record::read(&folder.join(format!("{name}.json"))).remove(0);
+        let (from, to) = change;
+        assert!(record.ptx.contains(from), "{from}");
+        let text = record.ptx.replace("sm_103a", target).replace(from, to);
+        let module = oriole_hir::resolve_module(&text);
+        assert!(!module.has_errors(), "{:?}", module.diagnostics.first());
+        match oriole_interp::run(&Program::from_module(&module), &record.launch).error {
+            Some(fault) => fault.to_string(),
+            None => "right".into(),
+        }
+    };
+    let same = (".target", ".target");
+    assert_eq!(told_for("tensor_deep_parts", "sm_103a", same), "right");
+    let elsewhere = told_for("tensor_deep_parts", "sm_100a", same);
+    assert!(elsewhere.contains("the chip has no products of a depth of 96"), "{elsewhere}");
+    // The same words of a depth of 64.
+    let shallow = told_for("tensor_deep_parts", "sm_103a", ("mov.b32 x, 0xc", "mov.b32 x, 0x4"));
+    assert!(shallow.contains("which only products of a depth of 96 have"), "{shallow}");
+}

@@ -340,7 +340,8 @@ fn multiply(context: &mut Context, ranks: &[u32]) -> Result<Outcome, Fault> {
             _ => return Err(context.refuse()),
         }
     }
-    let product = Product::new(form, description)?;
+    let deep = context.launch_context.matrix_unit.depth_of_96;
+    let product = Product::new(form, description, deep)?;
     let sum = Addition::of(&product, context, down).ok_or_else(|| context.refuse())?;
     let cluster = &mut *context.cluster;
     Ok(product.execute(&mut cluster.tensor, &cluster.shared, ranks, &operands, |row| sum.evaluate(row))?)
