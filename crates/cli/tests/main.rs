@@ -7,6 +7,7 @@ mod chips;
 mod cli;
 mod clients;
 mod conformance;
+mod containers;
 mod copies;
 mod debug_sections;
 mod debugger;

@@ -52,7 +52,7 @@ pub(crate) struct Family {
     pub plain_relocations: bool,
     /// Addresses of functions may be places in a table that the loader knows, and weak symbols name its parts.
     pub function_table: bool,
-    /// The system's part of shared memory has a stated end.
+    /// The system's part of shared memory has a stated end, where code has addresses behind it.
     pub shared_cap: Option<u64>,
     /// What fills the slot of a sampler's header.
     pub sampler_header: RelocationKind,

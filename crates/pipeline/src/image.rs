@@ -643,12 +643,16 @@ impl Linker<'_> {
                 i64::from(offset) + self.constant_base(index, member, base, image)?
             }
             Fixup::SharedOffset { symbol, offset } => {
+                image.names_shared = true;
                 i64::from(offset) + self.shared_offset(index, &symbol_ref(member.function, symbol)?.name)?
             }
             Fixup::Address { symbol, part, offset } => {
                 let symbol = symbol_ref(member.function, symbol)?;
                 let address = match symbol.kind {
-                    SymbolKind::Shared => self.shared_offset(index, &symbol.name)?,
+                    SymbolKind::Shared => {
+                        image.names_shared = true;
+                        self.shared_offset(index, &symbol.name)?
+                    }
                     SymbolKind::Function => self.function_value(&symbol.name)?,
                     SymbolKind::Constant => self.constant_variable(&symbol.name)?,
                     SymbolKind::Global => {

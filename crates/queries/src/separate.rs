@@ -343,14 +343,17 @@ impl Program<'_> {
                     _ => None,
                 };
                 let named = |places: &BTreeMap<String, u64>| places.get(name.as_deref()?).copied();
-                let known = match relocation.target {
+                let in_shared = match relocation.target {
                     // Only what knows of a table of functions adds something to an address that is called.
                     SymbolRef::FunctionTable => continue,
-                    SymbolRef::OwnShared(number) => {
-                        shared.of_code.get(&(at, number)).map(|&place| (place, 0))
-                    }
+                    SymbolRef::OwnShared(number) => shared.of_code.get(&(at, number)).copied(),
+                    SymbolRef::OwnConstants => None,
+                    _ => named(&shared.of_module),
+                };
+                image.names_shared |= in_shared.is_some();
+                let known = match relocation.target {
                     SymbolRef::OwnConstants => Some((tables[at], 2)),
-                    _ => named(&shared.of_module)
+                    _ => in_shared
                         .map(|place| (place, 0))
                         .or_else(|| named(&constants).map(|place| (place, 3))),
                 };

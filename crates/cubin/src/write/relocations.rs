@@ -7,6 +7,15 @@ use crate::relocation::RelocationKind;
 use oriole_chip::texture::OpaqueKind;
 
 impl<'a> Writer<'a> {
+    /// The section of relocations of code that has none.
+    fn empty_relocations(&mut self, kernel: usize) {
+        let name = Name::of(".rela.text.", &self.module.kernels[kernel].name);
+        let draft = self.add(Key::Relocations, name, SHT_RELA, SHF_INFO_LINK, 8, Vec::new());
+        draft.entry_size = 24;
+        draft.link = Link::Section(Key::Symbols);
+        draft.info = Link::Section(Key::Text(kernel));
+    }
+
     pub(super) fn relocation_section(
         &mut self,
         target: Key,
@@ -89,6 +98,10 @@ impl<'a> Writer<'a> {
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
             if image.relocations.is_empty() {
+                // Addresses of shared variables are in the code, and have been relocations before, whose section stays.
+                if image.names_shared && !self.is_relocatable() && self.rules.family.shared_cap.is_some() {
+                    self.empty_relocations(kernel);
+                }
                 continue;
             }
             let place = format!(".text.{}", image.name);

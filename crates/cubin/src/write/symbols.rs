@@ -216,19 +216,6 @@ impl<'a> Writer<'a> {
             value: end,
             size: 4,
         });
-        let uses_shared = self.module.kernels.iter().any(|kernel| kernel.shared_size.is_some());
-        let tells_cap = self.is_for_debuggers() || self.leaves_open();
-        if let Some(cap) = family.shared_cap.filter(|_| tells_cap && uses_shared) {
-            self.symbol(SymbolDraft {
-                name: ".nv.reservedSmem.cap".into(),
-                kind: STT_OBJECT,
-                binding: STB_WEAK,
-                other: 0,
-                section: None,
-                value: cap,
-                size: 4,
-            });
-        }
         let variables: Vec<_> = self.reserved_variables().collect();
         if !variables.is_empty() {
             self.symbol(SymbolDraft {
@@ -258,6 +245,23 @@ impl<'a> Writer<'a> {
         for (name, bytes) in variables {
             self.reserved_variable(name, bytes, place);
             place += u64::from(bytes);
+        }
+        // Addresses of variables begin there; a linker is told wherever there may be any.
+        let kernels = &self.module.kernels;
+        let names_shared = match self.leaves_open() {
+            true => kernels.iter().any(|kernel| kernel.shared_size.is_some()),
+            false => kernels.iter().any(|kernel| kernel.names_shared),
+        };
+        if let Some(cap) = family.shared_cap.filter(|_| names_shared) {
+            self.symbol(SymbolDraft {
+                name: ".nv.reservedSmem.cap".into(),
+                kind: STT_OBJECT,
+                binding: STB_WEAK,
+                other: 0,
+                section: None,
+                value: cap,
+                size: 4,
+            });
         }
     }
 
