@@ -135,7 +135,9 @@ fn random_programs_on_their_code() {
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn tensor_memory_on_their_code() {
-    let wrong = on_their_code("tensor-memory", &[]);
+    let machines: [&[&str]; 2] = [&[], &["--late"]];
+    let wrong: Vec<String> =
+        machines.iter().flat_map(|options| on_their_code("tensor-memory", &[], options)).collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -144,12 +146,12 @@ fn tensor_memory_on_their_code() {
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn blackwell_on_their_code() {
     // The reference has instructions for stores beside the program that the table does not, and leaves some stores out.
-    let wrong = on_their_code("blackwell", &["stores_beside", "accesses_of_lines"]);
+    let wrong = on_their_code("blackwell", &["stores_beside", "accesses_of_lines"], &[]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What goes wrong when the reference's code of a folder is looked at and run, but for some launches.
-fn on_their_code(name: &str, left_out: &[&str]) -> Vec<String> {
+fn on_their_code(name: &str, left_out: &[&str], options: &[&str]) -> Vec<String> {
     let tools = tools();
     let folder = scratch();
     let kernels = data(name);
@@ -171,9 +173,12 @@ fn on_their_code(name: &str, left_out: &[&str]) -> Vec<String> {
             if left_out.iter().any(|name| launch.file_stem().is_some_and(|stem| stem == *name)) {
                 continue;
             }
-            let run = oriole(&["run", &text(&launch), "--on", "sim", "--cubins", &text(folder.path())]);
+            let [launch, cubins] = [&launch, folder.path()].map(text);
+            let mut arguments = vec!["run", &launch, "--on", "sim", "--cubins", &cubins];
+            arguments.extend(options);
+            let run = oriole(&arguments);
             if run.status != Some(0) {
-                wrong.push(format!("{level} {}: {}{}", launch.display(), run.out, run.err));
+                wrong.push(format!("{level} {options:?} {launch}: {}{}", run.out, run.err));
             }
         }
     }

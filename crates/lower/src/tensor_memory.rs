@@ -14,7 +14,7 @@ use oriole_ptx::word::{
     TensorNumbers, TensorOrder, TensorShape, TensorWarps,
 };
 use oriole_ptx::{Type, Word};
-use oriole_sass::{Mod, Mods, Op, Operand as SassOperand, OperandKind, Symbol};
+use oriole_sass::{Mod, Mods, Op, Operand as SassOperand, OperandKind};
 use smallvec::SmallVec;
 
 /// What the engine is told in one operand.
@@ -54,22 +54,6 @@ fn count_of(count: TensorCount) -> Option<Mod> {
         TensorCount::X128 => Mod::x128,
     })
 }
-
-/// Lanes in each half of a warp.
-const HALF_OF_WARP: u32 = 16;
-
-/// So many registers of a load of two halves are filled at a time.
-const MOST_OF_HALVES: usize = 32;
-
-/// The counts of loads by their registers.
-const COUNTS: [(usize, TensorCount); 6] = [
-    (1, TensorCount::X1),
-    (2, TensorCount::X2),
-    (4, TensorCount::X4),
-    (8, TensorCount::X8),
-    (16, TensorCount::X16),
-    (32, TensorCount::X32),
-];
 
 /// The shape of a copy; the largest one is not named.
 fn copy_of(shape: TensorCopy, warps: Option<TensorWarps>) -> Option<Mod> {
@@ -191,10 +175,7 @@ impl Lower<'_> {
             self.load_and_reduce(i, &lanes, &d, split as i32)?;
         } else {
             let (base, offset) = self.tensor_address(i, 1)?;
-            match lanes.as_slice() {
-                [mods] => self.load_lanes(mods, &d, &base, offset),
-                _ => self.load_halves(i, &d, &base, [offset, offset + split as i32]),
-            }
+            self.load_lanes(&lanes, None, &d, &base, [offset, offset + split as i32]);
         }
         if direct.is_none() {
             let parts = d.iter().map(|&v| SmallVec::from_iter([Source::value(v)])).collect();
@@ -203,8 +184,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `tcgen05.ld.red`: beside what is loaded, the least or the greatest of it. Lanes of the one and the other half of the warp
-    /// have instructions of their own where they load from different columns, and each takes what is of its half.
+    /// `tcgen05.ld.red`: beside what is loaded, the least or the greatest of it.
     fn load_and_reduce(&mut self, i: &Instruction, lanes: &[Vec<Mod>], d: &[Value], split: i32) -> Lowered {
         let ty = self.ty(i, 0)?;
         let extreme = match (i.modifiers.at(), i.modifiers.has(Word::Abs)) {
@@ -222,68 +202,41 @@ impl Lower<'_> {
         };
         let nan = i.modifiers.has(Word::NaN).then_some(Mod::NAN);
         let (base, offset) = self.tensor_address(i, 2)?;
-        let mut loaded: Vec<Words> = Vec::new();
-        for (mods, behind) in lanes.iter().zip([0, split]) {
-            let mut mods = mods.clone();
+        let mut lanes = lanes.to_vec();
+        for mods in &mut lanes {
             mods.extend([Mod::STAT, extreme].into_iter().chain(of_type).chain(nan));
-            let words: Words = d.iter().map(|_| self.b.r()).collect();
-            let statistic = self.b.r();
-            let address = self.told(Told::Place(vec![base.clone()], offset + behind));
-            let draft = self.b.op(Op::LDTM).mods(&mods).to(statistic).to_tuple(words.iter().copied());
-            draft.from(address).memory(MemoryInfo::EVERYTHING).emit();
-            loaded.push(words.into_iter().chain([statistic]).collect());
         }
+        let words: Words = d.iter().map(|_| self.b.r()).collect();
+        let extreme = self.b.r();
+        self.load_lanes(&lanes, Some(extreme), &words, &base, [offset, offset + split]);
         let statistic = self.result_word(self.operand(i, 1)?, ty)?;
         let results = d.iter().copied().chain([statistic]);
-        match loaded.as_slice() {
-            [words] => results.zip(words).for_each(|(d, &word)| self.b.mov(d, word)),
-            [first, second] => {
-                let [lane, lower] = [self.b.r(), self.b.p()];
-                self.b.s2r(lane, Symbol::SR_LANEID);
-                self.b.isetp(lower, Mod::LT, false, lane, imm(HALF_OF_WARP));
-                for (d, (&first, &second)) in results.zip(first.iter().zip(second)) {
-                    self.b.sel(d, first, second, lower);
-                }
-            }
-            _ => return Err(self.unsupported_form(i)),
-        }
+        results.zip(words.into_iter().chain([extreme])).for_each(|(d, word)| self.b.mov(d, word));
         Ok(())
     }
 
-    fn load_lanes(&mut self, mods: &[Mod], d: &[Value], base: &Source, offset: i32) {
-        let address = self.told(Told::Place(vec![base.clone()], offset));
-        self.b
-            .op(Op::LDTM)
-            .mods(mods)
-            .to_tuple(d.iter().copied())
-            .from(address)
-            .memory(MemoryInfo::EVERYTHING)
-            .emit();
-    }
-
-    /// Loads whose lanes of the one and the other half of the warp come from different columns: each has registers of its own,
-    /// a part of all at a time, and each lane takes what is of its half.
-    fn load_halves(&mut self, i: &Instruction, d: &[Value], base: &Source, offsets: [i32; 2]) {
-        let packed = i.modifiers.has(Word::Pack16b);
-        let [lane, lower] = [self.b.r(), self.b.p()];
-        self.b.s2r(lane, Symbol::SR_LANEID);
-        self.b.isetp(lower, Mod::LT, false, lane, imm(HALF_OF_WARP));
-        for (part, d) in d.chunks(MOST_OF_HALVES).enumerate() {
-            let count = COUNTS.iter().find(|row| row.0 == d.len()).and_then(|row| count_of(row.1));
-            let columns = (part * MOST_OF_HALVES * if packed { 2 } else { 1 }) as i32;
-            let halves = [Mod::_16dp32bit_t0_t15, Mod::_16dp32bit_t16_t31].map(|shape| {
-                let mods: Vec<Mod> =
-                    [shape].into_iter().chain(count).chain(packed.then_some(Mod::PACK16BIT)).collect();
-                let words: Words = d.iter().map(|_| self.b.r()).collect();
-                (mods, words)
-            });
-            for ((mods, words), offset) in halves.iter().zip(offsets) {
-                self.load_lanes(mods, words, base, offset + columns);
+    /// Loads, with an instruction for each half of the warp where these come from different columns. The second one fills
+    /// the lanes that the first one leaves out of the same registers.
+    fn load_lanes(
+        &mut self,
+        lanes: &[Vec<Mod>],
+        statistic: Option<Value>,
+        d: &[Value],
+        base: &Source,
+        offsets: [i32; 2],
+    ) {
+        // The address may be in a register that the first instruction overwrites.
+        let addresses: Vec<Source> = lanes
+            .iter()
+            .zip(offsets)
+            .map(|(_, offset)| self.told(Told::Place(vec![base.clone()], offset)))
+            .collect();
+        for (mods, address) in lanes.iter().zip(addresses) {
+            let mut draft = self.b.op(Op::LDTM).mods(mods);
+            if let Some(statistic) = statistic {
+                draft = draft.to(statistic);
             }
-            let [(_, first), (_, second)] = &halves;
-            for ((&d, &first), &second) in d.iter().zip(first).zip(second) {
-                self.b.sel(d, first, second, lower);
-            }
+            draft.to_tuple(d.iter().copied()).from(address).memory(MemoryInfo::EVERYTHING).emit();
         }
     }
 

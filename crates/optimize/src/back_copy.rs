@@ -85,8 +85,8 @@ pub fn run(function: &mut Function) -> bool {
             instruction.for_each_use(|v| touched[v] = (id.0, at));
             instruction.for_each_definition(|v| {
                 touched[v] = (id.0, at);
-                // A guarded write keeps what was there: it is no place to move another register to.
-                written[v] = (id.0, instruction.guard.is_none().then_some(at));
+                // A partial write keeps what was there: it is no place to move another register to.
+                written[v] = (id.0, (!instruction.is_partial()).then_some(at));
             });
         }
         instructions.retain(|i| !(is_copy(i) && i.destinations.is_empty()));

@@ -44,8 +44,8 @@ impl Definitions {
             for (index, instruction) in block.instructions.iter().enumerate() {
                 instruction.for_each_definition(|value| {
                     places[value] = Place::Instruction(id, index as u32);
-                    // Outside SSA a guarded definition may leave the old value, whatever that is.
-                    let partial = instruction.guard.is_some() && instruction.tied.is_empty();
+                    // Outside SSA a partial definition may leave the old value, whatever that is.
+                    let partial = instruction.keeps_its_results();
                     written[value] = written[value].saturating_add(if partial { 2 } else { 1 });
                 });
             }

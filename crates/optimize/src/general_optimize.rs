@@ -180,7 +180,9 @@ fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     }
     if (word & 1 == 1) != guard.negated {
         i.guard = None;
-        i.tied.clear();
+        if !i.is_partial() {
+            i.tied.clear();
+        }
         return true;
     }
     let single =

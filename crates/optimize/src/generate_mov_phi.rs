@@ -233,7 +233,7 @@ impl Renaming<'_> {
         let mut instructions = std::mem::take(&mut self.function.block_mut(id).instructions);
         for instruction in &mut instructions {
             instruction.for_each_use_mut(|value| *value = self.read(*value));
-            if instruction.guard.is_some() && instruction.tied.is_empty() {
+            if instruction.keeps_its_results() {
                 let mut tied = oriole_ori::Values::new();
                 instruction.for_each_definition(|value| tied.push(self.read(value)));
                 instruction.tied = tied;

@@ -144,7 +144,7 @@ impl<'a> Analyses<'a> {
         let instructions = &self.function.block(block).instructions;
         visit(instructions.len() as u32, &live);
         for (index, instruction) in instructions.iter().enumerate().rev() {
-            if instruction.guard.is_none() {
+            if !instruction.is_partial() {
                 instruction.for_each_definition(|value| live.end(value, file(value)));
             }
             instruction.for_each_use(|value| live.begin(value, file(value)));

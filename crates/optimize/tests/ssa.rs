@@ -169,6 +169,32 @@ b1:
     );
 }
 
+/// Of two loads of half the lanes the second keeps what the first has brought.
+#[test]
+fn loads_of_half_the_lanes_list_the_old_value() {
+    check(
+        "
+kernel
+b0:
+  u0 = UMOV 0x0 ; 0
+  {r1 r2} = LDTM.16dp32bit_t0_t15.x2 [^u0] mem(generic rw ordered) ; 1
+  {r1 r2} = LDTM.16dp32bit_t16_t31.x2 [^u0+0x8] mem(generic rw ordered) ; 1
+  STG.64 [0x0], {r1 r2} mem(global w) ; 2
+  EXIT ; 3
+",
+        generate_mov_phi::run,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              u0 = UMOV 0x0 ; 0
+              {r1 r2} = LDTM.16dp32bit_t0_t15.x2 [^u0] mem(generic rw ordered) ; 1
+              {r3 r4} = LDTM.16dp32bit_t16_t31.x2 [^u0+0x8] tied(r1 r2) mem(generic rw ordered) ; 1
+              STG.64 [0x0], {r3 r4} mem(global w) ; 2
+              EXIT ; 3
+        "#]],
+    );
+}
+
 /// A constant that a guarded write keeps goes straight into the register of the result, whoever else reads it.
 #[test]
 fn a_constant_old_value_is_copied_as_such() {

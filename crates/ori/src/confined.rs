@@ -18,8 +18,8 @@ pub fn values_across_blocks(function: &Function) -> TiVec<Value, bool> {
         }
         for instruction in &block.instructions {
             instruction.for_each_use(|value| crosses[value] |= written[value] != number);
-            // Where its guard fails, the old value stays.
-            let partial = instruction.guard.is_some();
+            // Where its guard fails, and in lanes that it leaves out, the old value stays.
+            let partial = instruction.is_partial();
             instruction.for_each_definition(|value| {
                 crosses[value] |= partial && written[value] != number;
                 written[value] = number;

@@ -12,9 +12,9 @@ pub struct Origin(pub u32);
 /// An instruction. Destinations and sources are in the order of SASS text; slots that the disassembler leaves
 /// out (carry outputs that are `PT`, a full write mask) may be left out here too.
 ///
-/// A guarded instruction keeps the old value of what it does not write. In SSA (between phases 23 and 73) that
-/// old value is listed in `tied`, one for each component of all destinations in order; outside SSA `tied` is empty
-/// and the destination itself is the old value.
+/// A partial definition keeps the old value of what it does not write: the instruction has a guard, or leaves out lanes. In
+/// SSA (between phases 23 and 73) that old value is listed in `tied`, one for each component of all destinations in order;
+/// outside SSA `tied` is empty and the destination itself is the old value.
 #[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Instruction {
     /// Operation.
@@ -27,7 +27,7 @@ pub struct Instruction {
     pub destinations: SmallVec<[Destination; 1]>,
     /// Read operands.
     pub sources: SmallVec<[Source; 3]>,
-    /// Old values of a guarded definition in SSA.
+    /// Old values of a partial definition in SSA.
     pub tied: Values,
     /// What memory it touches, for ordering and aliasing; `None` if none.
     pub memory: Option<MemoryInfo>,
@@ -191,6 +191,18 @@ impl Instruction {
             contract: false,
             origin,
         }
+    }
+
+    /// True if a lane may find the old values in what is written: there is a guard, or the instruction leaves lanes out.
+    #[inline]
+    pub fn is_partial(&self) -> bool {
+        self.guard.is_some() || matches!(self.opcode, Opcode::Sass(op) if op.info().is_partial(&self.mods))
+    }
+
+    /// The same where the old values are those of the results themselves, as they are outside SSA.
+    #[inline]
+    pub fn keeps_its_results(&self) -> bool {
+        self.tied.is_empty() && self.is_partial()
     }
 
     /// Every component that is read: guard, sources, tied old values.

@@ -91,7 +91,7 @@ impl Local {
                     }
                 };
                 instruction.for_each_use(&mut read);
-                let partial = instruction.guard.is_some() && instruction.tied.is_empty();
+                let partial = instruction.keeps_its_results();
                 if partial {
                     instruction.for_each_definition(&mut read);
                 } else {

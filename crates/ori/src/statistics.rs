@@ -65,7 +65,7 @@ impl Statistics {
                     at_definition[function.file(value) as usize] += u32::from(!live[value]);
                 });
                 statistics.raise(&at_definition);
-                if instruction.guard.is_none() || !instruction.tied.is_empty() {
+                if !instruction.keeps_its_results() {
                     instruction.for_each_definition(|value| {
                         if std::mem::replace(&mut live[value], false) {
                             count[function.file(value) as usize] -= 1;

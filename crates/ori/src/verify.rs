@@ -409,11 +409,11 @@ impl Verifier<'_> {
                 }
                 let mut old = instruction.tied.iter().map(|&v| function.file(v));
                 let mut agrees = true;
-                if instruction.guard.is_some() {
+                if instruction.is_partial() {
                     instruction.for_each_definition(|v| agrees &= old.next() == Some(function.file(v)));
                 }
                 if !agrees || old.next().is_some() {
-                    self.say("old values do not match the components that a guarded instruction writes");
+                    self.say("old values do not match the components that a partial definition writes");
                 }
             }
             self.instruction = None;

@@ -316,7 +316,7 @@ fn verifier_accepts_and_refuses() {
         b2: r2 is defined twice
         b1[0]: r2 is read where its definition does not reach
         b2[0]: r2 is read where its definition does not reach
-        b2[1]: old values do not match the components that a guarded instruction writes
+        b2[1]: old values do not match the components that a partial definition writes
         b3[0]: r5 is read where its definition does not reach
         b3[0]: r6 is read where its definition does not reach
         b3[0]: r2 is read where its definition does not reach
@@ -349,10 +349,22 @@ fn verifier_accepts_and_refuses() {
         Form::Ssa,
         expect![[r#"
             b0[1]: p9 is read where its definition does not reach
-            b0[1]: old values do not match the components that a guarded instruction writes
+            b0[1]: old values do not match the components that a partial definition writes
             b1: phi r3 does not name exactly the predecessors
             b1: phi r3 merges another file
             b1: p9 does not reach phi r3 from b1"#]],
+    );
+    // A load of the upper lanes keeps what the lower ones hold; that of the lower ones leaves nothing to keep.
+    let halves = |old: &str| {
+        format!(
+            "kernel\nb0:\n  u0 = UMOV 0x0 ; 0\n  r1 = LDTM.16dp32bit_t0_t15 [^u0] mem(generic rw ordered) ; 0\n  r2 = LDTM.16dp32bit_t16_t31 [^u0] {old}mem(generic rw ordered) ; 0\n  EXIT ; 0"
+        )
+    };
+    check_verifier(&halves("tied(r1) "), Form::Ssa, expect!["fine"]);
+    check_verifier(
+        &halves(""),
+        Form::Ssa,
+        expect!["b0[2]: old values do not match the components that a partial definition writes"],
     );
 }
 

@@ -240,7 +240,7 @@ impl<'a> Walk<'a> {
         let function = &allocated.function;
         let mut guarded: TiVec<Value, bool> = ti_vec![true; function.values.len()];
         let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-        for instruction in instructions.filter(|it| it.guard.is_none() || !it.tied.is_empty()) {
+        for instruction in instructions.filter(|it| !it.keeps_its_results()) {
             instruction.for_each_definition(|value| guarded[value] = false);
         }
         Walk {
@@ -334,7 +334,7 @@ fn walk(allocated: &Allocated, mut visit: impl FnMut(&Walk<'_>, Live, &oriole_or
         }
         for instruction in function.block(id).instructions.iter().rev() {
             visit(&walk, walk.during(instruction), instruction);
-            if instruction.guard.is_none() || !instruction.tied.is_empty() {
+            if !instruction.keeps_its_results() {
                 instruction.for_each_definition(|value| walk.remove(value));
             }
             instruction.for_each_use(|value| walk.add(value));

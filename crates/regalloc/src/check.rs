@@ -560,7 +560,7 @@ impl Checker<'_> {
                     self.problem(ProblemKind::ExtraDefinition, || format!("{place:?} is written twice"));
                 }
                 written.push(place);
-                if old.guard.is_some() && !state.holds(place, v) {
+                if old.is_partial() && !state.holds(place, v) {
                     self.problem(ProblemKind::OldValueDestroyed, || format!("{v:?} is not in {place:?}"));
                 }
                 state.forget(v);

@@ -204,7 +204,7 @@ fn join_operands(
                 new
             })
             .collect();
-        let guarded = k < writing && is_partial(instruction);
+        let partial = k < writing && is_partial(instruction);
         for (&copy, &v) in copies.iter().zip(group.values) {
             let between = |to: Value, from: Value| {
                 let mut between = Instruction::new(Pseudo::Copy, origin);
@@ -212,7 +212,7 @@ fn join_operands(
                 between.sources.push(Source::value(from));
                 between
             };
-            if k >= writing || guarded {
+            if k >= writing || partial {
                 give(false, between(copy, v));
             }
             if k < writing {
@@ -332,7 +332,7 @@ impl Graph {
     }
 
     /// From the values live behind an instruction to those live before it. Several results of one instruction, and old
-    /// values of guarded ones, are alive with each other.
+    /// values of partial ones, are alive with each other.
     fn step_backwards(
         &mut self,
         function: &Function,
@@ -341,7 +341,7 @@ impl Graph {
         live: &mut Vec<Value>,
     ) {
         let is_ours = |v: Value| function.file(v) == file;
-        let guarded = instruction.guard.is_some();
+        let partial = is_partial(instruction);
         let mut defined: Vec<Value> = Vec::new();
         instruction.for_each_definition(|v| {
             if is_ours(v) {
@@ -357,12 +357,12 @@ impl Graph {
             }
             for &other in live.iter().chain(&defined[..k]) {
                 // A copy and its source may share while both hold the same.
-                if other != d && !(single && from == Some(other) && !guarded) {
+                if other != d && !(single && from == Some(other) && !partial) {
                     self.interfere(d, other);
                 }
             }
         }
-        if !guarded {
+        if !partial {
             live.retain(|v| !defined.contains(v));
         }
         let calls = instruction.call.as_ref().is_some_and(|c| match file {
@@ -382,7 +382,7 @@ impl Graph {
                 begin(v);
             }
         });
-        if guarded {
+        if partial {
             defined.iter().for_each(|&d| begin(d));
         }
     }

@@ -42,7 +42,7 @@ pub fn alignment(count: usize) -> u8 {
 
 /// True if a definition may leave the old value in place.
 pub fn is_partial(instruction: &Instruction) -> bool {
-    instruction.guard.is_some()
+    instruction.is_partial()
 }
 
 /// True for copies of many values at once.

@@ -67,12 +67,12 @@ impl State<'_> {
         let mut effect = Effect { change: [0; 3], born: 0 };
         for &v in &own.definitions {
             if live[v as usize] {
-                effect.change[usize::from(region.file[v as usize])] -= i32::from(!own.guarded);
+                effect.change[usize::from(region.file[v as usize])] -= i32::from(!own.partial);
                 effect.born = effect.born.max(birth[v as usize]);
             }
         }
         for &v in &own.uses {
-            let written = !own.guarded && own.definitions.contains(&v);
+            let written = !own.partial && own.definitions.contains(&v);
             let begins = !live[v as usize] || written;
             effect.change[usize::from(region.file[v as usize])] += i32::from(begins);
         }

@@ -99,7 +99,7 @@ impl Followed {
             let own = &region.operands[node as usize];
             uses.extend(own.uses.iter().map(|&v| (place, current[v as usize])));
             // What a guarded instruction writes is among what it reads: the range goes on.
-            for &v in own.definitions.iter().filter(|_| !own.guarded) {
+            for &v in own.definitions.iter().filter(|_| !own.partial) {
                 current[v as usize] = file.len() as u32;
                 definitions.push((place, current[v as usize]));
                 file.push(region.file[v as usize]);

@@ -346,8 +346,8 @@ impl Graph {
                 *writer = Some(node);
                 readers.clear();
             });
-            // The old value of a guarded result is read.
-            if instruction.guard.is_some() {
+            // The old value of a partial definition is read.
+            if instruction.is_partial() {
                 instruction.for_each_definition(|v| values[at(v)].1.push(node));
             }
         }

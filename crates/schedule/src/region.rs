@@ -17,12 +17,12 @@ pub type Counts = [u32; 3];
 /// What an instruction reads and writes, by the dense ids of the region; each value once.
 #[derive(Default)]
 pub struct Operands {
-    /// Values read. What a guarded instruction writes counts as read, too: the old value may stay.
+    /// Values read. What a partial definition writes counts as read, too: the old value may stay.
     pub uses: SmallVec<[u32; 6]>,
     /// Values written.
     pub definitions: SmallVec<[u32; 4]>,
     /// The old values of `definitions` may stay.
-    pub guarded: bool,
+    pub partial: bool,
 }
 
 /// A region with no more instructions than this is short.
@@ -68,10 +68,10 @@ impl Region {
                 }
                 Some(number)
             };
-            let mut own = Operands { guarded: instruction.guard.is_some(), ..Operands::default() };
+            let mut own = Operands { partial: instruction.is_partial(), ..Operands::default() };
             instruction.for_each_use(|v| own.uses.extend(number(v)));
             instruction.for_each_definition(|v| own.definitions.extend(number(v)));
-            if own.guarded {
+            if own.partial {
                 own.uses.extend_from_slice(&own.definitions);
             }
             for list in [&mut own.uses[..], &mut own.definitions[..]] {
@@ -134,7 +134,7 @@ impl Region {
             let at = usize::from(self.file[v as usize]);
             if !live[v as usize] {
                 with_dead[at] += 1;
-            } else if !own.guarded {
+            } else if !own.partial {
                 live[v as usize] = false;
                 count[at] -= 1;
                 changed(v);

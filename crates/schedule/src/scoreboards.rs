@@ -153,6 +153,7 @@ fn usable(function: &MachineFunction) -> u8 {
 /// Fills in scoreboards and waits of all instructions.
 pub fn assign(finishing: &mut Finishing) {
     let Finishing { function, effects, order } = finishing;
+    join_halves(function, effects);
     let usable = usable(function);
     let (touched, written) = later(function, effects);
     let mut entry: TiVec<BlockId, Entry> = ti_vec![Entry::Unknown; function.blocks.len()];
@@ -188,6 +189,26 @@ pub fn assign(finishing: &mut Finishing) {
             if changed && position[successor] != u32::MAX {
                 work.insert(position[successor]);
             }
+        }
+    }
+}
+
+/// Of two loads in a row that fill the lanes of the same registers the second one is through after the first: it waits for
+/// nothing of it, and its scoreboard tells of both, as in the code of other compilers.
+fn join_halves(function: &MachineFunction, effects: &mut TiSlice<BlockId, Vec<Effects>>) {
+    for (block, effects) in function.blocks.iter().zip(effects) {
+        for (at, pair) in block.instructions.windows(2).enumerate() {
+            let [first, second] = [&pair[0].instruction, &pair[1].instruction];
+            if first.op != second.op
+                || !second.op.info().is_partial(&second.mods)
+                || first.guard != second.guard
+                || effects[at].writes != effects[at + 1].writes
+            {
+                continue;
+            }
+            effects[at].reports.write = false;
+            let Effects { reads, writes, .. } = &mut effects[at + 1];
+            reads.retain(|(register, _)| writes.iter().all(|(written, _)| written != register));
         }
     }
 }

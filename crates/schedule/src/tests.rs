@@ -1053,7 +1053,7 @@ fn loads_from_tensor_memory_are_over_behind_their_wait() {
     let waits = |loads: &str, memory: Option<MemoryInfo>| {
         let mut function = MachineFunction::default();
         let mut instructions = Vec::new();
-        for line in [loads, "NOP", "IADD3 R2, R4, R4, RZ", "EXIT"] {
+        for line in loads.lines().chain(["NOP", "IADD3 R2, R4, R4, RZ", "EXIT"]) {
             let instruction = parse(chip, line, Some(0)).expect("an instruction");
             let mut machine =
                 MachineInstruction::new(tables.forms, instruction, Origin(0)).expect("it has a form");
@@ -1069,4 +1069,13 @@ fn loads_from_tensor_memory_are_over_behind_their_wait() {
     assert_eq!(waits("LDTM.x2 R4, tmem[UR4]", Some(everything)), [false, true, false, false]);
     assert_eq!(waits("LDTM.x2 R4, tmem[UR4]", None), [false, false, true, false]);
     assert_eq!(waits("LDG.E.64 R4, desc[UR6][R2.64]", Some(everything)), [false, false, true, false]);
+    // The lanes of one register: the second load is through after the first.
+    let halves = |register: &str| {
+        format!("LDTM.16dp32bit_t0_t15.x2 R4, tmem[UR4]\nLDTM.16dp32bit_t16_t31.x2 {register}, tmem[UR4+0x8]")
+    };
+    assert_eq!(waits(&halves("R4"), None), [false, false, false, true, false]);
+    assert_eq!(waits(&halves("R4"), Some(everything)), [false, false, true, false, false]);
+    // Others share a register with it, and do not keep all of what it brings.
+    let apart = "LDTM.16dp32bit_t0_t15.x2 R4, tmem[UR4]\nLDTM.16dp32bit_t16_t31 R5, tmem[UR4+0x8]";
+    assert_eq!(waits(apart, None), [false, true, false, false, false]);
 }

@@ -8,7 +8,7 @@
 use crate::program::{Completion, Step};
 use crate::warp::{Lanes, Warp};
 use oriole_latency::{Class, Model, ResultPart};
-use oriole_sass::{Access, Op, OperandKind, RegisterFile};
+use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 
 /// Cycles after which every result of fixed latency is there.
 const LONGEST: u64 = 40;
@@ -85,6 +85,16 @@ fn waits(step: &Step) -> u8 {
     })
 }
 
+/// The lanes whose registers the instruction writes when the whole warp executes it.
+fn written_lanes(step: &Step) -> u32 {
+    let mods = &step.instruction.mods;
+    match step.instruction.op {
+        Op::LDTM if mods.has(Mod::_16dp32bit_t0_t15) => 0x0000_ffff,
+        Op::LDTM if mods.has(Mod::_16dp32bit_t16_t31) => 0xffff_0000,
+        _ => u32::MAX,
+    }
+}
+
 impl Late {
     /// Before an instruction: results come that it waits for, and those that are there in time for it.
     pub(crate) fn arrive(&mut self, warp: &mut Warp, model: &Model, step: &Step) {
@@ -135,6 +145,7 @@ impl Late {
         lanes: u32,
         before: Vec<(Register, ResultPart, Value)>,
     ) {
+        let lanes = lanes & written_lanes(step);
         let control = &step.instruction.control;
         let mask = |scoreboard: Option<u8>| scoreboard.map_or(0, |number| 1u8 << number);
         let set = mask(control.write_barrier) | mask(control.read_barrier);

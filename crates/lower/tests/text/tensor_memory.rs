@@ -17,6 +17,7 @@ fn check_tensor_memory(statements: &str, expected: Expect) {
 fn loads_and_stores_of_tensor_memory() {
     check_tensor_memory(
         "tcgen05.ld.sync.aligned.16x128b.x1.pack::16b.b32 {%r1, %r2}, [%r0+16];
+         tcgen05.ld.sync.aligned.16x32bx2.x2.b32 {%r0, %r1}, [%r0+16], 4;
          tcgen05.wait::ld.sync.aligned;
          tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%r0], 4, {%r1, %r2};
          tcgen05.st.sync.aligned.32x32b.x4.unpack::16b.b32 [%r0], {0, 0, 0, 0};
@@ -30,16 +31,20 @@ fn loads_and_stores_of_tensor_memory() {
             b0:
               u1 = Copy r0 ; 0
               {r2 r3} = LDTM.16dp128bit.PACK16BIT [^u1+0x10] mem(generic rw ordered) ; 0
-              NOP mem(generic rw ordered) ; 1
-              u4 = Copy r0 ; 2
-              STTM.16dp32bit_t0_t15.x2 [^u4], {r2 r3} mem(generic rw ordered) ; 2
-              u5 = Copy r0 ; 2
-              STTM.16dp32bit_t16_t31.x2 [^u5+0x4], {r2 r3} mem(generic rw ordered) ; 2
+              u4 = Copy r0 ; 1
+              u5 = Copy r0 ; 1
+              {r0 r2} = LDTM.16dp32bit_t0_t15.x2 [^u4+0x10] mem(generic rw ordered) ; 1
+              {r0 r2} = LDTM.16dp32bit_t16_t31.x2 [^u5+0x14] mem(generic rw ordered) ; 1
+              NOP mem(generic rw ordered) ; 2
               u6 = Copy r0 ; 3
-              STTM.EXPAND16BIT.x4 [^u6], RZ mem(generic rw ordered) ; 3
-              FENCE.ASYNC.T.VIEW mem(generic rw ordered) ; 4
-              NOP mem(generic rw ordered) ; 5
-              EXIT ; 6
+              STTM.16dp32bit_t0_t15.x2 [^u6], {r2 r3} mem(generic rw ordered) ; 3
+              u7 = Copy r0 ; 3
+              STTM.16dp32bit_t16_t31.x2 [^u7+0x4], {r2 r3} mem(generic rw ordered) ; 3
+              u8 = Copy r0 ; 4
+              STTM.EXPAND16BIT.x4 [^u8], RZ mem(generic rw ordered) ; 4
+              FENCE.ASYNC.T.VIEW mem(generic rw ordered) ; 5
+              NOP mem(generic rw ordered) ; 6
+              EXIT ; 7
         "#]],
     );
 }

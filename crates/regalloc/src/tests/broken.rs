@@ -1,7 +1,7 @@
 //! The checker against allocations that were broken on purpose: each mutation must be found whenever it matters.
 
 use crate::Allocation;
-use crate::check::check;
+use crate::check::{ProblemKind, check};
 use crate::driver::Prepared;
 use crate::tests::random::{Random, function};
 use crate::tests::run;
@@ -150,4 +150,36 @@ fn a_lost_reload_is_found() {
         assert!(is_found || needless, "{block}, instruction {at}");
     });
     assert!(tried > 10 && found > 10, "{found} of {tried}");
+}
+
+/// The second of two loads of half the lanes must find the first one's registers in its own, which nothing but the old value
+/// says.
+#[test]
+fn a_half_that_is_loaded_elsewhere_is_found() {
+    let text = "kernel params=0 barriers=0
+b0:
+  u0 = UMOV 0x0 ; 0
+  {r1 r2} = LDTM.16dp32bit_t0_t15.x2 [^u0] mem(generic rw ordered) ; 1
+  {r1 r2} = LDTM.16dp32bit_t16_t31.x2 [^u0+0x8] mem(generic rw ordered) ; 1
+  STS.64 [0x0], {r1 r2} mem(shared w) ; 2
+  EXIT ; 3
+";
+    let function = oriole_ori::parse::parse(text).expect("test input parses");
+    let (prepared, allocation, problems) = run(&function, None).expect("allocation");
+    assert!(problems.is_empty());
+    let mut broken = allocation.clone();
+    let first = &mut broken.function.blocks[BlockId(0)].instructions[1];
+    assert_eq!(first.opcode, Opcode::Sass(Op::LDTM));
+    let values: Vec<Value> = first.destinations[0].values.to_vec();
+    let mut moved = Vec::new();
+    for value in values {
+        let other = broken.function.new_value(File::R, None);
+        let register = broken.assignment.registers[value].map(|register| register + 8);
+        broken.assignment.registers.push(register);
+        broken.original.push(broken.original[value]);
+        moved.push(other);
+    }
+    broken.function.blocks[BlockId(0)].instructions[1].destinations[0].values = moved.into_iter().collect();
+    let problems = check(Chip::SM_90, &prepared, &broken);
+    assert!(problems.iter().any(|problem| problem.kind == ProblemKind::OldValueDestroyed), "{problems:?}");
 }

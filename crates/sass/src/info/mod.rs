@@ -316,6 +316,7 @@ pub struct OpInfo {
     pub slow_predicates: bool,
     sources: Choice<SourceTypes>,
     commutes: Choice<u8>,
+    partial: Choice<bool>,
     /// The opcode that computes the same on the uniform datapath.
     pub uniform: Option<Op>,
     /// It is listed for the driver with the lanes that take part.
@@ -340,6 +341,13 @@ impl OpInfo {
     pub fn source(&self, mods: &Mods, index: usize) -> SourceType {
         choose(self.sources, mods)
             .map_or(SourceType::Other, |types| types.first.get(index).copied().unwrap_or(types.rest))
+    }
+
+    /// True if results keep what they held in lanes that the instruction leaves out, whatever its guard. Of a pair of loads
+    /// that fill the lanes of one register this is the second one; what other lanes hold behind the first is undefined.
+    #[inline]
+    pub fn is_partial(&self, mods: &Mods) -> bool {
+        choose(self.partial, mods).unwrap_or(false)
     }
 
     /// How many of the first sources may be exchanged freely; 0 if none.

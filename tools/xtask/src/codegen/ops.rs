@@ -11,7 +11,7 @@ use std::path::Path;
 /// The values of one stanza by column.
 type Stanza = BTreeMap<String, String>;
 
-const COLUMNS: [&str; 13] = [
+const COLUMNS: [&str; 14] = [
     "class",
     "unit",
     "effect",
@@ -23,6 +23,7 @@ const COLUMNS: [&str; 13] = [
     "role",
     "sources",
     "commutes",
+    "partial",
     "uniform",
     "flags",
 ];
@@ -123,6 +124,13 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
         Some(value) => choice(value, mods, |value| Ok(value.to_owned()))?,
         None => "&[]".to_owned(),
     };
+    let partial = match stanza.get("partial") {
+        Some(value) => choice(value, mods, |value| match value {
+            "yes" => Ok("true".to_owned()),
+            other => Err(format!("partial `{other}`")),
+        })?,
+        None => "&[]".to_owned(),
+    };
     let some = |column: &str, prefix: &str| match stanza.get(column) {
         Some(value) => format!("Some({prefix}{value})"),
         None => "None".to_owned(),
@@ -147,7 +155,7 @@ fn row(stanza: &Stanza, mods: &BTreeSet<String>) -> Result<String, String> {
     Ok(format!(
         "OpInfo {{ class: {class}, units: &[{}], effect: E::{effect}, space: {space}, convergent: {convergent}, aligned: {}, \
          write_scoreboard: B::{write}, read_scoreboard: B::{read}, least_stall: {}, estimate: {}, queue: Q::{}, \
-         counted_scoreboard: {}, general_role: Slot::{}, uniform_role: Slot::{}, slow_predicates: {}, sources: {sources}, commutes: {commutes}, uniform: {}, warp_wide: {}, \
+         counted_scoreboard: {}, general_role: Slot::{}, uniform_role: Slot::{}, slow_predicates: {}, sources: {sources}, commutes: {commutes}, partial: {partial}, uniform: {}, warp_wide: {}, \
          multiply_add: {}, indirect: {}, text: TextQuirks {{ signed_offset: {}, scaled_base: {}, \
          zero_uniform: {}, next_register: {} }} }}",
         units.join(","),
