@@ -7,12 +7,12 @@ import struct
 from fractions import Fraction
 
 import record
-from record import Given, Random, Result, case
+from record import Given, Random, Result, Scalar, case
 from tensors import Tensor
 
 ROOT = os.path.join(record.ROOT, '..', 'blackwell')
-LARGE, LATER, SMALL = 'blackwell', 'blackwell_statistics', 'blackwell_products'
-HEADS = {LARGE: 'sm_100a', LATER: 'sm_103a', SMALL: 'sm_120a'}
+LARGE, LATER, SMALL, UNIFORM = 'blackwell', 'blackwell_statistics', 'blackwell_products', 'blackwell_uniform'
+HEADS = {LARGE: 'sm_100a', LATER: 'sm_103a', SMALL: 'sm_120a', UNIFORM: 'sm_120a'}
 TEXTS = {name: [] for name in HEADS}
 LANES = 32
 
@@ -669,6 +669,70 @@ tcgen05.wait::ld.sync.aligned;
 
 
 statistics()
+
+
+# Floating numbers that are the same for the whole warp, and extremes of 64 bits.
+
+def uniform_singles():
+    n, m, a, b = -7, (1 << 24) + 1, 0.75, 5.5
+    body = '''ld.param.b32 r0, [of_n];
+ld.param.b32 r1, [of_m];
+ld.param.f32 f0, [of_a];
+ld.param.f32 f1, [of_b];
+cvt.rn.f32.s32 f2, r0;
+mul.rn.f32 f3, f2, f0;
+add.rn.f32 f3, f3, f1;
+fma.rn.f32 f4, f3, f0, f2;
+min.f32 f5, f4, f1;
+cvt.rzi.s32.f32 r2, f5;
+cvt.rp.f32.u32 f6, r1;
+cvt.rn.f32.s32 f7, t;
+fma.rn.f32 f3, f7, f3, f7;
+fma.rn.f32 f5, f7, f5, f7;
+add.s32 r2, r2, t;
+mul.wide.u32 d0, t, 16;
+add.u64 to, to, d0;
+st.global.f32 [to], f3;
+st.global.f32 [to+4], f5;
+st.global.b32 [to+8], r2;
+setp.eq.u32 p, t, 3;
+@p st.global.f32 [to+12], f6;
+@!p st.global.b32 [to+12], t;'''
+    sum_ = n * a + b
+    fused = sum_ * a + n
+    least = min(fused, b)
+    single = lambda value: struct.unpack('<I', struct.pack('<f', value))[0]
+    up = single(float(m))
+    # The next number up where the nearest one is below.
+    up += struct.unpack('<f', struct.pack('<I', up))[0] < m
+    out = []
+    for t in range(LANES):
+        out += [single(t * sum_ + t), single(t * least + t), (int(least) + t) & 0xffffffff, up if t == 3 else t]
+    frame(UNIFORM, 'uniform_singles', body, more=', .param .s32 of_n, .param .u32 of_m, .param .f32 of_a, .param .f32 of_b')
+    case('uniform_singles', UNIFORM, [1], [LANES], [
+        Given('u32', [0]), Result('u32', out), Scalar('s32', n), Scalar('u32', m), Scalar('f32', a), Scalar('f32', b)], folder=ROOT)
+
+
+def extremes_of_pairs():
+    r = Random(59)
+    pairs = [[r.bits(62) << 2 | r.bits(2) for _ in range(2)] for _ in range(LANES)]
+    # The upper words are the same, or the signs differ.
+    pairs[1][1] = pairs[1][0] ^ 1
+    pairs[2] = [1 << 63, (1 << 63) - 1]
+    pairs[3][1] = pairs[3][0]
+    signed = lambda value: value - (1 << 64) if value >> 63 else value
+    words = lambda value: [value & 0xffffffff, value >> 32]
+    forms = [('min.u64', min), ('max.u64', max), ('min.s64', lambda *of: min(of, key=signed)), ('max.s64', lambda *of: max(of, key=signed))]
+    body = 'mov.b64 d0, {r0, r1};\nmov.b64 d1, {r2, r3};\n'
+    for at, (form, _) in enumerate(forms):
+        body += f'{form} d2, d0, d1;\nmov.b64 {{o{2 * at}, o{2 * at + 1}}}, d2;\n'
+    data = [word for pair in pairs for value in pair for word in words(value)]
+    out = [word for pair in pairs for _, rule in forms for word in words(rule(*pair))]
+    lanes(UNIFORM, 'extremes_of_pairs', body, 4, 8, data, out)
+
+
+uniform_singles()
+extremes_of_pairs()
 
 
 def write_ptx():

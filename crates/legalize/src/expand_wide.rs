@@ -5,10 +5,9 @@
 //! a source or the operation is guarded: then it writes fresh values, and (guarded) copies follow.
 
 use crate::emit::Emit;
-use crate::long::uniform_pairs;
+use crate::long::Long;
 use oriole_chip::Chip;
 use oriole_ori::{Builder, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Value};
-use oriole_sass::has_long_integers;
 
 /// The pass.
 pub static PASS: Pass = Pass {
@@ -22,12 +21,11 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
         Opcode::Pseudo(pseudo) if is_wide(pseudo) => Some(pseudo),
         _ => None,
     };
-    let uniform = has_long_integers(chip).then(|| uniform_pairs(function));
+    let long = Long::new(function, chip);
     rewrite(function, wide, |builder, instruction, pseudo| {
         let Instruction { mods, sources, .. } = &instruction;
         expand(builder, &instruction, |emit, out| {
-            let done =
-                uniform.as_ref().is_some_and(|pairs| emit.expand_long(pairs, (pseudo, mods), sources, out));
+            let done = long.as_ref().is_some_and(|long| emit.expand_long(long, (pseudo, mods), sources, out));
             if !done {
                 emit.expand_wide(pseudo, mods, sources, out);
             }

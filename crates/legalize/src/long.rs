@@ -5,22 +5,37 @@
 
 use crate::emit::Emit;
 use crate::wide::comparison;
+use oriole_chip::Chip;
 use oriole_ori::{File, Function, Pseudo, Source, SourceKind, Value};
-use oriole_sass::{Mod, Mods, Op};
+use oriole_sass::{Mod, Mods, Op, has_long_extremes, has_long_integers};
 use rustc_hash::FxHashSet;
 
-/// The pairs of uniform registers that one instruction fills.
-pub(crate) fn uniform_pairs(function: &Function) -> FxHashSet<[Value; 2]> {
-    let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    let uniform = instructions.flat_map(|i| &i.destinations).filter(|d| d.file == File::UR);
-    uniform.flat_map(|d| d.values.chunks_exact(2)).map(|pair| [pair[0], pair[1]]).collect()
+/// What the chip has of such instructions, and what the function has for them.
+pub(crate) struct Long {
+    /// The pairs of uniform registers that one instruction fills.
+    uniform: FxHashSet<[Value; 2]>,
+    /// The lesser and the greater of two are one instruction.
+    extremes: bool,
+}
+
+impl Long {
+    /// For a function; `None` if the chip has no integers of 64 bits.
+    pub fn new(function: &Function, chip: Chip) -> Option<Long> {
+        if !has_long_integers(chip) {
+            return None;
+        }
+        let instructions = function.blocks.iter().flat_map(|block| &block.instructions);
+        let uniform = instructions.flat_map(|i| &i.destinations).filter(|d| d.file == File::UR);
+        let pairs = uniform.flat_map(|d| d.values.chunks_exact(2)).map(|pair| [pair[0], pair[1]]);
+        Some(Long { uniform: pairs.collect(), extremes: has_long_extremes(chip) })
+    }
 }
 
 impl Emit<'_, '_> {
     /// Writes the operation into `out`; false if there is no such instruction, or none for these operands.
     pub fn expand_long(
         &mut self,
-        uniform: &FxHashSet<[Value; 2]>,
+        long: &Long,
         (op, mods): (Pseudo, &Mods),
         sources: &[Source],
         out: &[Value],
@@ -29,7 +44,7 @@ impl Emit<'_, '_> {
             SourceKind::Values(values) => match values.as_slice() {
                 &[low, high] => {
                     self.b.function().file(low) == File::R && self.b.function().file(high) == File::R
-                        || uniform.contains(&[low, high])
+                        || long.uniform.contains(&[low, high])
                 }
                 _ => true,
             },
@@ -43,6 +58,9 @@ impl Emit<'_, '_> {
             Pseudo::Add64 => self.add_long(out, &sources[0], &sources[1]),
             Pseudo::SetPredicate64 => self.compare_long(out[0], comparison(mods), mods, sources),
             Pseudo::Select64 => self.choose_long(out, &sources[0], &sources[1], &sources[2]),
+            Pseudo::Min64 | Pseudo::Max64 if long.extremes => {
+                self.extreme_long(out, mods, &sources[0], &sources[1], op == Pseudo::Min64);
+            }
             Pseudo::Min64 | Pseudo::Max64 => {
                 let compare = if op == Pseudo::Min64 { Mod::LT } else { Mod::GT };
                 let first = self.b.temporary(File::P);
@@ -87,6 +105,17 @@ impl Emit<'_, '_> {
         let test = self.b.op(Op::ISETP).mods(&[compare, ty, Mod::AND]);
         let test = test.to(out).drop_result(File::P);
         test.from(a).from(b.clone()).from(Source::pt()).emit();
+    }
+
+    /// The lesser or the greater of two. The predicates that the machine has beside them are left out.
+    fn extreme_long(&mut self, out: &[Value], mods: &Mods, a: &Source, b: &Source, least: bool) {
+        let (a, b) = if self.is_uniform(a) && !self.is_uniform(b) { (b, a) } else { (a, b) };
+        let a = self.in_general(a);
+        let ty = if mods.has(Mod::S64) { Mod::S64 } else { Mod::U64 };
+        let which = if least { Source::pt() } else { Source::pt().inverted() };
+        let extreme = self.b.op(Op::IMNMX).mods(&[ty]).drop_result(File::P).drop_result(File::P);
+        let extreme = extreme.to_tuple(out.iter().copied()).from(a).from(b.clone());
+        extreme.from(which).from(Source::pt().inverted()).emit();
     }
 
     fn choose_long(&mut self, out: &[Value], a: &Source, b: &Source, p: &Source) {

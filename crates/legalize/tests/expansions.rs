@@ -215,8 +215,7 @@ b0:
         r11 = IADD3.X r1, u5, RZ, p17, !PT ; 3
         p12, PT = ISETP.AND.GT.S64 {r0 r1}, {u2 u3}, PT ; 4
         {r13 r14} = SEL.64 RZ, {u2 u3}, p12 ; 5
-        p18, PT = ISETP.AND.GT.U64 {r0 r1}, {u2 u3}, PT ; 6
-        {r15 r16} = SEL.64 {r0 r1}, {u2 u3}, p18 ; 6
+        PT, PT, {r15 r16} = IMNMX.U64 {r0 r1}, {u2 u3}, !PT, !PT ; 6
     "#]]
     .assert_eq(&lines);
 }

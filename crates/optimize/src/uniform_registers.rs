@@ -1,7 +1,8 @@
 //! Phase 74, ConvertToUniformReg: values that are the same for the whole warp move from R to UR.
 //!
 //! Candidates are unguarded single definitions in blocks that the whole warp executes: loads from constant banks, block
-//! numbers, the rank in the cluster, and integer operations on nothing but candidates and immediates. One is taken if every reader can take it
+//! numbers, the rank in the cluster, and operations on nothing but candidates and immediates, on floating numbers where the
+//! chip has a datapath for uniform ones. One is taken if every reader can take it
 //! from UR where it stands (or with operands exchanged): the form table is asked. A reader that could take
 //! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made. A word of a constant bank
 //! that is copied is needed in R where it takes a load to get it there: that load is the copy.
@@ -19,7 +20,7 @@ use oriole_ori::{
     Cfg, Divergence, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
     SourceKind, Value, is_legal,
 };
-use oriole_sass::{Mod, Op, on_chip};
+use oriole_sass::{Mod, Op, has, on_chip};
 use rustc_hash::FxHashSet;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -118,7 +119,10 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
     if fixed {
         return None;
     }
-    let opcode = on_chip(chip, op.info().uniform?);
+    let twin = on_chip(chip, op.info().uniform?);
+    if !has(chip, twin) {
+        return None;
+    }
     let computes = match op {
         Op::LDC => {
             let plain = instruction.mods.iter().all(|m| m == Mod::_64);
@@ -138,7 +142,18 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             }
             false
         }
-        Op::IADD3 | Op::IMAD | Op::LEA | Op::LOP3 | Op::SHF => {
+        Op::IADD3
+        | Op::IMAD
+        | Op::LEA
+        | Op::LOP3
+        | Op::SHF
+        | Op::FADD
+        | Op::FMUL
+        | Op::FFMA
+        | Op::FMNMX
+        | Op::I2F
+        | Op::I2FP
+        | Op::F2I => {
             // Immediates alone are folded elsewhere: there must be a uniform value to work on.
             let reads = |s: &Source| match &s.kind {
                 SourceKind::Values(values) => values.len() == 1 && candidates[values[0]].is_some(),
@@ -168,7 +183,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
         _ => return None,
     };
     let mut uniform = instruction.clone();
-    uniform.opcode = opcode.into();
+    uniform.opcode = twin.into();
     if computes {
         for source in &mut uniform.sources {
             match &mut source.kind {

@@ -84,6 +84,47 @@ b0:
     .assert_eq(&function.to_string());
 }
 
+/// Floating numbers of parameters are uniform where the chip has a datapath for them.
+#[test]
+fn floats_become_uniform_where_the_chip_has_them() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x380] ; 1
+  r2 = I2FP.F32.S32 r1 ; 2
+  r3 = FMUL r2, 0x3f000000 ; 3
+  r4 = FFMA r3, -r3, r2 ; 4
+  r5 = I2F.U32.RP r1 ; 5
+  r6 = FADD r5, r4 ; 6
+  r7 = I2FP.F32.S32 r0 ; 7
+  r8 = FFMA r7, r6, r7 ; 8
+  STS [r0], r8 mem(shared w) ; 9
+  EXIT ; 10
+";
+    let uniform = |chip: &str| {
+        let mut function = parse(text).unwrap();
+        uniform_registers::run(&mut function, chip.parse().expect("a chip"), None);
+        function.to_string().lines().filter(|line| !line.contains(" value ")).collect::<Vec<_>>().join("\n")
+    };
+    assert!(!uniform("sm_100").contains("UF"));
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          u9 = LDCU c[0][0x380] ; 1
+          u10 = UI2FP.F32.S32 u9 ; 2
+          u11 = UFMUL u10, 0x3f000000 ; 3
+          u12 = UFFMA u11, -u11, u10 ; 4
+          u13 = UI2F.RP.U32 u9 ; 5
+          u14 = UFADD u13, u12 ; 6
+          r7 = I2FP.F32.S32 r0 ; 7
+          r8 = FFMA r7, u14, r7 ; 8
+          STS [r0], r8 mem(shared w) ; 9
+          EXIT ; 10"#]]
+    .assert_eq(&uniform("sm_120"));
+}
+
 #[test]
 fn parameters_and_block_numbers_become_uniform() {
     let text = "

@@ -43,6 +43,6 @@ pub use parse::{ParseError, parse};
 pub use print::{Style, text};
 pub use register::RegisterFile;
 pub use role::{ResultPart, Slot};
-pub use substitute::{has, has_long_integers, on_chip, unsaid};
+pub use substitute::{has, has_long_extremes, has_long_integers, on_chip, unsaid};
 pub use symbol::Symbol;
 pub use word::{InstructionWord, append_words, words_of_bytes};

@@ -18,6 +18,15 @@ pub fn has_long_integers(chip: Chip) -> bool {
     has(chip, Op::IADD)
 }
 
+/// True if the chip has the lesser and the greater of two integers of 64 bits in one instruction.
+pub fn has_long_extremes(chip: Chip) -> bool {
+    let predicate = || Operand::plain(OperandKind::Pred(0));
+    let register = || Operand::plain(OperandKind::Reg(0));
+    let operands = [predicate(), predicate(), register(), register(), register(), predicate(), predicate()];
+    form::table(chip)
+        .is_some_and(|table| legal(table, Op::IMNMX, &Mods::of(&[Mod::U64]), &operands).is_some())
+}
+
 /// What the opcode is called on the chip: itself, unless the chip lacks it and has another that does the same.
 pub fn on_chip(chip: Chip, op: Op) -> Op {
     match SAME.iter().find(|row| row.0 == op) {

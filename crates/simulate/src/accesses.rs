@@ -15,10 +15,16 @@ struct Head {
     follow: usize,
 }
 
-fn head(op: Op) -> Head {
+fn is_predicate(operand: &Operand) -> bool {
+    matches!(operand.kind, OperandKind::Pred(_) | OperandKind::UPred(_))
+}
+
+fn head(op: Op, operands: &[Operand]) -> Head {
     use Op::*;
     let (lead, registers, follow) = match op {
-        ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UPLOP3 => (2, 0, 0),
+        // Chips with integers of 64 bits have the predicates first.
+        IMNMX | UIMNMX if operands.first().is_some_and(is_predicate) => (2, 1, 0),
+        ISETP | FSETP | DSETP | HSETP2 | PLOP3 | CSMTEST | UISETP | UFSETP | UPLOP3 => (2, 0, 0),
         FCHK | USETMAXREG => (1, 0, 0),
         LOP3 | ULOP3 | ATOM | ATOMG | ATOMS | SHFL | MATCH | R2UR | ELECT | SULD | SUATOM | SUQUERY
         | QSPC | SYNCS | UTCATOMSWS => (1, 1, 0),
@@ -28,8 +34,8 @@ fn head(op: Op) -> Head {
         // What is loaded from tensor memory may have a statistic before it.
         TXQ | TMML | LDTM => (0, 2, 0),
         IADD3 | UIADD3 | HMNMX2 | VIMNMX => (0, 1, 2),
-        IADD | IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | IPA | B2R
-        | VOTE | VOTEU => (0, 1, 1),
+        IADD | IMAD | UIMAD | LEA | ULEA | UCLEA | FLO | UFLO | VABSDIFF | VABSDIFF4 | FMNMX | UFMNMX
+        | IPA | B2R | VOTE | VOTEU => (0, 1, 1),
         ST | STG | STL | STS | STSM | STAS | RED | REDG | REDAS | SUST | SURED | AST | ISBEWR | ARRIVES
         | LDGSTS | CCTL | CCTLL | CCTLT | BAR | BPT | BRA | BRX | BRXU | BSSY | BSYNC | BREAK | CALL
         | RET | EXIT | JMP | JMX | JMXU | KILL | WARPSYNC | YIELD | NANOSLEEP | DEPBAR | MEMBAR | FENCE
@@ -187,6 +193,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
             data_width(mods)
         }
         MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => 2,
+        IMNMX | UIMNMX if mods.has(Mod::U64) || mods.has(Mod::S64) => 2,
         BMOV if mods.has(Mod::_64) => 2,
         F2F | FRND | I2F if mods.has(Mod::F64) => 2,
         F2I if mods.has(Mod::S64) || mods.has(Mod::U64) => 2,
@@ -267,7 +274,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
         I2F if mods.has(Mod::S64) || mods.has(Mod::U64) => (2, operand),
         // Not an address: it is read as the operands of the special unit are.
         MATCH => (if mods.has(Mod::U64) { 2 } else { 1 }, Slot::ConstantIndex),
-        ISETP | UISETP if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
+        ISETP | UISETP | IMNMX | UIMNMX if mods.has(Mod::U64) || mods.has(Mod::S64) => (2, operand),
         MOV | SEL | IADD | UMOV | UIADD3 | ULOP3 | USHF | USEL if mods.has(Mod::_64) => (2, operand),
         BMOV if mods.has(Mod::_64) => (2, operand),
         CALL | RET | BRX | BRXU | JMX | JMXU | JMP => (2, operand),
@@ -292,8 +299,7 @@ pub(crate) fn accesses(files: &RegisterFiles, instruction: &Instruction, mut vis
     let op = instruction.op;
     let mods = &instruction.mods;
     let operands = &instruction.operands;
-    let head = head(op);
-    let is_predicate = |o: &Operand| matches!(o.kind, OperandKind::Pred(_) | OperandKind::UPred(_));
+    let head = head(op, operands);
     let is_register =
         |o: &Operand| matches!(o.kind, OperandKind::Reg(_) | OperandKind::UReg(_) | OperandKind::Barrier(_));
     let mut at = 0;

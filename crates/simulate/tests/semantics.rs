@@ -168,3 +168,78 @@ fn words_of_64_bits_at_once() {
     let (a, b) = (0xf234_5678_9abc_def0u64, 0x2000_0000_8000_0001u64);
     assert_eq!(found, [a.wrapping_add(b), a, b.wrapping_sub(a), a, b, a]);
 }
+
+/// The uniform datapath of one chip has floating numbers.
+#[test]
+fn uniform_floats() {
+    let cubin = assemble_for(
+        "sm_120a",
+        "LDC.64 R2, c[0x0][0x388]
+         LDCU.64 UR4, c[0x0][0x358]
+         UI2FP.F32.S32 UR6, -0x3
+         UI2F.U32.RP UR7, 0x1000001
+         UFADD UR8, UR6, 0.5
+         UFMUL UR9, UR8, -UR6
+         UFFMA UR10, UR9, 2, |UR6|
+         UFMNMX UR11, UR10, UR6, UPT
+         UF2I.FTZ.U32.TRUNC.NTZ UR12, -UR10
+         UF2I.CEIL.NTZ UR13, UR8
+         UFSETP.LT.AND UP0, UPT, UR10, UR6, UPT
+         UFSEL UR14, UR7, UR6, UP0
+         UFMUL.SAT UR15, UR6, UR6
+         MOV R6, UR7
+         STG.E desc[UR4][R2.64], R6
+         MOV R7, UR8
+         STG.E desc[UR4][R2.64+0x4], R7
+         MOV R8, UR9
+         STG.E desc[UR4][R2.64+0x8], R8
+         MOV R9, UR10
+         STG.E desc[UR4][R2.64+0xc], R9
+         MOV R10, UR11
+         STG.E desc[UR4][R2.64+0x10], R10
+         MOV R11, UR12
+         STG.E desc[UR4][R2.64+0x14], R11
+         MOV R12, UR13
+         STG.E desc[UR4][R2.64+0x18], R12
+         MOV R13, UR14
+         STG.E desc[UR4][R2.64+0x1c], R13
+         MOV R14, UR15
+         STG.E desc[UR4][R2.64+0x20], R14
+         EXIT",
+    );
+    let outcome = run(&cubin, &launch(1, &[0; 8], 9));
+    assert_eq!((&outcome.error, &outcome.hazards), (&None, &Vec::new()));
+    let found: Vec<u32> =
+        outcome.buffers[1].chunks(4).map(|word| u32::from_le_bytes(word.try_into().unwrap())).collect();
+    // -3 + 0.5; times 3; twice that and 3.
+    let [sum, product, fused] = [-2.5f32, -7.5, -12.0].map(f32::to_bits);
+    let rounded = 0x4b80_0001;
+    assert_eq!(found, [rounded, sum, product, fused, fused, 12, -2i32 as u32, rounded, ONE]);
+}
+
+/// Extremes of 64 bits have two predicates before the result.
+#[test]
+fn extremes_of_64_bits() {
+    let cubin = assemble_for(
+        "sm_120a",
+        "LDC.64 R2, c[0x0][0x388]
+         LDCU.64 UR4, c[0x0][0x358]
+         MOV.64 R4, 0xf234567800000000
+         UMOV.64 UR6, 0x2000000080000001
+         IMNMX.U64 PT, PT, R6, R4, UR6, PT, !PT
+         IMNMX.S64 PT, PT, R8, R4, UR6, PT, !PT
+         IMNMX.S64 PT, PT, R10, R4, -0x1, !PT, !PT
+         UIMNMX.U64 UPT, UPT, UR8, UR6, 0x7f, UPT, !UPT
+         MOV.64 R12, UR8
+         STG.E.64 desc[UR4][R2.64], R6
+         STG.E.64 desc[UR4][R2.64+0x8], R8
+         STG.E.64 desc[UR4][R2.64+0x10], R10
+         STG.E.64 desc[UR4][R2.64+0x18], R12
+         EXIT",
+    );
+    let outcome = run(&cubin, &launch(1, &[0; 8], 8));
+    assert_eq!((&outcome.error, &outcome.hazards), (&None, &Vec::new()));
+    let found: Vec<u64> =
+        outcome.buffers[1].chunks(8).map(|word| u64::from_le_bytes(word.try_into().unwrap())).collect();
+    assert_eq!(found, [0x2000_0000_8000_0001, 0xf234_5678_0000_0000, u64::MAX, 0x7f]);
+}

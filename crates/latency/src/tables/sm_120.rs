@@ -256,6 +256,8 @@ const TIMING: Timing = Timing {
         (Op::IADD, &[Mod::_64], Class::Long),
         (Op::ISETP, &[Mod::S64], Class::Long),
         (Op::ISETP, &[Mod::U64], Class::Long),
+        (Op::IMNMX, &[Mod::S64], Class::Long),
+        (Op::IMNMX, &[Mod::U64], Class::Long),
         (Op::MOV, &[Mod::_64], Class::Long),
         (Op::SEL, &[Mod::_64], Class::Long),
     ],

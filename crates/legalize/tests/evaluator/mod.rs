@@ -517,6 +517,11 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
             Op::MOV | Op::UMOV => vec![(0, 0, int(0))],
             Op::SEL if has(Mod::_64) => pair(0, if pred(2) { wide(0) } else { wide(1) }),
             Op::IADD => pair(0, wide(0).wrapping_add(wide(1))),
+            Op::IMNMX => {
+                let (a, b) = (wide(0), wide(1));
+                let less = if has(Mod::S64) { (a as i64) < b as i64 } else { a < b };
+                pair(2, if less == pred(2) { a } else { b })
+            }
             Op::SEL => vec![(0, 0, if pred(2) { int(0) } else { int(1) })],
             Op::IADD3 | Op::UIADD3 => {
                 let carries_in: u64 = if has(Mod::X) { u64::from(pred(3)) + u64::from(pred(4)) } else { 0 };

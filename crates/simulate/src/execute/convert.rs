@@ -13,9 +13,9 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     match context.instruction.op {
         Op::F2F => float_to_float(context),
         Op::F2FP => pack_floats(context),
-        Op::F2I => float_to_integer(context),
+        Op::F2I | Op::UF2I => float_to_integer(context),
         Op::F2IP => pack_integers(context),
-        Op::I2F | Op::I2FP => integer_to_float(context),
+        Op::I2F | Op::I2FP | Op::UI2F | Op::UI2FP => integer_to_float(context),
         Op::FRND => round_to_integral(context),
         _ => Err(context.refuse()),
     }

@@ -67,13 +67,13 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let arithmetic = Arithmetic::of(context);
     let Arithmetic { round, flush, .. } = arithmetic;
     match context.instruction.op {
-        Op::FADD => {
+        Op::FADD | Op::UFADD => {
             let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
             let sum = |lane: usize| arithmetic.finish(add(F32, a[lane].into(), b[lane].into(), round));
             context.write(0, &std::array::from_fn(sum))
         }
-        Op::FMUL => product(context, arithmetic),
-        Op::FFMA => {
+        Op::FMUL | Op::UFMUL => product(context, arithmetic),
+        Op::FFMA | Op::UFFMA => {
             let [a, b, c] = [context.single(1, flush)?, context.single(2, flush)?, context.single(3, flush)?];
             let result = std::array::from_fn(|lane| {
                 let (a, b, c) = (a[lane], b[lane], c[lane]);
@@ -86,21 +86,21 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         }
         Op::FADD2 | Op::FMUL2 | Op::FFMA2 => pairs(context, arithmetic),
         Op::FHADD | Op::FHFMA => mixed(context, arithmetic),
-        Op::FMNMX => extreme(context, flush),
+        Op::FMNMX | Op::UFMNMX => extreme(context, flush),
         Op::FMNMX3 => extreme_of_three(context, flush),
-        Op::FSEL => {
+        Op::FSEL | Op::UFSEL => {
             let [a, b] = [context.single(1, flush)?, context.single(2, flush)?];
             let choice = context.predicate(3)?;
             let chosen = |lane: usize| if choice >> lane & 1 == 1 { a[lane] } else { b[lane] };
             context.write(0, &std::array::from_fn(chosen))
         }
-        Op::FSET => {
+        Op::FSET | Op::UFSET => {
             let result = compare(context, 1, flush)?;
             let result = join(context, result, context.predicate(3)?);
             let one_or_zero = |lane: usize| if result >> lane & 1 == 1 { 0x3f80_0000 } else { 0 };
             context.write(0, &std::array::from_fn(one_or_zero))
         }
-        Op::FSETP => {
+        Op::FSETP | Op::UFSETP => {
             let result = compare(context, 2, flush)?;
             let other = context.predicate(4)?;
             let (first, second) = (join(context, result, other), join(context, !result, other));

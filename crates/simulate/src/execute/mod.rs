@@ -351,14 +351,13 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => {
             integer::execute(context)
         }
-        VIADD | VIADDMNMX | VIMNMX | VIMNMX3 | IMNMX | VABSDIFF | VABSDIFF4 | IDP | I2I | I2IP => {
-            video::execute(context)
-        }
+        VIADD | VIADDMNMX | VIMNMX | UVIMNMX | VIMNMX3 | IMNMX | UIMNMX | VABSDIFF | VABSDIFF4 | IDP
+        | I2I | I2IP => video::execute(context),
         FADD | FMUL | FFMA | FADD2 | FMUL2 | FFMA2 | FHADD | FHFMA | FMNMX | FMNMX3 | FSEL | FSET | FSETP
-        | FCHK | FSWZADD => float::execute(context),
+        | FCHK | FSWZADD | UFADD | UFMUL | UFFMA | UFMNMX | UFSEL | UFSET | UFSETP => float::execute(context),
         DADD | DMUL | DFMA | DSETP => double::execute(context),
         HADD2 | HMUL2 | HFMA2 | HMNMX2 | VHMNMX | HSET2 | HSETP2 => half::execute(context),
-        F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND => convert::execute(context),
+        F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND | UF2I | UI2F | UI2FP => convert::execute(context),
         MUFU => transcendental::execute(context),
         LD | LDG | LDS | LDL | LDC | ULDC | LDCU | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {
             load_store::execute(context)
