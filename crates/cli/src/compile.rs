@@ -115,11 +115,15 @@ pub fn check(arguments: &Check) -> Outcome {
         return check_for_codegen(arguments.message_format, &path, &text, chip);
     }
     let session = Session::new(&text, chip, &Options::default());
-    let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
-    if chip.is_some() {
-        diagnostics.extend(oriole_queries::stand_in_diagnostic(&session.db, session.file, session.config));
-        diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
-    }
+    let Session { db, file, config, .. } = &session;
+    let diagnostics = match chip {
+        None => oriole_queries::diagnostics(db, *file),
+        Some(_) => {
+            let mut found = oriole_queries::diagnostics_for(db, *file, *config);
+            found.extend(oriole_queries::stand_in_diagnostic(db, *file, *config));
+            found
+        }
+    };
     match arguments.message_format {
         MessageFormat::Human => render::to_terminal(&path, &text, &diagnostics),
         MessageFormat::Json => render::to_json(&path, &text, &diagnostics),
@@ -193,8 +197,7 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Err(message) => return failed(&message),
     };
     let session = Session::new(&text, Some(chip), &Options::default());
-    let mut diagnostics = oriole_queries::diagnostics(&session.db, session.file);
-    diagnostics.extend(oriole_queries::target_diagnostics(&session.db, session.file, session.config));
+    let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
     render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
     verdict(&diagnostics)
 }

@@ -49,9 +49,8 @@ fn functions(
     };
     let session = Session::new(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
-    let mut diagnostics = oriole_queries::diagnostics(db, session.file);
+    let mut diagnostics = oriole_queries::diagnostics_for(db, session.file, session.config);
     diagnostics.extend(oriole_queries::stand_in_diagnostic(db, session.file, session.config));
-    diagnostics.extend(oriole_queries::target_diagnostics(db, session.file, session.config));
     if shows == Shows::Code {
         diagnostics.extend(oriole_queries::encoding_diagnostic(db, session.config));
     }

@@ -101,10 +101,10 @@ pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
 /// report may have no errors.
 pub fn check(text: &str, options: &Options) -> Report {
     let (db, file, config) = opened(text, options.chip, &options.compiler);
-    let mut found = oriole_queries::diagnostics(&db, file);
-    if options.chip.is_some() {
-        found.extend(oriole_queries::target_diagnostics(&db, file, config));
-    }
+    let found = match options.chip {
+        Some(_) => oriole_queries::diagnostics_for(&db, file, config),
+        None => oriole_queries::diagnostics(&db, file),
+    };
     Report::new(text, found)
 }
 

@@ -304,7 +304,7 @@ pub fn check_labels<'a>(
     found
 }
 
-/// Bounds that concern the module: constant memory, shared memory of each kernel, functions without a definition.
+/// Bounds that concern the module: constant memory, functions without a definition.
 pub fn check_limits<'a>(
     variables: impl IntoIterator<Item = &'a ModuleVariable>,
     symbols: &Symbols,
@@ -329,7 +329,6 @@ pub fn check_limits<'a>(
     }
     diagnostics.extend(open_externals(symbols, declared));
     diagnostics.extend(undefined_functions(symbols, declared, bodies));
-    diagnostics.extend(shared_memory(&symbols.header(), bodies));
     diagnostics
 }
 
@@ -365,26 +364,49 @@ fn undefined_functions(
     found
 }
 
-/// Bytes of static shared memory of a block of which nothing else is known.
+/// Bytes of static shared memory of a block of which nothing else is known. No chip has less.
 const STATIC_SHARED: u32 = 48 * 1024;
 
-/// Kernels that use more static shared memory than any target has.
-fn shared_memory(header: &Header, bodies: &[Outline<'_>]) -> Vec<(usize, Diagnostic)> {
+/// A kernel that uses more static shared memory than every chip has. How much is too much hangs on the chip that the code
+/// is for, and not on the target of the module.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SharedNeed {
+    /// The ordinal of its unit.
+    pub unit: usize,
+    name: String,
+    /// Where the unit names it.
+    span: Span,
+    bytes: u64,
+}
+
+impl SharedNeed {
+    /// What is wrong where a block has so many bytes.
+    pub fn judged(&self, limit: u32) -> Option<Diagnostic> {
+        let Self { name, span, bytes, .. } = self;
+        let message = || format!("`{name}` uses {bytes} bytes of static shared memory; {limit} are possible");
+        (*bytes > limit.into()).then(|| Diagnostic::new(Code::TooMuchSharedMemory, *span, message()))
+    }
+}
+
+/// The most static shared memory that a target of a module has, in bytes.
+pub fn shared_limit(header: &Header) -> u32 {
     let chips = header.targets.iter().filter_map(|target| target.as_chip());
     let limits = chips.filter_map(oriole_chip::Chip::limits).map(|limits| limits.static_shared_per_block);
-    let limit = limits.max().unwrap_or(STATIC_SHARED);
+    limits.max().unwrap_or(STATIC_SHARED)
+}
+
+/// Kernels that some chip has too little static shared memory for.
+pub fn shared_needs(bodies: &[Outline<'_>]) -> Vec<SharedNeed> {
     let by_name: FxHashMap<&str, usize> =
         bodies.iter().enumerate().map(|(index, body)| (body.name, index)).collect();
-    let mut found = Vec::new();
-    for body in bodies.iter().filter(|body| body.is_entry) {
-        let total = shared_bytes(by_name[body.name], bodies, &by_name);
-        if total > u64::from(limit) {
-            let message =
-                format!("`{}` uses {total} bytes of static shared memory; {limit} are possible", body.name);
-            found.push((body.unit, Diagnostic::new(Code::TooMuchSharedMemory, body.name_span, message)));
-        }
-    }
-    found
+    let entries = bodies.iter().filter(|body| body.is_entry);
+    let needs = entries.map(|body| SharedNeed {
+        unit: body.unit,
+        name: body.name.to_owned(),
+        span: body.name_span,
+        bytes: shared_bytes(by_name[body.name], bodies, &by_name),
+    });
+    needs.filter(|need| need.bytes > STATIC_SHARED.into()).collect()
 }
 
 /// Bytes of static shared memory of a kernel and of everything that it reaches by calls.

@@ -43,7 +43,7 @@ fn exists((major, minor): (u8, u8)) -> bool {
 }
 
 /// First PTX version that may name a target.
-fn first_version(target: PtxTarget) -> (u8, u8) {
+pub fn first_version(target: PtxTarget) -> (u8, u8) {
     match (target.number(), target.variant()) {
         (0..=11, _) => (1, 0),
         (12 | 13, _) => (1, 2),

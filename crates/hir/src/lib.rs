@@ -41,14 +41,14 @@ mod warp_group;
 pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
-    EarlyUse, Outline, check_header, check_labels, check_limits, check_locations, first_declarations,
-    initializer_order, order_check, section_labels,
+    EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits, check_locations,
+    first_declarations, initializer_order, order_check, section_labels, shared_limit, shared_needs,
 };
 pub use constant::{Constant, evaluate};
 pub use debug::debug_data;
 pub use descriptor::{Descriptor, DescriptorFormat, ProductKind};
 pub use function::{resolve, resolve_function};
-pub use header::{Header, read_header, stand_in, versions};
+pub use header::{Header, first_version, read_header, stand_in, versions};
 pub use initializer::{InitialValue, Relocation};
 pub use known_bits::KnownBits;
 pub use module::resolve_module;

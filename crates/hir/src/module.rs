@@ -9,7 +9,7 @@ use oriole_syntax::{Parse, UnitKind, parse_unit, split_file};
 
 use crate::checks::{
     Outline, check_header, check_labels, check_limits, check_locations, first_declarations,
-    initializer_order, order_check, section_labels,
+    initializer_order, order_check, section_labels, shared_limit, shared_needs,
 };
 use crate::{
     Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, check_flow, declarations,
@@ -176,6 +176,9 @@ fn check_whole(
     let labels: Vec<_> = labels.iter().map(|(at, labels)| (*at, labels.as_slice())).collect();
     diagnostics.extend(check_labels(&labels, &bodies, |at| &parses[at]));
     diagnostics.extend(check_limits(module.all_variables(), symbols, declared, &bodies));
+    let limit = shared_limit(&module.header);
+    let judged = shared_needs(&bodies).into_iter().filter_map(|need| Some((need.unit, need.judged(limit)?)));
+    diagnostics.extend(judged);
 }
 
 /// The variables of one unit, for callers that hold its tree.

@@ -9,6 +9,7 @@ use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
+use oriole_options::Linking;
 use oriole_syntax::UnitKind;
 use oriole_syntax::ast::Item;
 
@@ -59,13 +60,63 @@ fn unit_diagnostics<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Diagno
     }
 }
 
-/// All diagnostics that do not depend on a configuration, each with the ordinal of its unit; spans are relative to it.
-pub(crate) fn diagnostics_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+/// What is made of a file, as far as its diagnostics hang on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Output {
+    /// What the driver loads; blocks declare so many bytes of shared memory at most.
+    Loaded(u32),
+    /// The same, in which a linker may define what is missing.
+    Extensible(u32),
+    /// What is linked: other files may define what is missing, and the linker sees how much shared memory there is in all.
+    Linked,
+}
+
+impl Output {
+    /// What a configuration makes.
+    pub(crate) fn of(db: &dyn Db, file: SourceFile, config: Config) -> Output {
+        let limit = || match graph::chip_info(db, config).limits() {
+            Some(limits) => limits.static_shared_per_block,
+            None => oriole_hir::shared_limit(graph::module_header(db, file)),
+        };
+        match graph::lower_options(db, config).linking {
+            Linking::Whole => Output::Loaded(limit()),
+            Linking::Extensible => Output::Extensible(limit()),
+            Linking::Relocatable => Output::Linked,
+        }
+    }
+
+    /// Bytes of shared memory that a block may declare, if that is known now.
+    pub(crate) fn shared_limit(self) -> Option<u32> {
+        match self {
+            Output::Loaded(limit) | Output::Extensible(limit) => Some(limit),
+            Output::Linked => None,
+        }
+    }
+
+    /// Whether a diagnostic keeps the output from being written.
+    pub(crate) fn is_stopped_by(self, diagnostic: &Diagnostic) -> bool {
+        let is_whole = matches!(self, Output::Loaded(_));
+        diagnostic.is_error() && (is_whole || diagnostic.code != Code::UnresolvedExternal)
+    }
+}
+
+/// All diagnostics about the language, each with the ordinal of its unit; spans are relative to it. Without a limit of
+/// static shared memory nothing is said of that.
+pub(crate) fn diagnostics_by_unit(
+    db: &dyn Db,
+    file: SourceFile,
+    shared_limit: Option<u32>,
+) -> Vec<(usize, Diagnostic)> {
     let mut found = Vec::new();
     for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
         found.extend(unit_diagnostics(db, unit).into_iter().map(|diagnostic| (at, diagnostic)));
     }
-    found.extend(graph::module_diagnostics(db, file).iter().cloned());
+    let of_module = graph::module_diagnostics(db, file);
+    found.extend(of_module.found.iter().cloned());
+    if let Some(limit) = shared_limit {
+        let needs = of_module.shared.iter();
+        found.extend(needs.filter_map(|need| Some((need.unit, need.judged(limit)?))));
+    }
     let units = graph::split_file(db, file);
     found.extend(graph::order_check(db, file).iter().map(|early| {
         let places = &graph::source_map(db, units[early.unit]).uses;
@@ -74,14 +125,20 @@ pub(crate) fn diagnostics_by_unit(db: &dyn Db, file: SourceFile) -> Vec<(usize, 
     found
 }
 
-/// Whether a diagnostic keeps a container from being written: an error, but for what a linker may find in other files.
-pub(crate) fn stops(diagnostic: &Diagnostic, left_open: bool) -> bool {
-    diagnostic.is_error() && !(left_open && diagnostic.code == Code::UnresolvedExternal)
+/// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start. How much
+/// shared memory there is says its `.target`.
+pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
+    let limit = oriole_hir::shared_limit(graph::module_header(db, file));
+    in_file_order(db, file, diagnostics_by_unit(db, file, Some(limit)))
 }
 
-/// All diagnostics about a file that do not depend on a configuration, in file order; spans count from its start.
-pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
-    in_file_order(db, file, diagnostics_by_unit(db, file))
+/// The same for the chip of a configuration: how much shared memory there is says the chip, and whether the module may be
+/// compiled for it is said too.
+pub fn diagnostics_for(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Diagnostic> {
+    let limit = Output::of(db, file, config).shared_limit();
+    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, limit));
+    found.extend(target_diagnostics(db, file, config));
+    found
 }
 
 fn in_file_order(db: &dyn Db, file: SourceFile, found: Vec<(usize, Diagnostic)>) -> Vec<Diagnostic> {
@@ -265,10 +322,9 @@ fn compile_now(
 /// What is wrong with a file before anything of it is compiled.
 pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: usize) -> Vec<Diagnostic> {
     check_each(db, file, threads);
-    let left_open = graph::lower_options(db, config).linking.leaves_open();
-    let mut found = diagnostics(db, file);
-    found.retain(|diagnostic| !diagnostic.is_error() || stops(diagnostic, left_open));
-    found.extend(target_diagnostics(db, file, config));
+    let output = Output::of(db, file, config);
+    let mut found = diagnostics_for(db, file, config);
+    found.retain(|diagnostic| !diagnostic.is_error() || output.is_stopped_by(diagnostic));
     found.extend(stand_in_diagnostic(db, file, config));
     found.extend(encoding_diagnostic(db, config));
     found.extend(optimized_diagnostic(db, file, config));

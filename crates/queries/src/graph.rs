@@ -36,10 +36,10 @@ use oriole_syntax::{Parse, UnitKind};
 
 use crate::debug::{self, KernelLines};
 use crate::debugger::{self, CodePlaces, DebugParts};
-use crate::driver;
+use crate::driver::{self, Output};
 use crate::failure::{Failed, Staged, Static};
 use crate::link::{self, CallGraph, Layout};
-use crate::module::{self, Index, Resolution, VariableUnit};
+use crate::module::{self, Index, ModuleDiagnostics, Resolution, VariableUnit};
 use crate::relocatable;
 use crate::stage;
 use crate::stored;
@@ -262,20 +262,19 @@ pub fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
     module::order_check(db, file)
 }
 
-/// Diagnostics that need the whole module, each with the ordinal of its unit; no stage reads it.
+/// Diagnostics that need the whole module; no stage reads it.
 #[salsa::tracked(returns(ref))]
-pub fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+pub fn module_diagnostics(db: &dyn Db, file: SourceFile) -> ModuleDiagnostics {
     let _running = db.executes("module_diagnostics", Place::File(file));
     module::module_diagnostics(db, file)
 }
 
-/// Whether any diagnostic about the file is an error: then nothing is written. What a linker may find in other files is none
-/// where that is `left_open`.
+/// Whether any diagnostic about the file is an error for an output: then nothing is written.
 #[salsa::tracked(returns(copy))]
-pub fn has_errors(db: &dyn Db, file: SourceFile, left_open: bool) -> bool {
+pub fn has_errors(db: &dyn Db, file: SourceFile, output: Output) -> bool {
     let _running = db.executes("has_errors", Place::File(file));
-    let found = driver::diagnostics_by_unit(db, file);
-    found.iter().any(|(_, diagnostic)| driver::stops(diagnostic, left_open))
+    let found = driver::diagnostics_by_unit(db, file, output.shared_limit());
+    found.iter().any(|(_, diagnostic)| output.is_stopped_by(diagnostic))
 }
 
 // ---- a chip; no edit and no knob runs these again

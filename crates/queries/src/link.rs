@@ -24,6 +24,7 @@ use oriole_ptx::word::{CtaGroup, TensorOrder};
 use oriole_ptx::{Space, Word};
 use oriole_syntax::UnitKind;
 
+use crate::driver::Output;
 use crate::failure::{Failed, Staged, guarded};
 use crate::graph;
 use crate::module::function_unit;
@@ -502,7 +503,7 @@ fn tensor_memory(body: &Body) -> TensorMemory {
 
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec<u8>> {
     let linking = graph::lower_options(db, config).linking;
-    if graph::has_errors(db, file, linking.leaves_open()) {
+    if graph::has_errors(db, file, Output::of(db, file, config)) {
         return Err(Failed::Diagnosed);
     }
     let chip = graph::chip_info(db, config);

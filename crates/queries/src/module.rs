@@ -8,7 +8,7 @@ use std::sync::Arc;
 use oriole_diagnostics::{Diagnostic, Span};
 use oriole_hir::{
     Body, Declared, EarlyUse, GlobalInfo, Header, HeaderQuestion, Linkage, ModuleContext, ModuleVariable,
-    Outline, SignatureInfo, SourceMap, Symbols, Uses, Variable,
+    Outline, SharedNeed, SignatureInfo, SourceMap, Symbols, Uses, Variable,
 };
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_ptx::Space;
@@ -247,7 +247,16 @@ fn outlines(db: &dyn Db, file: SourceFile) -> Vec<Outline<'_>> {
 }
 
 /// The diagnostics that need the whole module, but for the order of functions; each with the ordinal of its unit.
-pub(crate) fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, Diagnostic)> {
+/// What only the whole module shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ModuleDiagnostics {
+    /// Each with the ordinal of its unit, spans relative to it.
+    pub found: Vec<(usize, Diagnostic)>,
+    /// What a chip has to have, or it is another diagnostic.
+    pub shared: Vec<SharedNeed>,
+}
+
+pub(crate) fn module_diagnostics(db: &dyn Db, file: SourceFile) -> ModuleDiagnostics {
     let units = graph::split_file(db, file);
     let mut header = Header::default();
     let kinds = units.iter().map(|unit| unit.kind(db));
@@ -289,7 +298,7 @@ pub(crate) fn module_diagnostics(db: &dyn Db, file: SourceFile) -> Vec<(usize, D
         &declared,
         &outlines,
     ));
-    found
+    ModuleDiagnostics { found, shared: oriole_hir::shared_needs(&outlines) }
 }
 
 pub(crate) fn order_check(db: &dyn Db, file: SourceFile) -> Vec<EarlyUse> {
