@@ -51,7 +51,7 @@ pub fn compile(
         return Err(FAILED);
     }
     let input = Input { name: INPUT.to_owned(), text: text.to_owned() };
-    let source = Source::join(vec![input], compilation.chip, log).ok_or(FAILED)?;
+    let source = Source::join(vec![input], compilation.architecture, log).ok_or(FAILED)?;
     // A text for a virtual chip is only checked, and that leaves no program.
     let Step::Compile(job) = begin(compilation, source, log).ok_or(FAILED)? else { return Err(FAILED) };
     let threads = match compilation.threads {

@@ -140,6 +140,7 @@ int main(void) {
     COMPILE("resources", GOOD, "-arch=sm_90", "-v", "-O1");
     COMPILE("fewest registers", GOOD, "-arch=sm_90", "--warn-on-spills", "-maxrregcount=16", "-v");
     COMPILE("an unknown option", GOOD, "-arch=sm_90", "-nosuch");
+    COMPILE("a family", GOOD, "--gpu-name=sm_100f", "-v");
     COMPILE("an unknown chip", GOOD, "-arch=sm_20");
     COMPILE("an older chip", GOOD, "-arch=sm_80");
     COMPILE("a virtual chip", GOOD, "-arch=compute_90");

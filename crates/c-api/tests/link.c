@@ -74,6 +74,7 @@ int main(void) {
     LINK("lines", GOOD, "-arch=sm_90", "-lineinfo");
     LINK("threads", GOOD, "-arch=sm_90", "-split-compile=0", "-no-cache");
     LINK("an unknown option", GOOD, "-arch=sm_90", "-nosuch");
+    LINK("a family", GOOD, "-arch=sm_100f");
     LINK("an unknown chip", GOOD, "-arch=sm_20");
     LINK("a chip that is none", GOOD, "-arch=foo");
     LINK("an older chip", GOOD, "-arch=sm_80");

@@ -186,24 +186,23 @@ impl Chip {
 
     /// True if the back end can make code for this chip today.
     pub fn is_supported(self) -> bool {
-        let made = chips::find(self.number).is_some_and(|row| row.supported);
-        made && self.variant != Variant::Family && self.unknown.is_none()
+        self.unknown.is_none() && chips::find(self.number).is_some_and(|row| row.supported)
     }
 
     /// True if a module that names `target` may be compiled for this chip.
     ///
-    /// A base target runs on its own number and all later ones; a family target on later chips of its family;
-    /// an accelerated target on the same chip only, and there only if the accelerated feature set is asked for.
+    /// A base target runs on its own number and all later ones; a family target on later chips of its family, whatever
+    /// feature set is asked for, since each of them has what the letter `f` promises; an accelerated target on the same
+    /// chip only, and there only if the accelerated feature set is asked for. Of a chip that has another number today the
+    /// family is that of today.
     pub fn accepts(self, target: PtxTarget) -> bool {
         let own = self.as_target();
+        let is_later = target.number <= own.number;
+        let today = (renumbered(target.number), renumbered(own.number));
         match target.variant {
-            Variant::Base => target.number <= own.number,
-            Variant::Family => {
-                target.number / 10 == own.number / 10
-                    && target.number <= own.number
-                    && own.variant != Variant::Base
-            }
-            Variant::Accelerated => target == own,
+            Variant::Base => is_later,
+            Variant::Family => is_later && today.0 / 10 == today.1 / 10,
+            Variant::Accelerated => today.0 == today.1 && own.variant == Variant::Accelerated,
         }
     }
 
@@ -235,9 +234,11 @@ impl PtxTarget {
         }
     }
 
-    /// The target whose features are known: that of the chip that stands in where no table knows this one.
+    /// The target whose features are known: that of today where the chip had another number, and that of the chip that
+    /// stands in where no table knows this one.
     pub fn with_features(self) -> PtxTarget {
-        self.as_chip().and_then(Chip::stand_in).map_or(self, Chip::as_target)
+        let today = PtxTarget { number: renumbered(self.number), ..self };
+        self.as_chip().and_then(Chip::stand_in).map_or(today, Chip::as_target)
     }
 }
 
@@ -359,18 +360,39 @@ mod tests {
         }
         let renumbered: PtxTarget = "sm_101a".parse().unwrap();
         assert_eq!(renumbered.as_chip(), "sm_110a".parse().ok());
+        assert_eq!(renumbered.with_features(), "sm_110a".parse().unwrap());
     }
 
+    /// All pairs of a target and a chip, as ptxas has them.
     #[test]
     fn targets_run_where_they_may() {
-        let ok = |chip: &str, target: &str| chip.parse::<Chip>().unwrap().accepts(target.parse().unwrap());
-        assert!(ok("sm_90", "sm_52"));
-        assert!(ok("sm_90a", "sm_90"));
-        assert!(ok("sm_90a", "sm_90a"));
-        assert!(!ok("sm_90", "sm_90a"));
-        assert!(!ok("sm_90a", "sm_100"));
-        assert!(!ok("sm_100a", "sm_90a"));
-        assert!(ok("sm_103a", "sm_100f"));
-        assert!(!ok("sm_110f", "sm_100f"));
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/ptxas/targets.txt");
+        let table = std::fs::read_to_string(path).unwrap();
+        let mut lines = table.lines().skip_while(|line| !line.starts_with("architectures "));
+        let names = lines.next().unwrap().split(' ').skip(1);
+        let chips: Vec<Chip> = names.map(|name| name.parse().unwrap()).collect();
+        let newer = Chip::all().into_iter().filter(|chip| chip.number() >= 75);
+        assert_eq!(chips, newer.collect::<Vec<_>>());
+        let mut pairs = 0;
+        for line in lines {
+            let (name, letters) = line.split_once(' ').unwrap();
+            let letters = letters.trim();
+            assert_eq!(letters.len(), chips.len(), "{name}");
+            for (&chip, letter) in chips.iter().zip(letters.chars()).filter(|&(_, letter)| letter != 'u') {
+                assert_eq!(chip.accepts(name.parse().unwrap()), letter == '.', "{name} for {chip}");
+                pairs += 1;
+            }
+        }
+        assert!(pairs > 600, "{pairs} pairs");
+    }
+
+    /// The letter `f` is in no table but that of names: a family has what the base chip has.
+    #[test]
+    fn families_are_chips_of_their_own() {
+        for name in ["sm_100f", "sm_103f", "sm_110f", "sm_120f", "sm_121f"] {
+            let chip: Chip = name.parse().unwrap();
+            assert!(chip.is_supported(), "{name}");
+            assert_eq!(chip.limits(), Chip::named(chip.number()).limits(), "{name}");
+        }
     }
 }

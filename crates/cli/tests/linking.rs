@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The chips that the linker knows, and whether each has a table of functions that the loader knows.
-const CHIPS: [(&str, bool); 12] = [
+const CHIPS: [(&str, bool); 14] = [
     ("sm_75", false),
     ("sm_80", false),
     ("sm_86", false),
@@ -17,10 +17,12 @@ const CHIPS: [(&str, bool); 12] = [
     ("sm_89", false),
     ("sm_90", true),
     ("sm_100", true),
+    ("sm_100f", true),
     ("sm_103", true),
     ("sm_110", true),
     ("sm_120", true),
     ("sm_121", true),
+    ("sm_121f", true),
 ];
 
 /// The file with the kernel, and the one with what that calls.

@@ -12,6 +12,7 @@ mod copies;
 mod debug_sections;
 mod debugger;
 mod diff;
+mod families;
 mod files;
 mod frames;
 mod judge;

@@ -1,7 +1,6 @@
 //! A compile in ptxas's place: what its options ask for is done, and what it would say is said, by steps between which a
 //! caller opens files, takes the time and cancels.
 
-use oriole_chip::Chip;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
@@ -47,22 +46,22 @@ pub enum Outcome {
 /// Does what comes before a compile: checks what is only to be checked, leaves out the entries that are not asked for, writes
 /// the options that stand for directives into the text. `None` if that failed; the log says why.
 pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log) -> Option<Step<'a>> {
-    let chip = source.code_chip(compilation.chip, log)?;
+    let chip = compilation.architecture.chip;
     if compilation.warn_doubles {
         source.warn_of_doubles(log);
     }
-    if compilation.check_only || !compilation.entries.is_empty() {
+    if compilation.architecture.is_virtual() || !compilation.entries.is_empty() {
         // All of the text is checked, also what is then left out.
-        checked(chip, compilation, &source, log)?;
+        checked(compilation, &source, log)?;
     }
-    if compilation.check_only {
+    if compilation.architecture.is_virtual() {
         return Some(Step::Checked);
     }
     if !compilation.entries.is_empty() {
         source.keep_entries(&compilation.entries, log).then_some(())?;
     }
     source.cache(&compilation.cache);
-    source.limit(&compilation.limits, compilation.chip, compilation.verbose, log);
+    source.limit(&compilation.limits, chip, compilation.verbose, log);
     if log.has_failed() {
         log.abort();
         return None;
@@ -81,15 +80,16 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
 }
 
 /// Checks a text as far as the language goes.
-fn checked(chip: Chip, compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
-    let (db, file, config) = opened(source.text(), Some(chip), &compilation.options);
-    let mut diagnostics = oriole_queries::diagnostics(&db, file);
+fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
+    let (db, file, config) = opened(source.text(), Some(compilation.architecture.chip), &compilation.options);
+    let mut diagnostics = oriole_queries::diagnostics_for(&db, file, config);
+    // ptxas sees how much shared memory a kernel has when it makes code for it.
+    diagnostics.retain(|diagnostic| diagnostic.code != Code::TooMuchSharedMemory);
     // Nothing is made of a text that is only checked, and so nothing is missing; nor where a linker may find it.
     if compilation.check_only || compilation.options.linking.leaves_open() {
         diagnostics.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
     }
-    diagnostics.extend(oriole_queries::target_diagnostics(&db, file, config));
-    translate(&diagnostics, source, compilation.chip, log);
+    translate(&diagnostics, source, compilation.architecture, log);
     if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {
         log.abort();
     }
@@ -118,7 +118,7 @@ impl Job<'_> {
     /// Says what there is to say of a compile that took so many microseconds. `None` if it failed; the log says why.
     pub fn tell(&self, compiled: Compiled, microseconds: u64, log: &mut Log) -> Option<Outcome> {
         let compilation = self.compilation;
-        translate(&compiled.diagnostics, &self.source, compilation.chip, log);
+        translate(&compiled.diagnostics, &self.source, compilation.architecture, log);
         let Some(cubin) = compiled.cubin else {
             let mut errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
             return errors.all(is_unsupported).then_some(Outcome::Unsupported);
@@ -135,7 +135,7 @@ impl Job<'_> {
 
     /// What the text needs that was compiled to these bytes.
     fn resources(&self, cubin: &[u8], microseconds: u64) -> Resources {
-        let chip = self.compilation.chip;
+        let chip = self.compilation.architecture.chip;
         let Ok(cubin) = oriole_cubin::read(cubin) else { return Resources::default() };
         // ptxas tells of constant banks for the chips without clusters only.
         let tells_banks = chip.constant_bank().is_some_and(|bank| bank.cluster_blocks.is_none());

@@ -100,6 +100,31 @@ fn a_chip_that_cannot_replace_the_target_is_refused() {
 }
 
 #[test]
+fn a_module_of_a_family_is_for_its_chips() {
+    let text = module(&[kernel("k", 3)]).replace(".version 8.0", ".version 8.8").replace("sm_90", "sm_100f");
+    let bytes = |name: &str| compile(&text, &Options::new().for_chip(name).unwrap()).map(|cubin| cubin.bytes);
+    assert_eq!(bytes("sm_100f").unwrap(), compile(&text, &Options::new()).unwrap().bytes);
+    for name in ["sm_100", "sm_100a", "sm_103", "sm_103f", "sm_103a"] {
+        assert!(bytes(name).is_ok(), "{name}");
+    }
+    for name in ["sm_90a", "sm_110f", "sm_120f", "sm_121f"] {
+        let options = Options::new().for_chip(name).unwrap();
+        assert!(bytes(name).is_err() && check(&text, &options).has_errors(), "{name}");
+    }
+    // How much shared memory a block declares is judged by the chip that is asked for.
+    let shared = "{\n    .shared .b8 s[49153];\n";
+    let text = text.replacen("{\n", shared, 1);
+    assert!(check(&text, &Options::new()).has_errors());
+    for (name, refused) in [("sm_103f", true), ("sm_103a", false)] {
+        let options = Options::new().for_chip(name).unwrap();
+        assert_eq!(
+            (check(&text, &options).has_errors(), compile(&text, &options).is_err()),
+            (refused, refused)
+        );
+    }
+}
+
+#[test]
 fn threads_change_no_byte() {
     let text = module(&(0..20).map(|at| kernel(&format!("k{at}"), at)).collect::<Vec<_>>());
     let many = Options::new().on_threads(NonZeroUsize::new(8).unwrap());

@@ -286,6 +286,9 @@ mod tests {
         assert_eq!(ruling.settings.targets, [Chip::SM_90A]);
         assert!(!ruling.hints.live && ruling.hints.stalls);
         assert_eq!(ruling.warnings, ["there is no knob `no`"]);
+        let family = rule(None, &json!({ "targets": ["sm_100f", "sm_101f"] }), &files);
+        assert_eq!(family.settings.targets, ["sm_100f".parse().unwrap()]);
+        assert_eq!(family.warnings, ["no target is called `sm_101f`"]);
         let client = json!({ "targets": ["sm_90"], "colour": 1, "hints": { "stalls": false } });
         let ruling = rule(Some(Path::new("/w/fast/k.ptx")), &client, &files);
         assert_eq!((ruling.root.as_str(), ruling.settings.options.level), ("/w/fast", 3));

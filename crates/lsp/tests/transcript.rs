@@ -81,12 +81,14 @@ fn the_first_ten_minutes() {
         "{code}"
     );
     // Another target, and the document of the machine code is asked for again.
-    let target = json!({ "command": "oriole.setTarget", "arguments": [{ "uri": URI, "chip": "sm_90a" }] });
-    expect!["null"].assert_eq(&client.ask("workspace/executeCommand", target));
-    let uri = "oriole:///sass/scale.sass?uri=file%3A%2F%2F%2Fw%2Fscale.ptx&kernel=scale";
-    let content = client.ask_value("workspace/textDocumentContent", json!({ "uri": uri }));
-    let first = content["text"].as_str().unwrap().lines().next().unwrap().to_owned();
-    assert!(first.starts_with("// scale for sm_90a, "), "{first}");
+    for chip in ["sm_90a", "sm_100f"] {
+        let target = json!({ "command": "oriole.setTarget", "arguments": [{ "uri": URI, "chip": chip }] });
+        expect!["null"].assert_eq(&client.ask("workspace/executeCommand", target));
+        let uri = "oriole:///sass/scale.sass?uri=file%3A%2F%2F%2Fw%2Fscale.ptx&kernel=scale";
+        let content = client.ask_value("workspace/textDocumentContent", json!({ "uri": uri }));
+        let first = content["text"].as_str().unwrap().lines().next().unwrap().to_owned();
+        assert!(first.starts_with(&format!("// scale for {chip}, ")), "{first}");
+    }
     client.stop();
 }
 

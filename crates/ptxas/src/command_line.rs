@@ -156,7 +156,9 @@ impl Reader<'_> {
             Kind::OneOf(values) | Kind::Bits(values) if !values.contains(&value.as_str()) => {
                 return self.undefined(row, &value);
             }
-            Kind::Chip if !crate::request::is_chip(&value) => return self.undefined(row, &value),
+            Kind::Chip if value.parse::<crate::Architecture>().is_err() => {
+                return self.undefined(row, &value);
+            }
             Kind::List => {
                 let parts = value.split(',').filter(|part| !part.is_empty());
                 self.line.values.extend(parts.map(|part| (row.option, part.trim().to_owned())));

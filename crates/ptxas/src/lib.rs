@@ -8,6 +8,7 @@
 //! The way of a call: [`parse`] reads the words, [`Request::new`] says what they ask for, [`Source::join`] makes one module of
 //! the inputs and the options that stand for directives, the caller compiles, [`translate`] and [`Resources`] tell of it.
 
+mod architecture;
 mod cache_operators;
 mod command_line;
 mod message;
@@ -18,6 +19,7 @@ mod source;
 mod texts;
 mod translate;
 
+pub use architecture::Architecture;
 pub use cache_operators::CacheOperators;
 pub use command_line::{CommandLine, parse};
 pub use message::{Entry, Form, Log, Severity};

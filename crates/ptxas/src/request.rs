@@ -3,8 +3,8 @@
 
 use crate::cache_operators::{OF_LOADS, OF_STORES};
 use crate::options::{Here, Opt};
-use crate::{CacheOperators, CommandLine, Log, Severity};
-use oriole_chip::Chip;
+use crate::{Architecture, CacheOperators, CommandLine, Log, Severity};
+use oriole_chip::{Chip, Variant};
 use oriole_options::{DebugOptions, Linking, Options};
 
 /// Fewest registers that a kernel may be bounded to.
@@ -70,10 +70,8 @@ pub struct Limits {
 /// One compile.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Compilation {
-    /// For which chip.
-    pub chip: Chip,
-    /// The text is only checked.
-    pub check_only: bool,
+    /// For what.
+    pub architecture: Architecture,
     /// How.
     pub options: Options,
     /// The level of optimization was given; otherwise modules for debuggers are not optimized.
@@ -98,21 +96,6 @@ pub struct Compilation {
     pub threads: Threads,
 }
 
-/// The chip of a name, and whether it is virtual: there is no code for those.
-fn chip(name: &str) -> Option<(Chip, bool)> {
-    let real = |number: &str| format!("sm_{number}").parse::<Chip>().ok();
-    match name.split_once('_')? {
-        ("sm", number) => Some((real(number)?, false)),
-        ("compute" | "lto", number) => Some((real(number)?, true)),
-        _ => None,
-    }
-}
-
-/// Whether a chip has this name.
-pub(crate) fn is_chip(name: &str) -> bool {
-    chip(name).is_some()
-}
-
 impl Request {
     /// What a line asks for. `None` if it cannot be done; the log says why.
     pub fn new(line: &CommandLine, log: &mut Log) -> Option<Request> {
@@ -125,7 +108,7 @@ impl Request {
             () => Action::Compile(Box::new(compilation(line, log)?)),
         };
         let refused = match &action {
-            Action::Compile(compilation) => refused(line, compilation.chip, log),
+            Action::Compile(compilation) => refused(line, compilation.architecture.chip, log),
             _ => Vec::new(),
         };
         Some(Request { action, refused })
@@ -133,9 +116,13 @@ impl Request {
 }
 
 fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
-    let (chip, check_only) = chip(line.value(Opt::GpuName).unwrap_or(DEFAULT_CHIP))?;
+    let architecture: Architecture = line.value(Opt::GpuName).unwrap_or(DEFAULT_CHIP).parse().ok()?;
+    if architecture.is_for_linkers() && architecture.chip.variant() == Variant::Accelerated {
+        log.say(Severity::Fatal, &format!("Unsupported gpu architecture '{architecture}'"));
+        return None;
+    }
     let mut options = options(line, log)?;
-    let (limits, of_functions) = limits(line, chip, log)?;
+    let (limits, of_functions) = limits(line, architecture, log)?;
     if let Some(registers) = of_functions {
         options.set("func-maxrregcount", &registers.to_string()).ok()?;
     }
@@ -143,14 +130,13 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
     debugging(line, log)?;
     let threads = threads(line, log)?;
     let cache = cache_operators(line, log);
-    tensor_checks(line, chip, log);
+    tensor_checks(line, architecture.chip, log);
     if log.has_failed() {
         log.abort();
         return None;
     }
     Some(Compilation {
-        chip,
-        check_only,
+        architecture,
         options,
         level_said: line.number(Opt::OptLevel).is_some(),
         limits,
@@ -195,13 +181,12 @@ fn options(line: &CommandLine, log: &mut Log) -> Option<Options> {
 }
 
 /// What stands for directives of entries, and the bound on registers of functions: these have no such directive.
-fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<(Limits, Option<u16>)> {
-    let most = i64::from(chip.register_files().general.count);
-    let max_registers = registers(line, Opt::MaxRegisters, chip, most, log)?;
+fn limits(line: &CommandLine, architecture: Architecture, log: &mut Log) -> Option<(Limits, Option<u16>)> {
+    let max_registers = registers(line, Opt::MaxRegisters, architecture, log)?;
     let mut of_functions = None;
     if line.has(Opt::CompileOnly) {
         // No kernel of the file need call them.
-        of_functions = registers(line, Opt::FunctionRegisters, chip, most, log)?.or(max_registers);
+        of_functions = registers(line, Opt::FunctionRegisters, architecture, log)?.or(max_registers);
     } else if line.has(Opt::FunctionRegisters) {
         let text = "Command line option 'device-function-maxrregcount' not supported for 'whole program compilation', will be ignored";
         log.say(Severity::Warning, text);
@@ -235,9 +220,18 @@ fn limits(line: &CommandLine, chip: Chip, log: &mut Log) -> Option<(Limits, Opti
 
 /// The bound on registers that an option asks for.
 #[allow(clippy::option_option, reason = "no bound, or a text that is none")]
-fn registers(line: &CommandLine, option: Opt, chip: Chip, most: i64, log: &mut Log) -> Option<Option<u16>> {
+fn registers(
+    line: &CommandLine,
+    option: Opt,
+    architecture: Architecture,
+    log: &mut Log,
+) -> Option<Option<u16>> {
     let Some(text) = line.value(option) else { return Some(None) };
+    // A virtual chip has none, so that every number is too big.
+    let is_virtual = architecture.is_virtual();
+    let most = if is_virtual { 0 } else { i64::from(architecture.chip.register_files().general.count) };
     let number = match text {
+        "archmax" | "archmin" if is_virtual => return Some(None),
         "archmax" => most,
         "archmin" => ARCHITECTURE_LEAST,
         _ => match text.parse::<i64>() {
@@ -250,9 +244,9 @@ fn registers(line: &CommandLine, option: Opt, chip: Chip, most: i64, log: &mut L
         },
     };
     let bound = match number {
-        0..FEWEST_REGISTERS => {
+        0..FEWEST_REGISTERS if number <= most => {
             let text = format!(
-                "For profile {chip} adjusting per thread register count of {number} to lower bound of {FEWEST_REGISTERS}"
+                "For profile {architecture} adjusting per thread register count of {number} to lower bound of {FEWEST_REGISTERS}"
             );
             log.say(Severity::Warning, &text);
             FEWEST_REGISTERS
@@ -262,6 +256,9 @@ fn registers(line: &CommandLine, option: Opt, chip: Chip, most: i64, log: &mut L
                 Severity::Warning,
                 &format!("Too big maxrregcount value specified {number}, will be ignored"),
             );
+            if is_virtual {
+                return Some(None);
+            }
             most
         }
         _ => number,

@@ -4,8 +4,8 @@
 //! No edit adds or takes a line end, so that every line keeps its number.
 
 use crate::translate::target_text;
-use crate::{CacheOperators, Limits, Log, Severity};
-use oriole_chip::{Chip, PtxTarget, Variant};
+use crate::{Architecture, CacheOperators, Limits, Log, Severity};
+use oriole_chip::{Chip, PtxTarget};
 use oriole_diagnostics::LineIndex;
 use oriole_syntax::ast::{AstNode, Instruction, Item};
 use oriole_syntax::{Unit, UnitKind, parse_unit, split_file};
@@ -49,7 +49,7 @@ pub fn program_name(path: &str) -> &str {
 
 impl Source {
     /// Joins inputs. `None` if that cannot be done; the log says why.
-    pub fn join(inputs: Vec<Input>, chip: Chip, log: &mut Log) -> Option<Source> {
+    pub fn join(inputs: Vec<Input>, architecture: Architecture, log: &mut Log) -> Option<Source> {
         for input in &inputs {
             if let Some(end) = input.text.find('\0') {
                 let line = LineIndex::new(&input.text).line_column(end as u32).line;
@@ -62,7 +62,7 @@ impl Source {
         let mut source = Source { text: String::new(), parts: Vec::new() };
         for (at, input) in inputs.into_iter().enumerate() {
             let text = match at.checked_sub(1).map(|later| &headers[later]) {
-                Some(header) => header.blanked(&input, chip, log)?,
+                Some(header) => header.blanked(&input, architecture, log)?,
                 None if headers.is_empty() => input.text,
                 None => Header::of(&input.text).raised(&headers, input.text),
             };
@@ -78,27 +78,6 @@ impl Source {
         let lines = self.text.bytes().filter(|&byte| byte == b'\n').count() as u32;
         self.parts.push(Part { name, lines });
         if self.text.is_empty() { self.text = text } else { self.text.push_str(&text) }
-    }
-
-    /// The chip whose tables make the code for an architecture: the features of a family, which the architecture or the
-    /// text asks for, are in the tables of the chip with all of its own. `None` if the text is for none of the family; the log
-    /// says so.
-    pub fn code_chip(&self, architecture: Chip, log: &mut Log) -> Option<Chip> {
-        let own = architecture.variant();
-        if own == Variant::Accelerated || (own == Variant::Base && !may_be_of_family(&self.text)) {
-            return Some(architecture);
-        }
-        let of_family = |target: PtxTarget| target.variant() == Variant::Family;
-        let Some(target) =
-            Header::of(&self.text).target.filter(|&target| own == Variant::Family || of_family(target))
-        else {
-            return Some(architecture);
-        };
-        if takes(architecture, target) {
-            return Some(architecture.accelerated());
-        }
-        log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
-        None
     }
 
     /// The text.
@@ -191,21 +170,6 @@ impl Source {
             }
         }
     }
-}
-
-/// Whether a text for a target is compiled for an architecture. One for a family is for all variants of its chips.
-fn takes(architecture: Chip, target: PtxTarget) -> bool {
-    match target.variant() {
-        Variant::Family => architecture.accelerated().accepts(target),
-        Variant::Base | Variant::Accelerated => architecture.accepts(target),
-    }
-}
-
-/// Whether a text may name a target of a family, at the first glance.
-fn may_be_of_family(text: &str) -> bool {
-    let directive =
-        text.split_once(".target").map_or("", |(_, behind)| behind.lines().next().unwrap_or_default());
-    directive.split([',', ' ', '\t']).any(|word| word.starts_with("sm_") && word.ends_with('f'))
 }
 
 /// What an entry says of its limits, and where its body begins.
@@ -332,7 +296,8 @@ impl Header {
         header
     }
 
-    /// The first text of several: it has the newest version and the latest target of all of them.
+    /// The first text of several: it has the newest version and the targets of all of them. None of these stands for another:
+    /// the features of a family are in no base target, however late.
     fn raised(&self, others: &[Header], text: String) -> String {
         let mut edits = Vec::new();
         let version = others.iter().filter_map(|other| other.version).max();
@@ -341,17 +306,21 @@ impl Header {
         {
             edits.push((at.clone(), format!("{}.{}", version.0, version.1)));
         }
-        let target = others.iter().filter_map(|other| other.target).max();
-        if let (Some(at), Some(target)) =
-            (&self.target_at, target.filter(|&target| Some(target) > self.target))
-        {
-            edits.push((at.clone(), target.to_string()));
+        if let (Some(at), Some(own)) = (&self.target_at, self.target) {
+            let mut targets = vec![own];
+            for target in others.iter().filter_map(|other| other.target) {
+                if !targets.contains(&target) {
+                    targets.push(target);
+                }
+            }
+            let names: Vec<String> = targets.iter().map(PtxTarget::to_string).collect();
+            edits.push((at.clone(), names.join(", ")));
         }
         edited(&text, edits)
     }
 
     /// A later text, without its head, which the module has already.
-    fn blanked(&self, input: &Input, chip: Chip, log: &mut Log) -> Option<String> {
+    fn blanked(&self, input: &Input, architecture: Architecture, log: &mut Log) -> Option<String> {
         if self.version.is_none() {
             let lines = LineIndex::new(&input.text);
             let start = input.text.len() - input.text.trim_start().len();
@@ -360,8 +329,8 @@ impl Header {
             log.abort();
             return None;
         }
-        if let Some(target) = self.target.filter(|&target| !takes(chip, target)) {
-            log.say(Severity::Fatal, &target_text(&target.to_string(), chip));
+        if let Some(target) = self.target.filter(|&target| !architecture.chip.accepts(target)) {
+            log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
             return None;
         }
         let blanks = self.directives.iter().map(|range| (range.clone(), blank(&input.text[range.clone()])));
@@ -416,10 +385,14 @@ mod tests {
     }
 
     fn join(texts: &[(&str, &str)]) -> (Option<Source>, Log) {
+        join_for("sm_90", texts)
+    }
+
+    fn join_for(architecture: &str, texts: &[(&str, &str)]) -> (Option<Source>, Log) {
         let mut log = Log::new("ptxas", Form::Program);
         let inputs =
             texts.iter().map(|(name, text)| Input { name: (*name).to_owned(), text: (*text).to_owned() });
-        let source = Source::join(inputs.collect(), chip(), &mut log);
+        let source = Source::join(inputs.collect(), architecture.parse().expect("a chip"), &mut log);
         (source, log)
     }
 
@@ -442,35 +415,19 @@ mod tests {
         assert_eq!(said(&log), "");
         let source = source.expect("joined");
         let lines: Vec<&str> = source.text().lines().map(str::trim_end).collect();
-        assert_eq!(lines[..3], [".version 8.3", ".target sm_90", ".address_size 64"]);
+        assert_eq!(lines[..3], [".version 8.3", ".target sm_80, sm_90", ".address_size 64"]);
         assert_eq!(lines[13..], ["// second", "", "", ".entry d() { ret; }"]);
         assert_eq!(source.place(2), ("a.ptx", 2));
         assert_eq!(source.place(13), ("a.ptx", 13));
         assert_eq!(source.place(14), ("b.ptx", 1));
         assert_eq!(source.place(17), ("b.ptx", 4));
-    }
-
-    #[test]
-    fn families_have_the_tables_of_their_chips() {
-        let code = |architecture: &str, target: &str| {
-            let text = format!(".version 8.8\n.target\t{target}, debug\n");
-            let (source, mut log) = join(&[("a.ptx", &text)]);
-            let architecture = architecture.parse().expect("a chip");
-            let chip = source.expect("one input").code_chip(architecture, &mut log);
-            chip.map_or_else(|| said(&log), |chip| chip.to_string())
-        };
-        for (architecture, target, chip) in [
-            ("sm_100", "sm_90", "sm_100"),
-            ("sm_100f", "sm_90", "sm_100a"),
-            ("sm_100", "sm_100f", "sm_100a"),
-            ("sm_103f", "sm_100f", "sm_103a"),
-            ("sm_100a", "sm_100f", "sm_100a"),
-        ] {
-            assert_eq!(code(architecture, target), chip, "{architecture} {target}");
-        }
-        for (architecture, target) in [("sm_120", "sm_100f"), ("sm_100f", "sm_100a"), ("sm_100", "sm_103f")] {
-            assert!(code(architecture, target).starts_with("ptxas fatal"), "{architecture} {target}");
-        }
+        // The later number is not the one with the features of the family.
+        let head = |target: &str| format!(".version 9.0\n.target {target}\n.address_size 64\n");
+        let heads = ["sm_100f", "sm_103", "sm_100f"].map(head);
+        let texts: Vec<(&str, &str)> = heads.iter().map(|head| ("a.ptx", head.as_str())).collect();
+        let (source, log) = join_for("sm_103f", &texts);
+        assert_eq!(said(&log), "");
+        assert_eq!(source.expect("joined").text().lines().nth(1), Some(".target sm_100f, sm_103"));
     }
 
     #[test]

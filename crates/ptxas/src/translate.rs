@@ -5,8 +5,7 @@
 //! them.
 
 use crate::texts::newest_version;
-use crate::{Form, Log, Severity, Source};
-use oriole_chip::Chip;
+use crate::{Architecture, Form, Log, Severity, Source};
 use oriole_diagnostics::{Code, Diagnostic, Family, LineIndex, Part};
 use oriole_syntax::{UnitKind, split_file};
 
@@ -20,7 +19,7 @@ enum Place {
 }
 
 /// The text of ptxas for a code. In the text `{name}` is the first thing that the diagnostic quotes, `{near}` what stands at
-/// its place, `{file}` the input.
+/// its place, `{file}` the input, `{bytes}` and `{limit}` the first two numbers that it tells.
 struct Row {
     code: Code,
     severity: Severity,
@@ -47,6 +46,7 @@ const TEXTS: &[Row] = &[
     row(Code::MissingTarget, Fatal, Line, "Missing .target directive at start of file '{file}'"),
     row(Code::UnsupportedVersion, Fatal, Line, "Unsupported {near}; current version is '{newest}'"),
     row(Code::UnknownTarget, Fatal, Line, "Unsupported .target '{name}'"),
+    row(Code::StandIn, Fatal, Line, "Unsupported .target '{near}'"),
     row(Code::UnknownInstruction, Error, Line, "Not a name of any known instruction: '{name}'"),
     row(Code::UnknownName, Error, Line, "Unknown symbol '{name}'"),
     row(Code::DuplicateName, Error, Line, "Duplicate definition of {kind} '{name}'"),
@@ -63,7 +63,7 @@ const TEXTS: &[Row] = &[
         Code::TooMuchSharedMemory,
         Error,
         Nowhere,
-        "Entry function '{name}' uses too much shared data: {message}",
+        "Entry function '{name}' uses too much shared data ({bytes} bytes, {limit} max)",
     ),
     row(Code::TooMuchConstantMemory, Error, Nowhere, "File uses too much global constant data: {message}"),
     row(
@@ -88,17 +88,18 @@ pub fn is_unsupported(diagnostic: &Diagnostic) -> bool {
 }
 
 /// Says diagnostics, and how they end the call.
-pub fn translate(diagnostics: &[Diagnostic], source: &Source, chip: Chip, log: &mut Log) {
+pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Architecture, log: &mut Log) {
     if diagnostics.is_empty() {
         return;
     }
-    let translator = Translator { source, lines: LineIndex::new(source.text()), chip };
+    let translator = Translator { source, lines: LineIndex::new(source.text()), architecture };
     let mut aborts = false;
     // A text without a version is none of the language, whatever else there is to say.
     let no_version = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::MissingVersion);
     let diagnostics = no_version.map_or(diagnostics, std::slice::from_ref);
     for diagnostic in diagnostics {
-        if diagnostic.is_error() {
+        // Of targets that nobody knows ptxas takes none.
+        if diagnostic.is_error() || diagnostic.code == Code::StandIn {
             let (severity, place) = translator.error(diagnostic, log);
             aborts |= place == Line;
             if severity == Fatal {
@@ -121,7 +122,7 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, chip: Chip, log: &
 struct Translator<'a> {
     source: &'a Source,
     lines: LineIndex,
-    chip: Chip,
+    architecture: Architecture,
 }
 
 impl Translator<'_> {
@@ -149,11 +150,15 @@ impl Translator<'_> {
         };
         fill("{kind}", &|| self.kind(diagnostic).to_owned());
         fill("{newest}", &newest_version);
-        fill("{target}", &|| target_text(name(diagnostic), self.chip));
+        fill("{target}", &|| target_text(name(diagnostic), self.architecture));
         fill("{file}", &|| file.to_owned());
         fill("{name}", &|| name(diagnostic).to_owned());
         fill("{near}", &|| diagnostic.span.slice(self.source.text()).trim().to_owned());
         fill("{message}", &|| quoted(diagnostic));
+        let number =
+            |at: usize| numbers(diagnostic).get(at).map_or(String::new(), |number| format!("{number:#x}"));
+        fill("{bytes}", &|| number(0));
+        fill("{limit}", &|| number(1));
         filled
     }
 
@@ -176,6 +181,19 @@ fn name(diagnostic: &Diagnostic) -> &str {
     quoted.unwrap_or_default()
 }
 
+/// The numbers that a message tells.
+fn numbers(diagnostic: &Diagnostic) -> Vec<u64> {
+    let number = |word: &str| match word.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    };
+    let texts = diagnostic.message.parts().iter().filter_map(|part| match part {
+        Part::Text(text) => Some(text),
+        Part::Source(_) => None,
+    });
+    texts.flat_map(|text| text.split(|c: char| !c.is_ascii_alphanumeric())).filter_map(number).collect()
+}
+
 /// The message with the quotes of ptxas.
 fn quoted(diagnostic: &Diagnostic) -> String {
     let part = |part: &Part| match part {
@@ -185,19 +203,22 @@ fn quoted(diagnostic: &Diagnostic) -> String {
     diagnostic.message.parts().iter().map(part).collect()
 }
 
-/// Why a module for a target cannot be compiled for a chip.
-pub(crate) fn target_text(target: &str, chip: Chip) -> String {
+/// Why a module for a target, the last one of several, cannot be compiled for an architecture.
+pub(crate) fn target_text(targets: &str, architecture: Architecture) -> String {
     use oriole_chip::{PtxTarget, Variant};
+    let target = targets.rsplit(", ").next().unwrap_or_default();
     let Ok(named) = target.parse::<PtxTarget>() else {
         return "32-Bit compilation is no longer supported".to_owned();
     };
+    let chip = architecture.chip;
     let own = chip.as_target();
     match named.variant() {
         _ if named.number() > own.number() => {
             "SM version specified by .target is higher than default SM version assumed".to_owned()
         }
-        _ if named.number() == own.number() => {
-            format!("PTX with .target '{target}' cannot be compiled for architecture '{chip}'")
+        // Some names are older numbers of a chip.
+        _ if named.as_chip().is_some_and(|named| named.number() == chip.number()) => {
+            format!("PTX with .target '{target}' cannot be compiled for architecture '{architecture}'")
         }
         Variant::Family => {
             format!("Program with .target '{target}' cannot be compiled to different SM-family architecture")
@@ -229,11 +250,11 @@ mod tests {
 
     fn said(diagnostics: &[Diagnostic], form: Form) -> String {
         let mut log = Log::new("ptxas", form);
-        let chip = "sm_80".parse().expect("a chip");
+        let architecture = "sm_80".parse().expect("a chip");
         let name = if form == Form::Library { "application ptx input" } else { "a.ptx" };
         let input = Input { name: name.to_owned(), text: TEXT.to_owned() };
-        let source = Source::join(vec![input], chip, &mut log).expect("one input");
-        translate(diagnostics, &source, chip, &mut log);
+        let source = Source::join(vec![input], architecture, &mut log).expect("one input");
+        translate(diagnostics, &source, architecture, &mut log);
         log.entries().iter().map(|entry| entry.text.as_str()).collect()
     }
 

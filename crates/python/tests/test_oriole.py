@@ -39,6 +39,9 @@ class Compile(unittest.TestCase):
     def test_options(self):
         plain = oriole.compile(KERNEL).cubin
         self.assertNotEqual(oriole.compile(KERNEL, "sm_120").cubin, plain)
+        family = KERNEL.replace(".version 8.0", ".version 8.8").replace("sm_90", "sm_100f")
+        self.assertEqual(oriole.compile(family, "sm_100f").cubin, oriole.compile(family).cubin)
+        self.assertEqual(oriole.check(family, "sm_103f"), [])
         self.assertNotEqual(oriole.compile(long_kernel(20), level=0).cubin, oriole.compile(long_kernel(20)).cubin)
         self.assertEqual(oriole.compile(KERNEL, threads=4).cubin, plain)
         for wrong in [{"arch": "sm_1"}, {"level": 7}, {"knobs": {"nope": "1"}}, {"switches": ["nope"]}, {"threads": 0}]:

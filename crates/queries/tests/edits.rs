@@ -374,6 +374,46 @@ fn a_chip_is_made_once() {
     assert_eq!(made(&session), [0; 4], "another text and another knob");
 }
 
+/// A family and its base chip are two chips: what an edit means is asked once, each runs its own stages of what was edited, and
+/// an option of one runs nothing of the other.
+#[test]
+fn a_family_and_its_base_chip_run_their_own_stages() {
+    let text = module().replace(".version 8.0", ".version 9.0").replace("sm_90", "sm_100f");
+    let mut db = Database::with_log();
+    let file = SourceFile::open(&db, &text);
+    let configs = ["sm_100", "sm_100f"]
+        .map(|name| Config::create(&db, name.parse().expect("a chip"), &Options::default()));
+    let compiled = |db: &Database, config: Config| {
+        assert!(oriole_queries::compile(db, file, config, 1).cubin.is_some());
+        db.log().expect("the database logs").take()
+    };
+    for config in configs {
+        assert!(!compiled(&db, config).is_empty());
+    }
+    for number in [70, 71] {
+        let edited = in_kernel(&text, 7, "add.u32 %r2, %r1, 7;", &format!("add.u32 %r2, %r1, {number};"));
+        file.update(&mut db, &edited);
+        for (config, asks) in configs.into_iter().zip([true, false]) {
+            let own = config.chip(&db).to_string();
+            let executed = compiled(&db, config);
+            assert_eq!(executed.iter().any(|row| row.query == "resolved"), asks, "{own}");
+            for row in &executed {
+                let fits = row.config == own || asks && row.config.is_empty();
+                assert!(fits && ["", "entry k7"].contains(&row.unit.as_str()), "{own} {number}: {row}");
+            }
+            let once = |query: &str| executed.iter().filter(|row| row.query == query).count() == 1;
+            assert!(CHAIN.iter().all(|query| once(query)), "{own} {number}");
+        }
+    }
+    let mut options = Options::default();
+    options.set("no-licm", "true").expect("a knob");
+    configs[1].update(&mut db, &options);
+    assert_eq!(compiled(&db, configs[0]), []);
+    let executed = compiled(&db, configs[1]);
+    assert!(!executed.is_empty() && executed.iter().all(|row| row.config == "sm_100f"), "{executed:?}");
+    assert!(executed.iter().all(|row| row.query != "resolved" && row.query != "bridged"), "{executed:?}");
+}
+
 /// The log misses no execution and invents none: it agrees with salsa's own events.
 #[test]
 fn the_log_is_complete() {

@@ -76,7 +76,7 @@ impl Call {
     fn compile(&self, line: &CommandLine, compilation: &Compilation, log: &mut Log) -> Option<ExitCode> {
         let read = inputs(line, log)?;
         let standard = read.iter().find(|input| input.name == STANDARD).map(|input| input.text.clone());
-        let source = Source::join(read, compilation.chip, log)?;
+        let source = Source::join(read, compilation.architecture, log)?;
         match compile::compile(compilation, source, log)? {
             Ended::Done => Some(ExitCode::SUCCESS),
             Ended::Unsupported => fallback::run(line, standard.as_deref(), log),

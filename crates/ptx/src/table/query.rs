@@ -244,6 +244,10 @@ mod tests {
         assert!(!has(Chips::Accelerated(&[90]), "sm_90"));
         assert!(has(Chips::Family(&[100]), "sm_103f"));
         assert!(!has(Chips::Family(&[100]), "sm_120f"));
+        // A chip has the family of its number today.
+        assert!(!has(Chips::Family(&[100]), "sm_101f"));
+        assert!(has(Chips::Family(&[110]), "sm_101f"));
+        assert!(has(Chips::Accelerated(&[110]), "sm_101a"));
         assert!(has(Chips::AnyOf(&[Chips::Accelerated(&[90]), Chips::From(100)]), "sm_90a"));
     }
 
