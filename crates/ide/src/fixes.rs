@@ -366,25 +366,30 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     let chip = chips.into_iter().find(|chip| wanted.iter().all(|wanted| wanted.has(chip.as_target())));
     let header = graph::module_header(db, out.located.source);
     let units = graph::split_file(db, out.located.source);
+    // Where the file says its version.
+    let mut stated = None;
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
         let root = graph::function_tree(db, unit).syntax();
         for node in root.descendants() {
             let start = unit.start(db);
-            if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number())
-                && out.diagnostic.code == Code::NeedsVersion
-                && header.version < version
-            {
-                let text = format!("{}.{}", version.0, version.1);
-                let edit = Edit::new(token_range(number).shifted(start), text.clone());
-                out.offer(format!("Raise `.version` to {text}"), vec![edit], true);
+            let raised = |place, (major, minor): (u8, u8)| Edit::new(place, format!("{major}.{minor}"));
+            if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number()) {
+                let place = token_range(number).shifted(start);
+                stated = Some(place);
+                if out.diagnostic.code == Code::NeedsVersion && header.version < version {
+                    let edit = raised(place, version);
+                    out.offer(format!("Raise `.version` to {}", edit.text), vec![edit], true);
+                }
             }
             if let Some(name) = ast::TargetDirective::cast(node).and_then(|it| it.names().next())
                 && out.diagnostic.code == Code::NeedsChip
                 && let Some(chip) = chip
             {
-                let chip = chip.to_string();
-                let edit = Edit::new(token_range(name).shifted(start), chip.clone());
-                out.offer(format!("Change `.target` to {chip}"), vec![edit], true);
+                let first = oriole_hir::first_version(chip.as_target());
+                let older = stated.filter(|_| header.version < first);
+                let mut edits: Vec<Edit> = older.map(|place| raised(place, first)).into_iter().collect();
+                edits.push(Edit::new(token_range(name).shifted(start), chip.to_string()));
+                out.offer(format!("Change `.target` to {chip}"), edits, true);
             }
         }
     }

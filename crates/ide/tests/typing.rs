@@ -163,8 +163,8 @@ fn check_fixes(fixture: crate::support::Fixture, expected: Expect) {
     for fix in fixture.analysis().fixes(fixture.file, at).unwrap() {
         let text = Edit::apply(&fixture.text, &fix.edits);
         let old: Vec<&str> = fixture.text.lines().collect();
-        let changed = text.lines().find(|line| !old.contains(line)).unwrap_or("");
-        out.push_str(&format!("{}: {changed}\n", fix.title));
+        let changed: Vec<&str> = text.lines().filter(|line| !old.contains(line)).collect();
+        out.push_str(&format!("{}: {}\n", fix.title, changed.join(" / ")));
     }
     expected.assert_eq(&out);
 }
@@ -216,8 +216,8 @@ fn fixes() {
     check_fixes(
         fixture("$0.entry k() { ret; }\n"),
         expect![[r#"
-        Add a header for sm_90: .version 8.0
-    "#]],
+            Add a header for sm_90: .version 8.0 / .target sm_90 / .address_size 64
+        "#]],
     );
     let old = ".version 7.0
 .target sm_80
@@ -229,8 +229,17 @@ fn fixes() {
     check_fixes(
         fixture(old),
         expect![[r#"
-        Change `.target` to sm_90: .target sm_90
-    "#]],
+            Change `.target` to sm_90: .version 7.8 / .target sm_90
+        "#]],
+    );
+    // What a whole family has is asked of the family, with the version that may name it.
+    check_fixes(
+        fixture(
+            &old.replace("7.0", "8.6").replace("barrier.cluster.arri$0ve", "tcgen05.wai$0t::ld.sync.aligned"),
+        ),
+        expect![[r#"
+            Change `.target` to sm_100f: .version 8.8 / .target sm_100f
+        "#]],
     );
     check_fixes(
         fixture(&old.replace("sm_80", "sm_90")),
