@@ -112,6 +112,35 @@ fn a_change_recomputes_what_depends_on_it() {
     assert_eq!(watch.line(), "a.ptx [sm_90]: known as a whole; the cubin stays the same");
 }
 
+/// A family and its base chip are compiled apart: each has a container, and an edit runs in each what was edited.
+#[test]
+fn families_are_watched_beside_their_base_chips() {
+    let folder = scratch();
+    let path = folder.path().join("a.ptx");
+    let text = |value| {
+        let text = module(&[("one", 1), ("two", value)]).replace(".version 8.0", ".version 9.0");
+        text.replace("sm_90", "sm_100f")
+    };
+    std::fs::write(&path, text(2)).unwrap();
+    let watch = Watch::start(folder.path(), &["--arch", "sm_100,sm_100f", "."]);
+    let [base, family, ready] = watch.lines();
+    assert!(base.starts_with("a.ptx [sm_100]: 2 functions compiled, 2 kernels laid out"), "{base}");
+    assert!(family.starts_with("a.ptx [sm_100f]: 2 functions compiled, 2 kernels laid out"), "{family}");
+    assert_eq!(ready, "watching 1 file");
+    std::fs::write(&path, text(22)).unwrap();
+    for chip in ["sm_100", "sm_100f"] {
+        let [what, why] = watch.lines();
+        let one = format!("a.ptx [{chip}]: 1 function compiled, 1 kernel laid out");
+        assert!(what.starts_with(&one), "{what}");
+        assert_eq!(why, "  entry two: compiled, as its text changed");
+    }
+    drop(watch);
+    // Without a chip the file is for its family.
+    let watch = Watch::start(folder.path(), &["."]);
+    let what = watch.line();
+    assert!(what.starts_with("a.ptx [sm_100f]: "), "{what}");
+}
+
 /// A file for a chip that no table knows is not compiled, and nothing is written.
 #[test]
 fn a_file_for_an_unknown_chip_is_not_compiled() {

@@ -136,6 +136,7 @@ impl Project {
             chips => chips.to_vec(),
         };
         let mut shown = None;
+        let mut before: Option<Ran> = None;
         for &chip in &chips {
             let start = Instant::now();
             let config =
@@ -146,7 +147,7 @@ impl Project {
                 render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
                 shown = Some(compiled.diagnostics);
             }
-            let ran = Ran::new(self.db.log().map(|log| log.take()).unwrap_or_default());
+            let ran = Ran::new(self.db.log().map(|log| log.take()).unwrap_or_default(), before.as_ref());
             let milliseconds = start.elapsed().as_secs_f64() * 1e3;
             let failed = compiled.cubin.is_none();
             let result = match compiled.cubin {
@@ -157,6 +158,7 @@ impl Project {
             if explained {
                 print!("{}", explain(&ran, failed));
             }
+            before = Some(ran);
         }
     }
 

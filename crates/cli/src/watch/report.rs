@@ -9,7 +9,9 @@ use std::fmt::Write as _;
 pub struct Ran {
     /// Units whose text was parsed again.
     parsed: BTreeSet<String>,
-    /// Units that were resolved again.
+    /// Units whose text was parsed again now, or for another chip after the same change.
+    changed: BTreeSet<String>,
+    /// The same of units that were resolved again.
     resolved: BTreeSet<String>,
     /// Functions that were compiled.
     compiled: BTreeSet<String>,
@@ -27,18 +29,26 @@ pub struct Ran {
 const NAMED: usize = 8;
 
 impl Ran {
-    /// Sorts what a log holds.
-    pub fn new(executions: Vec<Execution>) -> Ran {
+    /// Sorts what a log holds. What a change means is asked once, for the first of several chips: `before` is what ran for the
+    /// one before this.
+    pub fn new(executions: Vec<Execution>, before: Option<&Ran>) -> Ran {
         let units = |name: &str| -> BTreeSet<String> {
             executions.iter().filter(|it| it.query == name).map(|it| it.unit.clone()).collect()
         };
         let compiled = units("compiled");
         let asked = units("encoded");
+        let parsed = units("function_tree");
+        let (mut changed, mut resolved) = (parsed.clone(), units("resolved"));
+        if let Some(before) = before {
+            changed.extend(before.changed.iter().cloned());
+            resolved.extend(before.resolved.iter().cloned());
+        }
         let looked = ["function_tree", "resolved", "encoded", "cubin"];
         Ran {
             whole: !executions.iter().any(|it| looked.contains(&it.query) && it.unit != "header"),
-            parsed: units("function_tree"),
-            resolved: units("resolved"),
+            parsed,
+            changed,
+            resolved,
             found: asked.difference(&compiled).cloned().collect(),
             compiled,
             placed: units("kernel_image"),
@@ -72,7 +82,7 @@ fn queries(number: usize) -> String {
 pub fn explain(ran: &Ran, failed: bool) -> String {
     let mut lines = Vec::new();
     for unit in &ran.compiled {
-        let why = if ran.parsed.contains(unit) {
+        let why = if ran.changed.contains(unit) {
             "its text changed"
         } else if ran.resolved.contains(unit) {
             "something that it names changed"
