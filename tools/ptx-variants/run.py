@@ -3,7 +3,9 @@
 
     cargo build --profile fast -p oriole-hir --examples
     tools/ptx-variants/run.py --outside PATH/ptxas --checker target/fast/examples/check [--part 3/29] [--list FILE]
+        [--targets sm_100f,sm_103f]
 
+`--targets` asks of the right variants of every form whether each of these targets has them, in place of everything else.
 `--part k/n` takes each n-th row of the tables, from the k-th on: all parts together are some 350,000 variants. The summary
 says how many verdicts agree; `--list` writes the differences, one in a line: who refuses, target, text, message. Nothing
 that the outside compiler says is kept anywhere else.
@@ -56,11 +58,17 @@ def first_pass(outside, lines, chip, mode):
     return found
 
 
-def instructions(outside, checker, part, parts):
-    """Differences, and how many variants were judged."""
+def instructions(outside, checker, part, parts, targets):
+    """Differences, and how many variants were judged: right and wrong ones for a target that has the form, or right ones for
+    other targets."""
     groups = collections.OrderedDict()
     for number, row in enumerate(forms.read(TABLES)):
-        if number % parts == part:
+        if number % parts != part:
+            continue
+        for chip in targets:
+            group = groups.setdefault((chip, variants.mode(row)), {})
+            group.update(dict.fromkeys(instruction.text() for instruction in variants.right(row)))
+        if not targets:
             group = groups.setdefault((target(row), variants.mode(row)), {})
             group.update(dict.fromkeys(instruction.text() for instruction in variants.right(row)))
             group.update(dict.fromkeys(variants.wrong_words(row)))
@@ -124,14 +132,15 @@ def main():
     parser.add_argument("--checker", required=True)
     parser.add_argument("--part", default="0/29")
     parser.add_argument("--list")
+    parser.add_argument("--targets")
     options = parser.parse_args()
     part, parts = (int(word) for word in options.part.split("/"))
     outside, checker = judge.Outside(options.outside), judge.Checker(options.checker)
-    everything = []
-    for name, (total, differences) in (
-        ("instructions", instructions(outside, checker, part, parts)),
-        ("modules", whole_modules(options.outside, options.checker)),
-    ):
+    everything, targets = [], options.targets.split(",") if options.targets else []
+    judged = [("instructions", instructions(outside, checker, part, parts, targets))]
+    if not targets:
+        judged.append(("modules", whole_modules(options.outside, options.checker)))
+    for name, (total, differences) in judged:
         agree = total - len(differences)
         print(f"{name}: {agree} of {total} agree, {100 * agree / max(total, 1):.2f} %")
         everything += differences
