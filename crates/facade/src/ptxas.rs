@@ -86,7 +86,7 @@ fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<
     // ptxas sees how much shared memory a kernel has when it makes code for it.
     diagnostics.retain(|diagnostic| diagnostic.code != Code::TooMuchSharedMemory);
     // Nothing is made of a text that is only checked, and so nothing is missing; nor where a linker may find it.
-    if compilation.check_only || compilation.options.linking.leaves_open() {
+    if compilation.architecture.is_virtual() || compilation.options.linking.leaves_open() {
         diagnostics.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
     }
     translate(&diagnostics, source, compilation.architecture, log);

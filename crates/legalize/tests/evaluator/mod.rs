@@ -517,7 +517,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
             Op::MOV | Op::UMOV => vec![(0, 0, int(0))],
             Op::SEL if has(Mod::_64) => pair(0, if pred(2) { wide(0) } else { wide(1) }),
             Op::IADD => pair(0, wide(0).wrapping_add(wide(1))),
-            Op::IMNMX => {
+            Op::IMNMX if has(Mod::U64) || has(Mod::S64) => {
                 let (a, b) = (wide(0), wide(1));
                 let less = if has(Mod::S64) { (a as i64) < b as i64 } else { a < b };
                 pair(2, if less == pred(2) { a } else { b })
