@@ -376,8 +376,8 @@ fn linked_files_are_right_whoever_made_them() {
                     wrong.push(format!("{chip} {level} {caller} {callee}: {}{}", run.out, run.err));
                 }
                 let lint = oriole(&["lint", &text(&linked)]);
-                if (caller, callee) == (0, 0) && lint.status != Some(0) {
-                    wrong.push(format!("{chip} {level}: {}{}", lint.out, lint.err));
+                if lint.status != Some(0) {
+                    wrong.push(format!("{chip} {level} {caller} {callee}: {}{}", lint.out, lint.err));
                 }
             }
         }

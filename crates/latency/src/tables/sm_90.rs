@@ -881,7 +881,7 @@ const WAW: &[Row<P, P>] = &[
             (P::UniformMove, observed(3)),
             (P::UniformLoad, observed(3)),
             (P::UniformVote, inferred(3)),
-            (P::ToUniform, observed(6)),
+            (P::ToUniform, observed(5)),
         ],
     ),
     Row::new(
