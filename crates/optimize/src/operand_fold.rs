@@ -139,6 +139,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
 }
 
 /// What [`OPERAND`] came to.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart where it is made")]
 enum Written {
     InItsSlot,
     Exchanged(Instruction),

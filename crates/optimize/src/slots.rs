@@ -57,26 +57,35 @@ pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
 pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let (first, second) = (first.min(second), first.max(second));
-    let mut other = instruction.clone();
-    if second >= other.sources.len() {
+    let has = |name: Mod| instruction.mods.has(name);
+    let commutes = second < op.info().commutes(&instruction.mods);
+    let may = commutes
+        || match op {
+            Op::LOP3 => second < 3,
+            Op::SEL | Op::FSEL => second == 1,
+            Op::ISETP | Op::FSETP | Op::DSETP => second == 1 && !has(Mod::EX),
+            Op::PRMT => (first, second) == (0, 2) && is_plain_permutation(instruction),
+            _ => false,
+        };
+    if !may || second >= instruction.sources.len() {
         return None;
     }
+    let mut other = instruction.clone();
     other.sources.swap(first, second);
-    let has = |name: Mod| instruction.mods.has(name);
     match op {
-        op if second < op.info().commutes(&instruction.mods) => {}
-        Op::LOP3 if second < 3 => {
+        _ if commutes => {}
+        Op::LOP3 => {
             let SourceKind::Literal(table) = other.sources.get(3)?.kind else { return None };
             let table = exchange_inputs(table as u8, first as u32, second as u32);
             other.sources[3].kind = SourceKind::Literal(table.into());
         }
-        Op::SEL | Op::FSEL if second == 1 => other.sources[2].invert = !other.sources[2].invert,
-        Op::ISETP | Op::FSETP | Op::DSETP if second == 1 && !has(Mod::EX) => {
+        Op::SEL | Op::FSEL => other.sources[2].invert = !other.sources[2].invert,
+        Op::ISETP | Op::FSETP | Op::DSETP => {
             let (from, to) = REVERSED.iter().copied().find(|row| has(row.0))?;
             other.mods.remove(from);
             other.mods.insert(to);
         }
-        Op::PRMT if (first, second) == (0, 2) && is_plain_permutation(instruction) => {
+        Op::PRMT => {
             let SourceKind::Imm(selector) = other.sources[1].kind else { return None };
             other.sources[1].kind = SourceKind::Imm(selector ^ 0x4444);
         }

@@ -96,6 +96,7 @@ struct Site {
 
 /// The instruction that comes next: one of a function that stays as it is, or one that was taken out of it. It is moved once,
 /// into the output.
+#[expect(clippy::large_enum_variant, reason = "a box would be made for each instruction")]
 enum Next<'a> {
     Kept(&'a Instruction),
     Taken(Instruction),
