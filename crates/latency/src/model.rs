@@ -98,7 +98,8 @@ const fn own_classes(timing: &Timing) -> [bool; Op::COUNT] {
     };
     let mut row = 0;
     while row < timing.classes.len() {
-        own[timing.classes[row].0 as usize] = true;
+        let (op, _, _) = timing.classes[row];
+        own[op as usize] = true;
         row += 1;
     }
     own
