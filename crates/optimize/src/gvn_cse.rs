@@ -176,13 +176,13 @@ impl Numbering {
     }
 
     /// Takes out what gave way.
-    fn remove(&mut self, function: &mut Function) {
+    fn remove(&self, function: &mut Function) {
         // What went of a block was met in order and without a break.
         for gone in self.gone.chunk_by(|one, other| one.0 == other.0) {
-            let mut gone = gone.iter().peekable();
-            let mut index = 0;
-            function.block_mut(gone.peek().map_or(BlockId(0), |first| first.0)).instructions.retain(|_| {
-                let goes = gone.next_if(|(_, at)| *at == index).is_some();
+            let [(block, _), ..] = *gone else { continue };
+            let (mut gone, mut index) = (gone.iter().map(|&(_, at)| at).peekable(), 0);
+            function.block_mut(block).instructions.retain(|_| {
+                let goes = gone.next_if_eq(&index).is_some();
                 index += 1;
                 !goes
             });
