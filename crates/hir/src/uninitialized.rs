@@ -120,22 +120,29 @@ fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
         let first = written.partition_point(|entry| entry.0 < register);
         let writers = &written[first..];
         let writers = &writers[..writers.partition_point(|entry| entry.0 == register)];
-        let writes = |block: u32| writers.binary_search(&(register, block)).is_ok();
+        let writes = |block: u32| match writers {
+            [(_, only)] => *only == block,
+            _ => writers.binary_search(&(register, block)).is_ok(),
+        };
         // Back from the read: is there any write before it?
         let mut preceded = false;
         open.clear();
-        open.extend(&flow.blocks[block as usize].predecessors);
-        if !writers.is_empty() {
-            while let Some(at) = open.pop() {
-                if std::mem::replace(&mut seen[at as usize], walk as u32) == walk as u32 {
-                    continue;
+        let mut to_look_at = |open: &mut Vec<u32>, block: u32| {
+            for &predecessor in &flow.blocks[block as usize].predecessors {
+                if std::mem::replace(&mut seen[predecessor as usize], walk as u32) != walk as u32 {
+                    open.push(predecessor);
                 }
+            }
+        };
+        if !writers.is_empty() {
+            to_look_at(&mut open, block);
+            while let Some(at) = open.pop() {
                 if fuel == 0 || writes(at) {
                     preceded = true;
                     break;
                 }
                 fuel -= 1;
-                open.extend(&flow.blocks[at as usize].predecessors);
+                to_look_at(&mut open, at);
             }
         }
         let parameter = block == 0 && passed(body).any(|passed| passed == register);

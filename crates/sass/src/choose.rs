@@ -20,6 +20,8 @@ pub struct Resolved {
     pub form: &'static Form,
     /// For each operand the index of its slot.
     pub slots: Slots,
+    /// Operands of the form may live in one field.
+    pub shares_fields: bool,
 }
 
 /// The form without regard to the control word, and the lower 105 bits.
@@ -29,7 +31,7 @@ pub(crate) fn choose(
 ) -> Result<(Resolved, u128), EncodeError> {
     let asked = Asked::of(instruction);
     let Some(resolved) = choose_for(table, &asked) else { return Err(refusal(table, &asked)) };
-    let word = fill(resolved.form, &asked, &resolved.slots)?;
+    let word = fill(resolved.form, &asked, &resolved.slots, resolved.shares_fields)?;
     Ok((resolved, word))
 }
 
@@ -53,7 +55,8 @@ pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Res
             && numbers_fit(form, asked.operands, &slots, constraints.shares_fields)
             && guard_bits(form, asked.guard).is_some()
         {
-            best = Some((missing, Resolved { id, form, slots }));
+            let shares_fields = constraints.shares_fields;
+            best = Some((missing, Resolved { id, form, slots, shares_fields }));
             if missing == 0 {
                 break;
             }
@@ -93,7 +96,7 @@ pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
             continue;
         }
         let Some(slots) = align(form, table.shape(id), asked.operands, &kinds) else { continue };
-        if let Err(found) = fill(form, asked, &slots)
+        if let Err(found) = fill(form, asked, &slots, true)
             && severity(&found) >= severity(&error)
         {
             error = found;
@@ -112,7 +115,7 @@ pub(crate) fn resolve_as(
     let form = table.get(id).filter(|form| form.op == instruction.op).ok_or_else(wrong)?;
     let kinds = OperandKinds::of(&instruction.operands).ok_or_else(wrong)?;
     let slots = align(form, table.shape(id), &instruction.operands, &kinds).ok_or_else(wrong)?;
-    Ok(Resolved { id, form, slots })
+    Ok(Resolved { id, form, slots, shares_fields: table.shares_fields(id) })
 }
 
 /// How far an attempt came; the error of the one that came furthest is reported.
@@ -267,7 +270,7 @@ mod tests {
                 continue;
             }
             let mut slots = Slots::new();
-            if place(form, asked.operands, 0, &mut slots) && fill(form, asked, &slots).is_ok() {
+            if place(form, asked.operands, 0, &mut slots) && fill(form, asked, &slots, true).is_ok() {
                 best = Some((missing, id, slots));
             }
         }

@@ -22,8 +22,8 @@ pub fn encode(chip: Chip, instruction: &Instruction) -> Result<InstructionWord, 
 /// The form does not take the instruction.
 pub fn encode_as(chip: Chip, id: FormId, instruction: &Instruction) -> Result<InstructionWord, EncodeError> {
     let table = form::table(chip).ok_or(EncodeError::UnsupportedChip(chip))?;
-    let Resolved { form, slots, .. } = resolve_as(table, id, instruction)?;
-    let body = fill(form, &Asked::of(instruction), &slots)?;
+    let Resolved { form, slots, shares_fields, .. } = resolve_as(table, id, instruction)?;
+    let body = fill(form, &Asked::of(instruction), &slots, shares_fields)?;
     Ok(body | control_bits(form, instruction, &slots)?)
 }
 

@@ -63,8 +63,13 @@ fn same(wanted: Token, token: Token, slot: u8) -> bool {
     }
 }
 
-/// The lower 105 bits of the instruction in this form.
-pub(crate) fn fill(form: &'static Form, instruction: &Asked<'_>, slots: &[u8]) -> Result<u128, EncodeError> {
+/// The lower 105 bits of the instruction in this form. `shared`: operands may live in one field; without it none do.
+pub(crate) fn fill(
+    form: &'static Form,
+    instruction: &Asked<'_>,
+    slots: &[u8],
+    shared: bool,
+) -> Result<u128, EncodeError> {
     let op = instruction.op;
     let mut wanted = Wanted { tokens: SmallVec::new() };
     let mut word = form.value | form.unused_value;
@@ -128,12 +133,15 @@ pub(crate) fn fill(form: &'static Form, instruction: &Asked<'_>, slots: &[u8]) -
         };
         let bits = operand_bits(slot, operand).ok_or(EncodeError::Range(op, index))?;
         for (field, bits) in slot.fields.iter().zip(bits) {
-            let (mask, placed) = (field.mask(), field.place(bits));
-            // Two operands may live in one field; then they must be the same.
-            if written & mask != 0 && word & mask != placed {
-                return Err(EncodeError::Range(op, index));
+            let placed = field.place(bits);
+            if shared {
+                // Two operands that live in one field must be the same.
+                let mask = field.mask();
+                if written & mask != 0 && word & mask != placed {
+                    return Err(EncodeError::Range(op, index));
+                }
+                written |= mask;
             }
-            written |= mask;
             word |= placed;
         }
     }
@@ -150,6 +158,9 @@ fn said_by_left_out(token: Token, slots: &[u8]) -> bool {
 
 /// The row that says most of what is wanted and nothing else.
 fn best_row(set: &Set, wanted: &Wanted) -> Option<&'static form::Row> {
+    if wanted.tokens.is_empty() {
+        return set.rows.iter().find(|row| row.tokens.is_empty());
+    }
     let mut best: Option<&'static form::Row> = None;
     for row in set.rows {
         if best.is_some_and(|best| row.tokens.len() <= best.tokens.len()) {

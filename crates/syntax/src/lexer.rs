@@ -28,12 +28,25 @@ impl Token {
     }
 }
 
+/// By byte: whether it may be part of a name. Every byte of every name is looked up here: a table is quicker than comparing.
+static NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0u8;
+    while byte < 128 {
+        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$';
+        byte += 1;
+    }
+    table
+};
+
 /// Whether a byte may be part of a name.
-pub(crate) const fn is_name_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$'
+#[inline]
+pub(crate) fn is_name_byte(byte: u8) -> bool {
+    NAME[usize::from(byte)]
 }
 
 /// Whether a byte is white space.
+#[inline]
 pub(crate) const fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
 }
@@ -189,9 +202,13 @@ impl<'a> Lexer<'a> {
     }
 
     fn skip_while(&mut self, test: impl Fn(u8) -> bool) {
-        while self.at < self.text.len() && test(self.text[self.at]) {
-            self.at += 1;
-        }
+        let rest = &self.text[self.at..];
+        self.at += rest.iter().position(|&byte| !test(byte)).unwrap_or(rest.len());
+    }
+
+    fn skip_line(&mut self) {
+        let rest = &self.text[self.at..];
+        self.at += memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len());
     }
 
     fn error(&mut self, code: Code, start: usize, message: impl Into<oriole_diagnostics::Message>) {
@@ -230,12 +247,12 @@ impl<'a> Lexer<'a> {
             b'.' => self.dot(),
             b'"' => self.string(),
             b'/' if self.peek(1) == b'/' => {
-                self.skip_while(|byte| !matches!(byte, b'\n' | b'\r'));
+                self.skip_line();
                 COMMENT
             }
             b'/' if self.peek(1) == b'*' => self.block_comment(),
             b'#' if self.line_start => {
-                self.skip_while(|byte| !matches!(byte, b'\n' | b'\r'));
+                self.skip_line();
                 LINE_MARKER
             }
             _ => self.punctuation(first),

@@ -24,7 +24,7 @@
 
 use std::cell::Cell;
 
-use crate::lexer::is_name_byte;
+use crate::lexer::{is_blank, is_name_byte};
 
 /// What a unit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -187,10 +187,6 @@ const BORING: [bool; 256] = {
     }
     table
 };
-
-fn is_blank(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0x0b | 0x0c)
-}
 
 fn is_linkage(word: &[u8]) -> bool {
     matches!(word, b".visible" | b".extern" | b".weak" | b".common")

@@ -303,6 +303,11 @@ pub(in crate::form) struct ConstraintTable {
 }
 
 impl ConstraintTable {
+    /// True if two operands of the form of this number have a field in common.
+    pub fn shares_fields(&self, form: usize) -> bool {
+        self.shares_fields[form]
+    }
+
     /// The constraints of the form of this number.
     pub fn get(&self, form: usize) -> Constraints {
         let first = form.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);

@@ -374,6 +374,11 @@ impl Table {
         self.constraints.get(usize::from(id.0))
     }
 
+    /// True if two operands of a form that the table has live in one field.
+    pub(crate) fn shares_fields(&self, id: FormId) -> bool {
+        self.constraints.shares_fields(usize::from(id.0))
+    }
+
     /// The numbers of the forms of a mnemonic.
     pub fn ids_of(&self, op: Op) -> impl ExactSizeIterator<Item = FormId> + use<> {
         let (start, end) = self.ops.get(op as usize).copied().unwrap_or_default();
@@ -554,7 +559,13 @@ impl Set {
 
     /// The word with this value in place.
     pub fn place(&self, value: u16) -> u128 {
-        self.bits.iter().enumerate().fold(0, |word, (n, &bit)| word | ((value >> n & 1) as u128) << bit)
+        // Most sets say nothing, by the value zero.
+        let (mut left, mut word) = (value, 0);
+        while left != 0 {
+            word |= 1 << self.bits[left.trailing_zeros() as usize];
+            left &= left - 1;
+        }
+        word
     }
 
     /// The row of a value.
