@@ -345,6 +345,35 @@ mod tests {
         }
     }
 
+    /// Operands that live in one field must be the same also where the form was chosen before its registers were known.
+    #[test]
+    fn operands_of_one_field_are_compared() {
+        let mut compared = 0;
+        for chip in Chip::all().into_iter().filter(|chip| chip.is_supported()) {
+            let table = crate::form::table(chip).expect("a table");
+            let mut random = Random(0x9e37_79b9_7f4a_7c15);
+            for form in table.forms() {
+                let Ok(instruction) = decode(chip, random.word(form)) else { continue };
+                let Ok(id) = crate::form_of(table, &instruction) else { continue };
+                if !table.shares_fields(id) {
+                    continue;
+                }
+                for at in 0..instruction.operands.len() {
+                    let mut other = instruction.clone();
+                    let OperandKind::Reg(number) = &mut other.operands[at].kind else { continue };
+                    *number = number.wrapping_add(8) % 128;
+                    // What is written says all of the instruction, or nothing is.
+                    if let Ok(word) = crate::encode_as(chip, id, &other) {
+                        assert_eq!(decode(chip, word).as_ref(), Ok(&other), "{chip}");
+                    } else {
+                        compared += 1;
+                    }
+                }
+            }
+        }
+        assert!(compared > 0, "no form has two registers in one field");
+    }
+
     #[test]
     fn the_tables_decide_as_trial_encodes_do() {
         for chip in Chip::all().into_iter().filter(|chip| chip.is_supported()) {
