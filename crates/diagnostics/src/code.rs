@@ -83,6 +83,8 @@ codes! {
         "A module must begin with a `.version` directive, before everything but comments. Add, for example, `.version 8.0` as first line.";
     MissingTarget = "ptx::missing-target", Language, Error,
         "A module must have a `.target` directive directly behind `.version`. Add, for example, `.target sm_90`.";
+    UndefinedTarget = "ptx::undefined-target", Language, Error,
+        "The first `.target` of a module begins with a word that is no chip. A chip comes first, options such as `debug` and further chips behind it; the last chip is the one that counts.";
     InvalidHeader = "ptx::invalid-header", Language, Error,
         "A header directive has a value that does not exist, or it is where no header directive is allowed. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
     UnsupportedVersion = "ptx::unsupported-version", Language, Error,
@@ -91,6 +93,10 @@ codes! {
         "A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope.";
     DuplicateName = "ptx::duplicate-name", Language, Error,
         "The same name is declared twice in one scope. Rename one of the two, or put the second into a scope of its own.";
+    ParameterWritten = "ptx::parameter-written", Language, Error,
+        "A store names a parameter of the function that it is in. Parameters are read only. A variable of `.param` in an inner scope that has the name of a parameter counts as one, too: rename it.";
+    ResultRead = "ptx::result-read", Language, Error,
+        "A load names a result of the function that it is in. Results are written only. A variable of `.param` in an inner scope that has the name of a result counts as one, too: rename it.";
     WrongKindOfName = "ptx::wrong-kind-of-name", Language, Error,
         "The name exists, but it is a different kind of thing than the place asks for: a label where a register is needed, for example, or a register where a function is needed.";
     UseBeforeDeclaration = "ptx::use-before-declaration", Language, Error,

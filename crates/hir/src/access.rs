@@ -19,22 +19,25 @@ fn is_access(instruction: &Instruction) -> bool {
 }
 
 /// What is wrong with an access to a variable at an offset.
+///
+/// `formal` is the parameter of the function that counts, which is not always the variable.
 fn variable_fault(
     instruction: &Instruction,
     space: Space,
     variable: &Variable,
+    formal: Option<VariableKind>,
     offset: i64,
 ) -> Option<Fault> {
-    let Variable { name, size, space: found, kind, .. } = variable;
+    let Variable { name, size, space: found, .. } = variable;
     if is_access(instruction) && !holds(space, *found) {
         let written = if space == Space::Generic { "a generic address" } else { space.name() };
         let mnemonic = instruction.opcode.name();
         let message = format!("`{mnemonic}` accesses `{written}`, but `{name}` is in `.{}`", found.name());
         return Some((Code::StateSpaceMismatch, message));
     }
-    if instruction.opcode == Opcode::Ld && matches!(kind, VariableKind::Result(_)) {
+    if instruction.opcode == Opcode::Ld && matches!(formal, Some(VariableKind::Result(_))) {
         let message = format!("`{name}` is a result of this function and cannot be read");
-        return Some((Code::InvalidOperand, message));
+        return Some((Code::ResultRead, message));
     }
     if matches!(instruction.opcode, Opcode::Ld | Opcode::St) && variable.ty.is_opaque() {
         let message = format!("`{name}` is a `.{}` and lies in no memory", variable.ty);
@@ -46,10 +49,10 @@ fn variable_fault(
             format!("`{name}` has {size} bytes, and this access begins {offset} bytes from its start");
         return Some((Code::InvalidAddress, message));
     }
-    let input = matches!(kind, VariableKind::Parameter(_));
+    let input = matches!(formal, Some(VariableKind::Parameter(_)));
     if is_parameter(space) && instruction.opcode == Opcode::St && input {
         let message = format!("`{name}` is a parameter of this function and cannot be written");
-        return Some((Code::InvalidOperand, message));
+        return Some((Code::ParameterWritten, message));
     }
     None
 }
@@ -86,7 +89,7 @@ impl Resolver<'_> {
         match base {
             AddressBase::Variable(id) => {
                 let variable = &self.body.variables[id];
-                let fault = variable_fault(instruction, space, variable, offset);
+                let fault = variable_fault(instruction, space, variable, self.formal(variable), offset);
                 if is_parameter(space) {
                     instruction.space = Some(variable.space);
                 }
@@ -101,6 +104,17 @@ impl Resolver<'_> {
             AddressBase::Absolute => (is_access(instruction) && space != Space::Local)
                 .then(|| (Code::InvalidAddress, ABSOLUTE.to_string())),
         }
+    }
+
+    /// The parameter or result of this function that an access to a variable counts for. Other PTX compilers go by the name:
+    /// that of a parameter means it in inner scopes, too, where a variable of `.param` hides it.
+    fn formal(&self, variable: &Variable) -> Option<VariableKind> {
+        let is_formal = |kind| matches!(kind, VariableKind::Parameter(_) | VariableKind::Result(_));
+        if !is_parameter(variable.space) || is_formal(variable.kind) {
+            return Some(variable.kind);
+        }
+        let mut formals = self.body.variables.iter().take_while(|variable| is_formal(variable.kind));
+        formals.find(|formal| formal.name == variable.name).map(|formal| formal.kind)
     }
 
     /// What is wrong with an access by the address in a register.

@@ -388,11 +388,10 @@ impl SharedNeed {
     }
 }
 
-/// The most static shared memory that a target of a module has, in bytes.
+/// The most static shared memory that the target of a module has, in bytes.
 pub fn shared_limit(header: &Header) -> u32 {
-    let chips = header.targets.iter().filter_map(|target| target.as_chip());
-    let limits = chips.filter_map(oriole_chip::Chip::limits).map(|limits| limits.static_shared_per_block);
-    limits.max().unwrap_or(STATIC_SHARED)
+    let limits = header.chip().and_then(oriole_chip::Chip::limits);
+    limits.map_or(STATIC_SHARED, |limits| limits.static_shared_per_block)
 }
 
 /// Kernels that some chip has too little static shared memory for.

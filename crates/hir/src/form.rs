@@ -65,7 +65,7 @@ pub(crate) fn find_form(header: &HeaderView<'_>, spelling: &str, shapes: &[Shape
     }
 }
 
-/// Why the module's version or targets do not have a form.
+/// Why the module's version or target does not have a form.
 fn gate(header: &HeaderView<'_>, form: &Form, words: &[&str], operands: &[OperandRow]) -> Option<Gate> {
     let row = form.row;
     let name = || {
@@ -86,7 +86,7 @@ fn gate(header: &HeaderView<'_>, form: &Form, words: &[&str], operands: &[Operan
 }
 
 fn needs_chips(header: &HeaderView<'_>, what: &str, chips: Chips) -> String {
-    let target = header.whole().target_names();
+    let target = header.whole().target_name();
     format!("{what} needs {}; the module's target is `{target}`", chips.describe())
 }
 

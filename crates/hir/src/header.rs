@@ -3,7 +3,7 @@
 //! It is here because every check of a target or version reads it. It says nothing about the order of header lines
 //! and other items; the module's own checks do.
 
-use oriole_chip::{Chip, PtxTarget, Variant};
+use oriole_chip::{Chip, NameError, PtxTarget, Variant};
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::table::Chips;
 use oriole_syntax::TokenRef;
@@ -14,8 +14,8 @@ use oriole_syntax::ast::{AddressSizeDirective, AstNode, Item, Unit, VersionDirec
 pub struct Header {
     /// PTX version; 0.0 where it is missing.
     pub version: (u8, u8),
-    /// Chips named by `.target`, in order.
-    pub targets: Vec<PtxTarget>,
+    /// The last chip that `.target` names. Modules are judged by it alone, whatever is named before it.
+    pub target: Option<PtxTarget>,
     /// `debug` among the options of `.target`.
     pub debug: bool,
     /// Other options of `.target`, such as `texmode_independent`.
@@ -86,14 +86,20 @@ impl Header {
         self.version == (0, 0) || self.version >= version
     }
 
-    /// Whether some target of the module has the feature.
+    /// Whether the target of the module has the feature. A module that states none is told that, and nothing that follows
+    /// from it.
     pub fn has_chips(&self, chips: Chips) -> bool {
-        self.targets.is_empty() || self.targets.iter().any(|&target| chips.has(target))
+        self.target.is_none_or(|target| chips.has(target))
     }
 
-    /// The targets as written, for messages.
-    pub fn target_names(&self) -> String {
-        self.targets.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    /// The target as a chip that tables know.
+    pub fn chip(&self) -> Option<Chip> {
+        self.target.and_then(PtxTarget::as_chip)
+    }
+
+    /// The target for messages.
+    pub fn target_name(&self) -> String {
+        self.target.map(|target| target.to_string()).unwrap_or_default()
     }
 }
 
@@ -103,8 +109,12 @@ pub fn read_header(unit: &Unit, header: &mut Header, diagnostics: &mut Vec<Diagn
         match item {
             Item::VersionDirective(directive) => read_version(&directive, header, diagnostics),
             Item::TargetDirective(directive) => {
-                for name in directive.names() {
+                for (at, name) in directive.names().enumerate() {
                     match name.text() {
+                        _ if at == 0 && header.target.is_none() && !is_target(name.text()) => {
+                            diagnostics.push(undefined_target(name));
+                            break;
+                        }
                         "debug" => header.debug = true,
                         "texmode_unified" | "texmode_independent" | "map_f64_to_f32" => {
                             read_option(name, header, diagnostics);
@@ -157,8 +167,9 @@ fn read_option(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Di
                 format!("`{}` and `{other}` exclude each other", name.text()),
             ));
         }
-        None if header.targets.iter().any(|target| target.number() >= 13) => {
-            diagnostics.push(no_mapping(name.span()));
+        None if header.target.is_some_and(|target| target.number() >= 13) => {
+            let message = "`map_f64_to_f32` is for targets before `sm_13` only";
+            diagnostics.push(Diagnostic::new(Code::InvalidHeader, name.span(), message));
         }
         _ => {}
     }
@@ -176,10 +187,18 @@ fn read_target(name: TokenRef<'_>, header: &mut Header, diagnostics: &mut Vec<Di
         Some(warning) => diagnostics.push(warning),
         None => diagnostics.extend(needed_version(target, text, span, header)),
     }
-    if target.number() >= 13 && header.options.iter().any(|option| option == "map_f64_to_f32") {
-        diagnostics.push(no_mapping(span));
-    }
-    header.targets.push(target);
+    header.target = Some(target);
+}
+
+/// Whether a word has the shape of the name of a target, whatever its number.
+fn is_target(word: &str) -> bool {
+    !matches!(word.parse::<PtxTarget>(), Err(NameError::Shape(_)))
+}
+
+/// The first `.target` of a module begins with something that is no target.
+fn undefined_target(name: TokenRef<'_>) -> Diagnostic {
+    let message = format!("the first `.target` of a module begins with a chip, and `{}` is none", name.text());
+    Diagnostic::new(Code::UndefinedTarget, name.span(), message)
 }
 
 /// A target that came with a later version than the module's.
@@ -221,8 +240,7 @@ fn read_address_size(
         Some("64") => header.address_size = Some(64),
         Some("32") => {
             header.address_size = Some(32);
-            let mut chips = header.targets.iter().filter_map(|target| target.as_chip());
-            if chips.any(|chip| !chip.has_32_bit_addresses()) {
+            if header.chip().is_some_and(|chip| !chip.has_32_bit_addresses()) {
                 diagnostics.push(Diagnostic::new(
                     Code::InvalidHeader,
                     span,
@@ -232,11 +250,6 @@ fn read_address_size(
         }
         _ => diagnostics.push(invalid_address_size(span)),
     }
-}
-
-fn no_mapping(span: Span) -> Diagnostic {
-    let message = "`map_f64_to_f32` is for targets before `sm_13` only";
-    Diagnostic::new(Code::InvalidHeader, span, message)
 }
 
 fn invalid_address_size(span: Span) -> Diagnostic {

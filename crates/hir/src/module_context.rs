@@ -17,15 +17,13 @@ use crate::{Header, Linkage, Signature};
 pub enum HeaderQuestion {
     /// Whether the version is at least this one.
     Version((u8, u8)),
-    /// Whether some target of the module has the feature.
+    /// Whether the target of the module has the feature.
     Chips(Chips),
-    /// Whether every target has this number or a later one.
-    EveryTargetFrom(u16),
     /// Whether textures and samplers are bound apart.
     IndependentTextures,
     /// Whether the module is for debuggers.
     Debug,
-    /// Whether an SM of some target holds so many blocks of so many threads at a time.
+    /// Whether an SM of the target holds so many blocks of so many threads at a time.
     Holds { blocks: u32, threads: u32 },
     /// Whether the parameters of kernels begin so many bytes behind a multiple of [`PARAMETER_ALIGNMENT`].
     ParametersBehind(u32),
@@ -40,22 +38,17 @@ impl HeaderQuestion {
         match self {
             HeaderQuestion::Version(version) => header.has_version(version),
             HeaderQuestion::Chips(chips) => header.has_chips(chips),
-            HeaderQuestion::EveryTargetFrom(number) => {
-                header.targets.iter().all(|target| target.number() >= number)
-            }
             HeaderQuestion::IndependentTextures => {
                 header.options.iter().any(|option| option == "texmode_independent")
             }
             HeaderQuestion::Debug => header.debug,
             HeaderQuestion::Holds { blocks, threads } => {
-                let chips = header.targets.iter().filter_map(|target| target.as_chip());
-                let mut limits = chips.filter_map(oriole_chip::Chip::limits).peekable();
+                let limits = header.chip().and_then(oriole_chip::Chip::limits);
                 // Of a chip that is not known nothing can be said.
-                limits.peek().is_none() || limits.any(|limits| limits.holds(blocks, threads))
+                limits.is_none_or(|limits| limits.holds(blocks, threads))
             }
             HeaderQuestion::ParametersBehind(bytes) => {
-                let chips = header.targets.iter().filter_map(|target| target.as_chip());
-                let bank = chips.filter_map(oriole_chip::Chip::constant_bank).next();
+                let bank = header.chip().and_then(oriole_chip::Chip::constant_bank);
                 bank.map_or(0, |bank| bank.parameters) % PARAMETER_ALIGNMENT == bytes
             }
         }
@@ -67,7 +60,6 @@ impl std::fmt::Display for HeaderQuestion {
         match self {
             HeaderQuestion::Version((major, minor)) => write!(out, "version {major}.{minor}"),
             HeaderQuestion::Chips(chips) => write!(out, "target {}", chips.describe()),
-            HeaderQuestion::EveryTargetFrom(number) => write!(out, "every target from sm_{number}"),
             HeaderQuestion::IndependentTextures => out.write_str("independent textures"),
             HeaderQuestion::Debug => out.write_str("for debuggers"),
             HeaderQuestion::Holds { blocks, threads } => {
@@ -167,7 +159,7 @@ impl<'a> HeaderView<'a> {
         self.answer(HeaderQuestion::Version(version))
     }
 
-    /// Whether some target of the module has the feature.
+    /// Whether the target of the module has the feature.
     pub fn has_chips(&self, chips: Chips) -> bool {
         self.answer(HeaderQuestion::Chips(chips))
     }
@@ -178,12 +170,7 @@ impl<'a> HeaderView<'a> {
         starts.find(|&bytes| self.answer(HeaderQuestion::ParametersBehind(bytes))).unwrap_or(0)
     }
 
-    /// Whether every target has this number or a later one.
-    pub fn every_target_from(&self, number: u16) -> bool {
-        self.answer(HeaderQuestion::EveryTargetFrom(number))
-    }
-
-    /// Whether an SM of some target holds so many blocks of so many threads at a time.
+    /// Whether an SM of the target holds so many blocks of so many threads at a time.
     pub fn holds(&self, blocks: u32, threads: u32) -> bool {
         self.answer(HeaderQuestion::Holds { blocks, threads })
     }

@@ -162,7 +162,7 @@ fn check_limits(
     diagnostics: &mut Vec<Diagnostic>,
 ) {
     let size = parameters.last().map_or(0, |last| u64::from(last.offset) + last.size());
-    let large = header.has_version((8, 1)) && header.every_target_from(70);
+    let large = header.has_version((8, 1)) && header.has_chips(Chips::From(70));
     let limit = if large { 32764 } else { 4352 };
     if size > limit {
         // Where the body ends is where other compilers report it.

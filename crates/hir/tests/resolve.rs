@@ -195,7 +195,7 @@ fn operands_of_the_wrong_kind() {
             [ptx::invalid-operand] an address in brackets is needed here
             [ptx::state-space-mismatch] `ld` accesses `shared`, but `g` is in `.global`
             [ptx::invalid-address] `.global` addresses have 64 bits, this register has fewer
-            [ptx::invalid-operand] `in` is a parameter of this function and cannot be written
+            [ptx::parameter-written] `in` is a parameter of this function and cannot be written
             [ptx::invalid-operand] 16 is out of range; it must be from 0 to 15
             [ptx::invalid-operand] 33 is no multiple of 32 that is allowed here
             [ptx::invalid-operand] a constant is needed here

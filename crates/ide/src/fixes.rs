@@ -1,6 +1,6 @@
 //! Fixes: edits that mend a diagnostic, each named for what it does.
 
-use oriole_chip::Chip;
+use oriole_chip::{Chip, PtxTarget};
 use oriole_diagnostics::Code;
 use oriole_inputs::Db;
 use oriole_ptx::table::{COMMON_NEEDS, FormProblem, Slot, match_form, rows_of};
@@ -368,30 +368,34 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     let units = graph::split_file(db, out.located.source);
     // Where the file says its version.
     let mut stated = None;
+    // Where it names the target that counts: the last one.
+    let mut named = None;
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
         let root = graph::function_tree(db, unit).syntax();
         for node in root.descendants() {
             let start = unit.start(db);
-            let raised = |place, (major, minor): (u8, u8)| Edit::new(place, format!("{major}.{minor}"));
             if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number()) {
                 let place = token_range(number).shifted(start);
                 stated = Some(place);
                 if out.diagnostic.code == Code::NeedsVersion && header.version < version {
-                    let edit = raised(place, version);
+                    let edit = Edit::new(place, format!("{}.{}", version.0, version.1));
                     out.offer(format!("Raise `.version` to {}", edit.text), vec![edit], true);
                 }
             }
-            if let Some(name) = ast::TargetDirective::cast(node).and_then(|it| it.names().next())
-                && out.diagnostic.code == Code::NeedsChip
-                && let Some(chip) = chip
-            {
-                let first = oriole_hir::first_version(chip.as_target());
-                let older = stated.filter(|_| header.version < first);
-                let mut edits: Vec<Edit> = older.map(|place| raised(place, first)).into_iter().collect();
-                edits.push(Edit::new(token_range(name).shifted(start), chip.to_string()));
-                out.offer(format!("Change `.target` to {chip}"), edits, true);
-            }
+            let names = ast::TargetDirective::cast(node).into_iter().flat_map(|it| it.names());
+            let last = names.filter(|name| name.text().parse::<PtxTarget>().is_ok()).last();
+            named = last.map(|name| token_range(name).shifted(start)).or(named);
         }
+    }
+    if out.diagnostic.code == Code::NeedsChip
+        && let (Some(chip), Some(name)) = (chip, named)
+    {
+        let first = oriole_hir::first_version(chip.as_target());
+        let older = stated.filter(|_| header.version < first);
+        let mut edits: Vec<Edit> =
+            older.map(|place| Edit::new(place, format!("{}.{}", first.0, first.1))).into_iter().collect();
+        edits.push(Edit::new(name, chip.to_string()));
+        out.offer(format!("Change `.target` to {chip}"), edits, true);
     }
 }
 

@@ -106,8 +106,7 @@ impl Program {
                 }
             })
             .collect();
-        let chip = module.header.targets.iter().find_map(|target| target.as_chip());
-        Program { functions, variables, matrix_unit: chip.unwrap_or(Chip::DEFAULT).matrix_unit() }
+        Program { functions, variables, matrix_unit: module.header.chip().unwrap_or(Chip::DEFAULT).matrix_unit() }
     }
 
     /// The same program on another chip.

@@ -5,7 +5,7 @@
 
 use crate::translate::target_text;
 use crate::{Architecture, CacheOperators, Limits, Log, Severity};
-use oriole_chip::{Chip, PtxTarget};
+use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_diagnostics::LineIndex;
 use oriole_syntax::ast::{AstNode, Instruction, Item};
 use oriole_syntax::{Unit, UnitKind, parse_unit, split_file};
@@ -62,11 +62,17 @@ impl Source {
         let mut source = Source { text: String::new(), parts: Vec::new() };
         for (at, input) in inputs.into_iter().enumerate() {
             let text = match at.checked_sub(1).map(|later| &headers[later]) {
-                Some(header) => header.blanked(&input, architecture, log)?,
+                Some(header) => header.blanked(&input, log)?,
                 None if headers.is_empty() => input.text,
-                None => Header::of(&input.text).raised(&headers, input.text),
+                None => Header::of(&input.text).raised(&headers, input.text, architecture),
             };
             source.append(input.name, text);
+        }
+        // Whether the module is for the architecture says the last text.
+        let judged = headers.last().and_then(|header| header.target);
+        if let Some(target) = judged.filter(|&target| !architecture.chip.accepts(target)) {
+            log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
+            return None;
         }
         Some(source)
     }
@@ -282,10 +288,12 @@ impl Header {
                         header.version_at = directive.number().map(|token| at(token.span()));
                     }
                     Item::TargetDirective(directive) => {
-                        let mut names = directive.names();
-                        let named = names.find_map(|name| Some((name, name.text().parse().ok()?)));
-                        header.target = named.map(|(_, target)| target);
-                        header.target_at = named.map(|(name, _)| at(name.span()));
+                        let targets = directive.names().filter_map(|name| Some((name, name.text().parse().ok()?)));
+                        // The last one counts.
+                        if let Some((name, target)) = targets.last() {
+                            header.target = Some(target);
+                            header.target_at = Some(at(name.span()));
+                        }
                     }
                     Item::AddressSizeDirective(_) => {}
                     _ => continue,
@@ -296,9 +304,9 @@ impl Header {
         header
     }
 
-    /// The first text of several: it has the newest version and the targets of all of them. None of these stands for another:
-    /// the features of a family are in no base target, however late.
-    fn raised(&self, others: &[Header], text: String) -> String {
+    /// The first text of several: it has the newest version, and a target with the features of all of them, as far as the
+    /// architecture has these. It need not be one of theirs: the features of a family are in no base target, however late.
+    fn raised(&self, others: &[Header], text: String, architecture: Architecture) -> String {
         let mut edits = Vec::new();
         let version = others.iter().filter_map(|other| other.version).max();
         if let (Some(at), Some(version)) =
@@ -307,30 +315,27 @@ impl Header {
             edits.push((at.clone(), format!("{}.{}", version.0, version.1)));
         }
         if let (Some(at), Some(own)) = (&self.target_at, self.target) {
-            let mut targets = vec![own];
-            for target in others.iter().filter_map(|other| other.target) {
-                if !targets.contains(&target) {
-                    targets.push(target);
-                }
+            let all = others.iter().filter_map(|other| other.target).chain([own]);
+            let fitting = all.filter(|&target| architecture.chip.accepts(target));
+            let join = |(number, variant): (u16, Variant), target: PtxTarget| {
+                (number.max(target.number()), variant.max(target.variant()))
+            };
+            let (number, variant) = fitting.fold((0, Variant::Base), join);
+            if number > 0 {
+                edits.push((at.clone(), format!("sm_{number}{}", variant.suffix())));
             }
-            let names: Vec<String> = targets.iter().map(PtxTarget::to_string).collect();
-            edits.push((at.clone(), names.join(", ")));
         }
         edited(&text, edits)
     }
 
     /// A later text, without its head, which the module has already.
-    fn blanked(&self, input: &Input, architecture: Architecture, log: &mut Log) -> Option<String> {
+    fn blanked(&self, input: &Input, log: &mut Log) -> Option<String> {
         if self.version.is_none() {
             let lines = LineIndex::new(&input.text);
             let start = input.text.len() - input.text.trim_start().len();
             let text = format!("Missing .version directive at start of file '{}'", input.name);
             log.say_at(&input.name, lines.line_column(start as u32).line, Severity::Fatal, &text);
             log.abort();
-            return None;
-        }
-        if let Some(target) = self.target.filter(|&target| !architecture.chip.accepts(target)) {
-            log.say(Severity::Fatal, &target_text(&target.to_string(), architecture));
             return None;
         }
         let blanks = self.directives.iter().map(|range| (range.clone(), blank(&input.text[range.clone()])));
@@ -415,7 +420,7 @@ mod tests {
         assert_eq!(said(&log), "");
         let source = source.expect("joined");
         let lines: Vec<&str> = source.text().lines().map(str::trim_end).collect();
-        assert_eq!(lines[..3], [".version 8.3", ".target sm_80, sm_90", ".address_size 64"]);
+        assert_eq!(lines[..3], [".version 8.3", ".target sm_90", ".address_size 64"]);
         assert_eq!(lines[13..], ["// second", "", "", ".entry d() { ret; }"]);
         assert_eq!(source.place(2), ("a.ptx", 2));
         assert_eq!(source.place(13), ("a.ptx", 13));
@@ -427,7 +432,13 @@ mod tests {
         let texts: Vec<(&str, &str)> = heads.iter().map(|head| ("a.ptx", head.as_str())).collect();
         let (source, log) = join_for("sm_103f", &texts);
         assert_eq!(said(&log), "");
-        assert_eq!(source.expect("joined").text().lines().nth(1), Some(".target sm_100f, sm_103"));
+        assert_eq!(source.expect("joined").text().lines().nth(1), Some(".target sm_103f"));
+        // The last text alone says whether the architecture is one for it, and the last name alone counts.
+        let heads = ["sm_100", "sm_75, sm_80"].map(head);
+        let texts: Vec<(&str, &str)> = heads.iter().map(|head| ("a.ptx", head.as_str())).collect();
+        let (source, log) = join_for("sm_90", &texts);
+        assert_eq!(said(&log), "");
+        assert_eq!(source.expect("joined").text().lines().nth(1), Some(".target sm_80"));
     }
 
     #[test]

@@ -44,12 +44,15 @@ const TEXTS: &[Row] = &[
     row(Code::UnterminatedComment, Fatal, Line, "Parsing error near '': unexpected EOF while scanning"),
     row(Code::MissingVersion, Fatal, Line, "Missing .version directive at start of file '{file}'"),
     row(Code::MissingTarget, Fatal, Line, "Missing .target directive at start of file '{file}'"),
+    row(Code::UndefinedTarget, Fatal, Line, "Target architecture not defined at start of file '{file}'"),
     row(Code::UnsupportedVersion, Fatal, Line, "Unsupported {near}; current version is '{newest}'"),
     row(Code::UnknownTarget, Fatal, Line, "Unsupported .target '{name}'"),
     row(Code::StandIn, Fatal, Line, "Unsupported .target '{near}'"),
     row(Code::UnknownInstruction, Error, Line, "Not a name of any known instruction: '{name}'"),
     row(Code::UnknownName, Error, Line, "Unknown symbol '{name}'"),
     row(Code::DuplicateName, Error, Line, "Duplicate definition of {kind} '{name}'"),
+    row(Code::ParameterWritten, Error, Line, "Illegal to write to function input parameter '{name}'"),
+    row(Code::ResultRead, Error, Line, "Illegal to read function return parameter '{name}'"),
     row(Code::UnresolvedExternal, Fatal, Nowhere, "Unresolved extern {kind} '{name}'"),
     row(
         Code::OpenAddress,
@@ -203,10 +206,9 @@ fn quoted(diagnostic: &Diagnostic) -> String {
     diagnostic.message.parts().iter().map(part).collect()
 }
 
-/// Why a module for a target, the last one of several, cannot be compiled for an architecture.
-pub(crate) fn target_text(targets: &str, architecture: Architecture) -> String {
+/// Why a module for a target cannot be compiled for an architecture.
+pub(crate) fn target_text(target: &str, architecture: Architecture) -> String {
     use oriole_chip::{PtxTarget, Variant};
-    let target = targets.rsplit(", ").next().unwrap_or_default();
     let Ok(named) = target.parse::<PtxTarget>() else {
         return "32-Bit compilation is no longer supported".to_owned();
     };

@@ -353,20 +353,17 @@ pub(crate) fn failures(db: &Database, file: SourceFile, config: Config) -> Vec<(
 /// The chip that a file's `.target` asks for, or the first one that can replace it. One that no table knows is replaced by
 /// none, and has the tables of the chip that stands in for it.
 pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
-    let targets = &graph::module_header(db, file).targets;
+    let header = graph::module_header(db, file);
+    let exact = header.chip().filter(|chip| chip.is_supported() || chip.stand_in().is_some());
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
-    let named = || targets.iter().rev().filter_map(|target| target.as_chip());
-    let exact = named().find(|chip| chip.is_supported());
-    let unknown = || named().find(|chip| chip.stand_in().is_some());
-    let replaces = || supported.find(|chip| targets.iter().any(|&target| chip.accepts(target)));
-    exact.or_else(unknown).or_else(replaces).unwrap_or(Chip::DEFAULT)
+    let replaces = || supported.find(|chip| header.target.is_some_and(|target| chip.accepts(target)));
+    exact.or_else(replaces).unwrap_or(Chip::DEFAULT)
 }
 
 /// Whose tables stand in for those of the chip that was asked for, unless the file names it too and was told so.
 pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Option<Diagnostic> {
     let chip = graph::chip_info(db, config);
-    let mut named = graph::module_header(db, file).targets.iter().map(|target| target.as_chip());
-    if named.any(|named| named == Some(chip)) {
+    if graph::module_header(db, file).chip() == Some(chip) {
         return None;
     }
     oriole_hir::stand_in(chip, Span::default())
@@ -388,9 +385,9 @@ pub fn target_diagnostics(db: &dyn Db, file: SourceFile, config: Config) -> Opti
         let message = format!("the module has addresses of 32 bits, which `{chip}` does not have");
         return Some(at_start(Code::TargetMismatch, message));
     }
-    if header.targets.is_empty() || header.targets.iter().any(|&target| chip.accepts(target)) {
+    if header.target.is_none_or(|target| chip.accepts(target)) {
         return None;
     }
-    let message = format!("the module is for `{}`, which `{chip}` cannot replace", header.target_names());
+    let message = format!("the module is for `{}`, which `{chip}` cannot replace", header.target_name());
     Some(at_start(Code::TargetMismatch, message))
 }

@@ -511,7 +511,7 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     let mut module = Module {
         sm: u16::from(chip.number()),
         accelerated: chip.variant() == oriole_chip::Variant::Accelerated,
-        virtual_sm: header.targets.iter().map(|target| target.number()).max().unwrap_or_default(),
+        virtual_sm: header.target.map_or(0, |target| target.number()),
         tool: Tool {
             name: "oriole".to_owned(),
             version: concat!("Oriole ", env!("CARGO_PKG_VERSION")).to_owned(),
