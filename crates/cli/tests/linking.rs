@@ -4,6 +4,7 @@
 use crate::oracle::{PLACES, ask, places, tools};
 use crate::support::{compile, data, oriole, read_cubin, round_trip, scratch, text};
 use oriole_cubin::{Cubin, RelocationKind};
+use expect_test::expect;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -216,6 +217,96 @@ fn pointers_to_kernels_are_descriptors_in_whole_programs() {
             let pair = [(child as u32).to_le_bytes(), [0; 4]].concat();
             assert!(graph.chunks_exact(8).any(|found| found == pair), "{chip}");
         }
+    }
+}
+
+/// A program whose code takes the addresses of kernels: in a kernel, and in a function that another one calls.
+const LAUNCHES: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 v);
+.global .u32 counter;
+.visible .entry grandchild() { ret; }
+.visible .entry child() { .reg .b64 %d; mov.u64 %d, grandchild; st.global.u64 [counter], %d; ret; }
+.visible .entry untold() { ret; }
+.func store(.reg .b64 %to) { .reg .b64 %d; mov.u64 %d, child; st.global.u64 [%to], %d; ret; }
+.visible .entry parent(.param .u64 to) {
+  .reg .b64 %to;
+  ld.param.u64 %to, [to];
+  call store, (%to);
+  { .param .b32 r; .param .b64 f; .param .b64 v; call (r), vprintf, (f, v); }
+  ret;
+}
+";
+
+/// What a whole program tells of descriptors: what the loader puts into constant bank 4, and who takes whose address.
+fn told_of_descriptors(path: &Path) -> String {
+    let cubin = read_cubin(path);
+    let name = |at: usize| cubin.symbols[at].name.as_str();
+    let slots = &cubin.section(".nv.constant4").expect("a table of addresses").relocations;
+    let mut told: BTreeSet<String> =
+        slots.iter().map(|it| format!("{} {}\n", name(it.symbol), it.kind().map_or("?", |it| it.name()))).collect();
+    let data = &cubin.section(".nv.callgraph").expect("the graph").data;
+    let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
+    let mut group = 0;
+    for pair in data.chunks_exact(8) {
+        match (word(&pair[..4]), word(&pair[4..])) {
+            (0, to) => group = to.wrapping_neg(),
+            (from, to) => {
+                let line = format!("{group}: {} {}", name(from as usize), name(to as usize));
+                told.insert(line.trim_end().to_owned() + "\n");
+            }
+        }
+    }
+    told.into_iter().collect()
+}
+
+/// Whole programs find the descriptors of the kernels that they launch in constant bank 4, into which the loader puts them.
+#[test]
+fn whole_programs_have_slots_of_descriptors() {
+    let folder = scratch();
+    let [input, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&input, LAUNCHES).expect("a temporary file");
+    for (chip, _) in CHIPS {
+        for level in ["-O0", "-O3"] {
+            compile(&input, &output, &["--arch", chip, level]).unwrap_or_else(|message| panic!("{message}"));
+            let told = told_of_descriptors(&output);
+            expect![[r#"
+                1: parent vprintf
+                2: child
+                2: grandchild
+                4: child grandchild
+                4: parent child
+                child R_CUDA_FUNC_DESC_64
+                counter R_CUDA_64
+                grandchild R_CUDA_FUNC_DESC_64
+                vprintf R_CUDA_64
+            "#]]
+            .assert_eq(&told);
+            // The slots are those that code reads.
+            let cubin = read_cubin(&output);
+            let listing = oriole(&["dis", &text(&output)]).out;
+            let slots = &cubin.section(".nv.constant4").expect("a table of addresses").relocations;
+            for launched in ["child", "grandchild"] {
+                let slot = slots.iter().find(|it| cubin.symbols[it.symbol].name == launched).expect("a slot");
+                assert!(listing.contains(&format!("c[0x4][{:#x}]", slot.offset)), "{chip} {level}: {listing}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+fn slots_of_descriptors_are_those_of_the_reference() {
+    let folder = scratch();
+    let [input, own, reference] = ["k.ptx", "own.cubin", "k.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&input, LAUNCHES).expect("a temporary file");
+    let tools = tools();
+    for (chip, _) in CHIPS {
+        compile(&input, &own, &["--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+        ask(&tools, "ptxas", &["-arch", chip, &text(&input), "-o", &text(&reference)]);
+        assert_eq!(told_of_descriptors(&own), told_of_descriptors(&reference), "{chip}");
     }
 }
 

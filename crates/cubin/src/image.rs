@@ -333,6 +333,8 @@ pub struct KernelImage {
     pub has_call: bool,
     /// Undefined functions called: indices into `Module::externs`.
     pub externs: Vec<usize>,
+    /// Kernels whose descriptors it reads from bank 4, by which it launches them.
+    pub launched: Vec<SymbolRef>,
     /// Offsets of the calls of undefined functions.
     pub syscalls: Vec<u32>,
     /// Offsets of register spill and refill instructions.

@@ -146,6 +146,8 @@ pub struct FunctionRef {
     pub signature: Signature,
     /// True if the module only declares it (`.extern`).
     pub external: bool,
+    /// True for a kernel, which code may launch and not call.
+    pub is_entry: bool,
 }
 
 /// A variable: of the module, of the body, or a parameter.

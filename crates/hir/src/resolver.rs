@@ -140,6 +140,7 @@ impl<'a> Resolver<'a> {
                         name: name.to_string(),
                         signature: info.signature,
                         external: info.external,
+                        is_entry: info.is_entry,
                     })
                 });
                 self.functions.insert(name, id);

@@ -140,6 +140,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
             name: "callee".into(),
             signature: oriole_hir::Signature::default(),
             external: true,
+            is_entry: false,
         });
     }
     let instruction = Instruction {

@@ -145,7 +145,7 @@ impl Lower<'_> {
     }
 
     /// The address of a function, as a pair: a number that only a call through a pointer understands, or where a linker places
-    /// it.
+    /// it. That of a kernel is one of a descriptor, which the loader puts into a slot of constant bank 4 where no linker does.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function];
         if named.external && !self.separate && self.options.linking == Linking::Extensible {
@@ -158,6 +158,11 @@ impl Lower<'_> {
         }
         let symbol = self.symbol(SymbolKind::Function, &named.name);
         let d = self.b.pair();
+        if named.is_entry && !self.separate && self.options.linking == Linking::Whole {
+            let slot = SourceKind::Const { bank: 4, base: ConstBase::AddressSlot(symbol), offset: 0 };
+            self.b.ldc(d, slot);
+            return Ok(d);
+        }
         self.b.mov(d[0], Self::address_word(symbol, AddressPart::Low, 0));
         self.b.mov(d[1], Self::address_word(symbol, AddressPart::High, 0));
         Ok(d)

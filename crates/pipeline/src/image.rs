@@ -79,7 +79,8 @@ impl LinkedFunction {
     /// Names of the functions whose addresses it takes, one for each use.
     pub fn addressed(&self) -> impl Iterator<Item = &str> {
         self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
-            Fixup::Address { symbol, .. } => {
+            Fixup::Address { symbol, .. }
+            | Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
                 let symbol = self.symbols.get(symbol)?;
                 (symbol.kind == SymbolKind::Function).then_some(symbol.name.as_str())
             }
@@ -126,7 +127,7 @@ pub struct ModuleSymbols {
     pub externs: Vec<String>,
     /// Textures, samplers and surfaces, in order of declaration.
     pub opaque: Vec<String>,
-    /// How many global variables there are; slots of bank 4 are the globals, then the externs.
+    /// How many global variables there are; slots of bank 4 are the globals, then the externs, then the launched kernels.
     pub globals: usize,
     /// Functions that a pointer may name, in order of declaration: all of the module whose address is taken, whether by
     /// code or by an initial value. See [`function_value`].
@@ -135,6 +136,8 @@ pub struct ModuleSymbols {
     pub aliases: BTreeMap<String, String>,
     /// The kernels among the functions whose addresses code takes.
     pub kernels: BTreeSet<String>,
+    /// The kernels of the module whose addresses any code takes, in order of declaration: those that have a slot.
+    pub launched: Vec<String>,
     /// Other files may define what the module names: a linker completes the kernel.
     pub extensible: bool,
 }
@@ -968,6 +971,16 @@ impl Linker<'_> {
                 let symbol = symbol_ref(member.function, symbol)?;
                 let external = self.symbols.externs.iter().position(|name| *name == symbol.name);
                 let slot = match external {
+                    _ if symbol.kind == SymbolKind::Function => {
+                        let kernel = self.symbols.meant(&symbol.name);
+                        let at = self.symbols.launched.iter().position(|name| name == kernel);
+                        let at = at.ok_or_else(|| ImageError::NoAddress(symbol.name.clone()))?;
+                        let kernel = self.named(kernel, image);
+                        if !image.launched.contains(&kernel) {
+                            image.launched.push(kernel);
+                        }
+                        self.symbols.globals + self.symbols.externs.len() + at
+                    }
                     Some(external) => {
                         if !image.externs.contains(&external) {
                             image.externs.push(external);

@@ -533,6 +533,14 @@ pub fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
     link::addressed_functions(db, file)
 }
 
+/// The kernels whose addresses code of the module takes, in file order. The place in the list makes the place of the kernel's
+/// descriptor.
+#[salsa::tracked(returns(ref))]
+pub fn launched_kernels(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
+    let _running = db.executes("launched_kernels", Place::File(file));
+    link::launched_kernels(db, file)
+}
+
 /// The kernels that reach a function, in the order of their names.
 #[salsa::tracked(returns(ref))]
 pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<FunctionUnit<'db>> {

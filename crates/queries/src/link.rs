@@ -143,6 +143,17 @@ pub(crate) fn addressed_functions(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>
     functions.map(|unit| unit.name(db)).filter(|name| named.contains(*name)).cloned().collect()
 }
 
+pub(crate) fn launched_kernels(db: &dyn Db, file: SourceFile) -> Vec<Arc<str>> {
+    let functions = &graph::index(db, file).functions;
+    let mut named = BTreeSet::new();
+    for &unit in functions.iter().filter(|unit| unit.has_code(db)) {
+        let addressed = graph::uses(db, unit).addressed.iter();
+        named.extend(addressed.filter_map(|name| Some(function_unit(db, file, name)?.name(db).clone())));
+    }
+    let kernels = functions.iter().filter(|unit| unit.kind(db) == UnitKind::Entry);
+    kernels.map(|unit| unit.name(db)).filter(|name| named.contains(*name)).cloned().collect()
+}
+
 /// Tarjan's algorithm with an explicit stack, so that a long chain of calls cannot exhaust ours.
 fn components(callees: &BTreeMap<Arc<str>, Vec<Arc<str>>>) -> Vec<Vec<Arc<str>>> {
     let names: Vec<&Arc<str>> = callees.keys().collect();
@@ -302,6 +313,13 @@ struct Reached<'db> {
 }
 
 impl Reached<'_> {
+    /// Reads which slots of constant bank 4 are there for global variables and functions of the driver.
+    fn know_slots(&mut self, db: &dyn Db, file: SourceFile) {
+        let layout = &graph::module_layout(db, file).symbols;
+        self.symbols.externs.clone_from(&layout.externs);
+        self.symbols.globals = layout.globals;
+    }
+
     /// Notes what the name stands for; whether it is an alias.
     fn alias(&mut self, name: String, meant: &str) -> bool {
         let is_alias = name != meant;
@@ -314,8 +332,9 @@ impl Reached<'_> {
 
 fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
     let file = entry.file(db);
-    let extensible = graph::lower_options(db, config).linking == Linking::Extensible;
-    let symbols = ModuleSymbols { extensible, ..ModuleSymbols::default() };
+    let linking = graph::lower_options(db, config).linking;
+    let symbols =
+        ModuleSymbols { extensible: linking == Linking::Extensible, ..ModuleSymbols::default() };
     let mut reached = Reached { functions: BTreeMap::new(), symbols };
     let mut open = vec![entry];
     let mut functions = BTreeSet::from([entry.name(db).to_string()]);
@@ -329,7 +348,12 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         };
         reached.functions.insert(unit.name(db).to_string(), linked);
         let through_pointers = linked.calls_through_pointers();
-        if reached.symbols.functions.is_empty() && (through_pointers || linked.addressed().next().is_some()) {
+        let is_kernel = |name: &str| {
+            function_unit(db, file, name).is_some_and(|unit| unit.kind(db) == UnitKind::Entry)
+        };
+        if reached.symbols.functions.is_empty()
+            && (through_pointers || linked.addressed().any(|name| !is_kernel(name)))
+        {
             let addressed = graph::addressed_functions(db, file);
             reached.symbols.functions = addressed.iter().map(|name| name.to_string()).collect();
         }
@@ -361,17 +385,21 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                 }
             }
         }
+        if linking == Linking::Whole
+            && !reached.symbols.kernels.is_empty()
+            && reached.symbols.launched.is_empty()
+        {
+            let launched = graph::launched_kernels(db, file).iter();
+            reached.symbols.launched = launched.map(|name| name.to_string()).collect();
+            reached.know_slots(db, file);
+        }
         for symbol in linked.symbols.iter().filter(|symbol| seen.insert(symbol.name.clone())) {
             match symbol.kind {
                 SymbolKind::Shared | SymbolKind::Global | SymbolKind::Constant => {
                     let placed = graph::placed(db, file, Arc::from(symbol.name.as_str()));
                     reached.symbols.variables.extend(placed.clone());
                 }
-                SymbolKind::Extern if reached.symbols.externs.is_empty() => {
-                    let layout = &graph::module_layout(db, file).symbols;
-                    reached.symbols.externs.clone_from(&layout.externs);
-                    reached.symbols.globals = layout.globals;
-                }
+                SymbolKind::Extern if reached.symbols.externs.is_empty() => reached.know_slots(db, file),
                 SymbolKind::Opaque if reached.symbols.opaque.is_empty() => {
                     reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
                 }
@@ -546,6 +574,8 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
     if linking == Linking::Extensible {
         module.undefined = relocatable::undefined_in_programs(db, file, &module, data);
     }
+    let launches = module.kernels.iter().any(|kernel| !kernel.launched.is_empty());
+    let launched = if launches { &graph::launched_kernels(db, file)[..] } else { &[] };
     guarded("cubin", || {
         let known = KnownAddresses { functions: &functions, constants: BTreeMap::new() };
         let dynamic = place_variables(symbols, data, known, &mut module)?;
@@ -563,7 +593,10 @@ pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config) -> Staged<Vec
         if linking == Linking::Whole {
             let globals = (0..module.globals.len()).map(SymbolRef::Global);
             let externs = (0..module.externs.len()).map(SymbolRef::Extern);
-            module.slots = globals.chain(externs).map(|target| Slot { target, addend: 0 }).collect();
+            let place = |name: &Arc<str>| module.kernels.iter().position(|kernel| kernel.name == **name);
+            let launched = launched.iter().filter_map(place).map(SymbolRef::Kernel);
+            let slots = globals.chain(externs).chain(launched);
+            module.slots = slots.map(|target| Slot { target, addend: 0 }).collect();
         }
         oriole_cubin::write(&module).map_err(|error| write_failure(&error))
     })

@@ -239,11 +239,18 @@ impl<'a> Writer<'a> {
         found
     }
 
+    /// The kernels that a section of code may launch.
+    fn launched(&self, code: usize) -> Vec<u32> {
+        let by_slot = self.module.kernels[code].launched.iter();
+        let by_slot = by_slot.filter_map(|&kernel| self.resolve_in(code, kernel, "").ok());
+        each_once(self.named(code, RelocationKind::is_descriptor).into_iter().chain(by_slot))
+    }
+
     /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names;
     /// and the kernels that it may launch.
     fn undefined_functions(&self, code: usize) -> Vec<u32> {
         let found = self.named(code, is_call).into_iter().chain(self.reachable_by_address(code));
-        let launched = self.named(code, RelocationKind::is_descriptor);
+        let launched = self.launched(code);
         let is_outside = |symbol: &u32| self.undefined_symbols.contains(symbol) || launched.contains(symbol);
         each_once(found.filter(is_outside))
     }
@@ -292,8 +299,9 @@ impl<'a> Writer<'a> {
             undefined.filter(|(other, _)| other.kind == UndefinedKind::Function).map(|(_, &symbol)| symbol);
         let functions: Vec<u32> = functions.chain(undefined).collect();
         let mut found = self.named(code, RelocationKind::is_low_half);
+        found.extend(self.launched(code));
         found.retain(|symbol| functions.contains(symbol));
-        found
+        each_once(found.into_iter())
     }
 
     /// The functions and kernels whose addresses code or initial values take.
