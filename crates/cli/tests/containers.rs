@@ -1,7 +1,8 @@
 //! What the container tells of shared memory on the chips whose system keeps a part of it: sections and symbols.
 
 use crate::oracle::{ask, tools};
-use crate::support::{compile, read_cubin, scratch, text};
+use crate::support::{compile, oriole, read_cubin, scratch, text};
+use expect_test::expect;
 use oriole_cubin::Cubin;
 use std::path::Path;
 
@@ -85,5 +86,192 @@ fn shared_memory_is_told_as_the_reference_tells_it() {
         let theirs = read_cubin(&reference);
         assert_eq!(sections(&ours), sections(&theirs), "{chip}");
         assert_eq!(symbols(&ours), symbols(&theirs), "{chip}");
+    }
+}
+
+/// Declarations of the module, and what is in its kernel.
+const SHARED: [(&str, &str); 11] = [
+    (".shared .b32 x;", ""),
+    (".shared .b32 x;", "st.shared.b32 [x], 1;"),
+    ("", ".shared .b32 x;"),
+    ("", ".shared .align 64 .b8 x[4];"),
+    ("", ".shared .b32 x; .shared .b32 y; st.shared.b32 [y], 1;"),
+    (".func f() { .shared .b32 x; ret; }", ""),
+    (".func f() { .shared .b32 x; ret; }", "call f;"),
+    (".extern .shared .b8 d[];", ""),
+    (".extern .shared .b8 d[];", "st.shared.b32 [d], 1;"),
+    (".extern .shared .align 128 .b8 d[];", "st.shared.b32 [d], 1;"),
+    (".extern .shared .b8 d[];", ".shared .b32 x; st.shared.b32 [d], 1;"),
+];
+
+fn sharing((module, body): (&str, &str), chip: &str) -> String {
+    format!(
+        ".version 8.0\n.target sm_75\n.address_size 64\n{module}\n.visible .entry k() {{ {body} ret; }}\n// {chip}"
+    )
+}
+
+/// The section of the kernel's shared memory: what it has besides the system's part, its alignment, whether a symbol names it.
+fn told_of_shared(cubin: &Cubin) -> String {
+    let reserved = cubin.sections.iter().any(|section| section.name.starts_with(".nv.shared.reserved"));
+    let at = cubin.sections.iter().position(|section| section.name == ".nv.shared.k");
+    at.map_or("none".to_owned(), |at| {
+        let section = &cubin.sections[at];
+        // The section of a file for linkers holds nothing of the system's.
+        let system = if reserved && section.kind == 8 { 0x400 } else { 0 };
+        let named = cubin.symbols.iter().any(|symbol| symbol.section == at);
+        format!("{} bytes at {}{}", section.size - system, section.alignment, if named { ", named" } else { "" })
+    })
+}
+
+const FORMS: [&[&str]; 3] = [&["-O3"], &["-O0"], &["-O3", "-ewp"]];
+
+/// A kernel has what it and the functions that it calls declare, named or not, and of the module what they name. Where there is
+/// an array whose size the launch gives, the rest ends at a multiple of 16 bytes.
+#[test]
+fn shared_memory_is_what_is_declared() {
+    let folder = scratch();
+    let [source, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    for chip in ["sm_80", "sm_90", "sm_100"] {
+        for form in FORMS {
+            let told = SHARED.map(|case| {
+                std::fs::write(&source, sharing(case, chip)).expect("a temporary file");
+                let form: Vec<&str> =
+                    form.iter().map(|&it| if it == "-ewp" { "--extensible-whole-program" } else { it }).collect();
+                compile(&source, &output, &[&form[..], &["--arch", chip]].concat())
+                    .unwrap_or_else(|message| panic!("{message}"));
+                told_of_shared(&read_cubin(&output)) + "\n"
+            });
+            expect![[r#"
+                none
+                4 bytes at 4, named
+                4 bytes at 4, named
+                4 bytes at 64, named
+                8 bytes at 4, named
+                none
+                4 bytes at 4, named
+                0 bytes at 16
+                0 bytes at 16
+                0 bytes at 128
+                16 bytes at 16, named
+            "#]]
+            .assert_eq(&told.concat());
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+fn shared_memory_is_what_the_reference_has() {
+    let tools = tools();
+    let folder = scratch();
+    let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    let mut different = String::new();
+    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        for form in FORMS {
+            for case in SHARED {
+                std::fs::write(&source, sharing(case, chip)).expect("a temporary file");
+                let rest = ["-arch", chip, &text(&source), "-o"];
+                ask(&tools, "ptxas", &[form, &rest, &[&text(&theirs)]].concat());
+                let own = oriole(&[&["ptxas"], form, &rest, &[&text(&ours)]].concat());
+                assert_eq!(own.status, Some(0), "{}", own.err);
+                let [ours, theirs] = [&ours, &theirs].map(|path| told_of_shared(&read_cubin(path)));
+                if ours != theirs {
+                    different += &format!("{chip} {form:?} {case:?}: {ours}, reference {theirs}\n");
+                }
+            }
+        }
+    }
+    expect![""].assert_eq(&different);
+}
+
+/// Initial values that are addresses of variables, in global memory and in constant memory.
+const POINTERS: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.extern .global .u32 other;
+.visible .global .u32 own;
+.weak .global .u32 weak;
+.visible .const .u32 fixed;
+.visible .global .u64 p[6] = { other, generic(other), own+4, weak, fixed, generic(fixed) };
+.visible .const .u64 q[2] = { own, generic(own) };
+.visible .entry k() { ret; }
+";
+
+/// How the initial values of global and constant memory are completed.
+fn told_of_pointers(path: &Path) -> String {
+    let cubin = read_cubin(path);
+    let mut told = Vec::new();
+    for variable in ["p", "q"] {
+        let variable = cubin.symbols.iter().find(|symbol| symbol.name == variable).expect("a variable");
+        let range = variable.value..variable.value + variable.size;
+        let relocations = cubin.sections[variable.section].relocations.iter();
+        told.extend(relocations.filter(|it| range.contains(&it.offset)).map(|it| {
+            let kind = it.kind().map_or("?", |kind| kind.name());
+            let place = it.offset - variable.value;
+            format!("{}+{place:02} {} {kind}\n", variable.name, cubin.symbols[it.symbol].name)
+        }));
+    }
+    told.sort();
+    told.concat()
+}
+
+/// Addresses of global memory are generic ones, those of constant memory where the text says so.
+#[test]
+fn pointers_to_global_memory_are_generic() {
+    let folder = scratch();
+    let [source, output] = ["k.ptx", "k.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, POINTERS).expect("a temporary file");
+    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        let told = |form: &[&str]| {
+            compile(&source, &output, &[form, &["--arch", chip]].concat())
+                .unwrap_or_else(|message| panic!("{message}"));
+            told_of_pointers(&output)
+        };
+        std::fs::write(&source, POINTERS).expect("a temporary file");
+        expect![[r#"
+            p+00 other R_CUDA_G64
+            p+08 other R_CUDA_G64
+            p+16 own R_CUDA_G64
+            p+24 weak R_CUDA_G64
+            p+32 fixed R_CUDA_64
+            p+40 fixed R_CUDA_G64
+            q+00 own R_CUDA_G64
+            q+08 own R_CUDA_G64
+        "#]]
+        .assert_eq(&told(&["--compile-only"]));
+        // In programs constants have places.
+        let program = expect![[r#"
+            p+00 other R_CUDA_G64
+            p+08 other R_CUDA_G64
+            p+16 own R_CUDA_G64
+            p+24 weak R_CUDA_G64
+            p+40 fixed R_CUDA_G64
+            q+00 own R_CUDA_G64
+            q+08 own R_CUDA_G64
+        "#]];
+        program.assert_eq(&told(&["--extensible-whole-program"]));
+        std::fs::write(&source, POINTERS.replace(".extern", ".visible")).expect("a temporary file");
+        program.assert_eq(&told(&[]));
+    }
+}
+
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+fn pointers_are_completed_as_those_of_the_reference() {
+    let tools = tools();
+    let folder = scratch();
+    let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
+    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+        for form in ["-c", "-ewp", "-O3"] {
+            let pointers =
+                if form == "-O3" { POINTERS.replace(".extern", ".visible") } else { POINTERS.to_owned() };
+            std::fs::write(&source, pointers).expect("a temporary file");
+            let rest = [form, "-arch", chip, &text(&source), "-o"];
+            ask(&tools, "ptxas", &[&rest[..], &[&text(&theirs)]].concat());
+            let own = oriole(&[&["ptxas"], &rest[..], &[&text(&ours)]].concat());
+            assert_eq!(own.status, Some(0), "{}", own.err);
+            assert_eq!(told_of_pointers(&ours), told_of_pointers(&theirs), "{chip} {form}");
+        }
     }
 }

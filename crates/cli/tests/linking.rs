@@ -328,8 +328,7 @@ fn told(path: &Path) -> Vec<BTreeSet<String>> {
     let relocations = relocated.flat_map(|section| {
         let each = section.relocations.iter();
         each.map(|it| {
-            // Global memory is at the same place in the generic address space.
-            let kind = it.kind().map_or("?", |it| it.name()).replace("R_CUDA_G64", "R_CUDA_64");
+            let kind = it.kind().map_or("?", |it| it.name());
             format!("{} {} {kind}", section.name, name(it.symbol))
         })
     });

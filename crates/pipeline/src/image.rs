@@ -156,6 +156,9 @@ pub fn function_value(index: usize) -> u64 {
     FUNCTION_ENTRY as u64 * (index as u64 + 1)
 }
 
+/// The least alignment of arrays in shared memory whose size the launch gives.
+pub const DYNAMIC_ALIGNMENT: u64 = 16;
+
 /// Bytes of an entry in the table of functions: a text offset of 64 bits.
 const FUNCTION_ENTRY: usize = 8;
 
@@ -406,7 +409,7 @@ impl SharedLayout {
         variables: &Variables,
         limits: &oriole_chip::Limits,
     ) -> Result<SharedLayout, ImageError> {
-        // Which variables the code names; local ones hide module ones.
+        // Variables of the module that the code names, and all local ones, which hide them.
         let mut wanted: Vec<((Option<usize>, String), u64, u64)> = Vec::new();
         let mut known: BTreeSet<(Option<usize>, String)> = BTreeSet::new();
         for (index, member) in members.iter().enumerate() {
@@ -429,6 +432,15 @@ impl SharedLayout {
                 }
             }
         }
+        // A launch gives memory to what functions declare, whether the code names it or not.
+        for (index, member) in members.iter().enumerate() {
+            for (name, size, align) in member.function.shared.iter().filter(|(_, size, _)| *size > 0) {
+                let key = (Some(index), name.clone());
+                if known.insert(key.clone()) {
+                    wanted.push((key, *size, *align));
+                }
+            }
+        }
         let mut layout = SharedLayout { offsets: BTreeMap::new(), static_size: None, alignment: 1 };
         if wanted.is_empty() {
             return Ok(layout);
@@ -445,7 +457,7 @@ impl SharedLayout {
         // Dynamic arrays all start where the static part ends, which is rounded up so that the system puts the dynamic
         // part just there.
         let dynamic: Vec<_> = wanted.iter().filter(|(_, size, _)| *size == 0).collect();
-        if let Some(align) = dynamic.iter().map(|(.., align)| (*align).max(1)).max() {
+        if let Some(align) = dynamic.iter().map(|(.., align)| (*align).max(DYNAMIC_ALIGNMENT)).max() {
             layout.alignment = layout.alignment.max(align as u32);
             end = end.next_multiple_of(align);
             for (key, ..) in dynamic {

@@ -18,7 +18,7 @@ use oriole_options::Linking;
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
-    ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
+    DYNAMIC_ALIGNMENT, ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
 };
 use oriole_ptx::word::{CtaGroup, TensorOrder};
 use oriole_ptx::{Space, Word};
@@ -690,7 +690,7 @@ pub(crate) fn place_variables(
             }
             // A size of 0 is that of a dynamic array.
             VariableSpace::Shared if placed.size == 0 => {
-                dynamic = dynamic.max(Some(placed.align.max(1) as u32));
+                dynamic = dynamic.max(Some(placed.align.max(DYNAMIC_ALIGNMENT) as u32));
             }
             VariableSpace::Shared => {}
             VariableSpace::Constant(offset) => {

@@ -17,7 +17,7 @@ use oriole_diagnostics::Code;
 use oriole_hir::Linkage;
 use oriole_inputs::{Config, Db, SourceFile};
 use oriole_pipeline::LibraryFunction;
-use oriole_pipeline::image::{ImageError, VariableSpace};
+use oriole_pipeline::image::{DYNAMIC_ALIGNMENT, ImageError, VariableSpace};
 
 use crate::debugger::{self, OpenReference};
 use crate::failure::{Failed, Staged, guarded};
@@ -169,9 +169,6 @@ fn header(
         _ => None,
     }
 }
-
-/// What arrays are aligned to whose size the launch gives.
-const DYNAMIC_ALIGNMENT: u64 = 16;
 
 /// For each of the arrays whose size the launch gives, by its number: the kernels that have it or one that is the same memory
 /// in some launch, and what they are all aligned to. The driver puts that memory behind what the kernel has.

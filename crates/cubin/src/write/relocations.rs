@@ -2,7 +2,7 @@
 
 use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
 use crate::elf::*;
-use crate::image::{DebugTarget, Pointer, SymbolRef, Variable};
+use crate::image::{DebugTarget, Pointer, SymbolRef, UndefinedKind, Variable};
 use crate::relocation::RelocationKind;
 use oriole_chip::texture::OpaqueKind;
 
@@ -83,10 +83,24 @@ impl<'a> Writer<'a> {
         if self.names_kernel(pointer.target) {
             return RelocationKind::Descriptor64;
         }
-        match (self.names_function(pointer.target), pointer.generic) {
+        // Global memory is at the same place in the generic address space.
+        let generic = pointer.generic || self.names_global(pointer.target);
+        match (self.names_function(pointer.target), generic) {
             (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
             (false, true) => RelocationKind::Generic64,
             (true, _) | (false, false) => RelocationKind::Abs64,
+        }
+    }
+
+    /// Whether it is a variable in global memory that an initial value names.
+    fn names_global(&self, target: SymbolRef) -> bool {
+        match target {
+            SymbolRef::Global(_) => true,
+            SymbolRef::Undefined(index) => {
+                let undefined = self.module.undefined.get(index);
+                undefined.is_some_and(|undefined| undefined.kind == UndefinedKind::Global)
+            }
+            _ => false,
         }
     }
 

@@ -99,7 +99,8 @@ impl<'a> Writer<'a> {
             self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
             let own_shared = self.is_relocatable() && module.kernels[kernel].is_kernel();
             let own_shared = own_shared && !module.kernels[kernel].own_shared.is_empty();
-            if module.kernels[kernel].shared_size.is_some() || own_shared {
+            // Where nothing but the launch gives memory there is nothing to name.
+            if module.kernels[kernel].shared_size.is_some_and(|size| size > 0) || own_shared {
                 self.section_symbol(
                     Name::of(".nv.shared.", &module.kernels[kernel].name),
                     Key::Shared(kernel),
