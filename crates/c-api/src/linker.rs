@@ -5,6 +5,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use oriole_chip::PtxTarget;
 use oriole_ptxas::{Form, Log};
 
 use crate::Code;
@@ -33,6 +34,8 @@ pub enum LinkCode {
     IncompatibleOptions = 11,
     /// An input that is not what its type says, or is not supported.
     IncorrectInputType = 12,
+    /// No chip has the number.
+    UnrecognizedArch = 16,
     /// There is no code for the chip.
     UnsupportedArch = 17,
 }
@@ -104,50 +107,13 @@ impl Linker {
     /// A handle for options. Where one is wrong there is a handle all the same, whose error log says which.
     pub fn new(options: &[String]) -> (Linker, LinkCode) {
         let mut state = State::default();
-        let mut words = Vec::new();
-        let mut refused = None;
-        for option in options {
-            let known = option.strip_prefix('-').and_then(|bare| {
-                OPTIONS.iter().find_map(|(name, meaning)| {
-                    let value = bare.strip_prefix(name)?;
-                    (value.is_empty() != name.ends_with('=')).then_some((meaning, value))
-                })
-            });
-            let found = match known {
-                Some((Meaning::Ptxas(name), value)) => {
-                    words.push(format!("{name}{value}"));
-                    continue;
-                }
-                Some((Meaning::Word, value)) => {
-                    words.push(value.to_owned());
-                    continue;
-                }
-                Some((Meaning::Nothing, _)) => continue,
-                Some((Meaning::Refused(reason), _)) => {
-                    state.errors += &format!("option {option} is not supported by Oriole: {reason}\n");
-                    LinkCode::IncompatibleOptions
-                }
-                None if option.starts_with("-O") => {
-                    let level = option.trim_start_matches("-O").trim_start_matches('=');
-                    state.errors +=
-                        &format!("unsupported value of -O: {level}. Only 0 and 3 are supported.\n");
-                    LinkCode::UnrecognizedOption
-                }
-                None => {
-                    state.errors += &format!("unrecognized option: {option}\n");
-                    LinkCode::UnrecognizedOption
-                }
-            };
-            refused = refused.or(Some(found));
-        }
-        let chip = options.iter().find_map(|option| option.strip_prefix("-arch="));
-        refused = refused.or_else(|| match chip {
-            Some(chip) => judged(chip, &mut state.errors),
-            None => {
-                state.errors += "missing option: -arch=sm_NN\n";
-                Some(LinkCode::MissingArch)
+        let (words, refused) = match words_of(options) {
+            Ok(words) => (words, None),
+            Err((code, text)) => {
+                state.errors = text + "\n";
+                (Vec::new(), Some(code))
             }
-        });
+        };
         let code = refused.unwrap_or(LinkCode::Success);
         (Linker { words, refused, state: Mutex::new(state) }, code)
     }
@@ -233,20 +199,103 @@ impl Linker {
     }
 }
 
-/// What is wrong with the name of a chip.
-fn judged(name: &str, errors: &mut String) -> Option<LinkCode> {
-    if name.starts_with("compute_") {
-        *errors += "ERROR: virtual arch requires -ptx\n";
-        return Some(LinkCode::IncompatibleOptions);
+/// What is wrong with options, and what is said of it.
+type Refusal = (LinkCode, String);
+
+/// The words for ptxas that the options stand for. The first option that is wrong is told, and of several chips the last counts.
+fn words_of(options: &[String]) -> Result<Vec<String>, Refusal> {
+    let mut words = Vec::new();
+    let mut is_virtual = None;
+    for option in options {
+        let known = option.strip_prefix('-').and_then(|bare| {
+            OPTIONS.iter().find_map(|(name, meaning)| {
+                let value = bare.strip_prefix(name)?;
+                (value.is_empty() || name.ends_with('=')).then_some((meaning, value))
+            })
+        });
+        match known {
+            Some((Meaning::Ptxas(_) | Meaning::Word, "")) if option.ends_with('=') => {
+                return Err(missing_value(option));
+            }
+            Some((Meaning::Ptxas(name), value)) => {
+                match *name {
+                    "-arch=" => is_virtual = Some(judged(option, value)?),
+                    "--Ofast-compile=" if !EFFORTS.contains(&value) => return Err(unknown_effort(value)),
+                    _ => {}
+                }
+                words.push(format!("{name}{value}"));
+            }
+            Some((Meaning::Word, value)) => words.push(value.to_owned()),
+            Some((Meaning::Nothing, _)) => {}
+            Some((Meaning::Refused(reason), _)) => {
+                let text = format!("option {option} is not supported by Oriole: {reason}");
+                return Err((LinkCode::IncompatibleOptions, text));
+            }
+            None => return Err(unrecognized(option)),
+        }
     }
-    if !name.starts_with("sm_") {
-        *errors +=
-            &format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value (-arch={name})\n");
-        return Some(LinkCode::UnrecognizedOption);
+    match is_virtual {
+        Some(false) => Ok(words),
+        Some(true) => {
+            Err((LinkCode::IncompatibleOptions, "ERROR: virtual arch requires -ptx".to_owned()))
+        }
+        None => Err((LinkCode::MissingArch, "missing option: -arch=sm_NN".to_owned())),
     }
-    if name.parse::<oriole::Chip>().is_ok_and(|chip| chip.is_supported()) {
-        return None;
+}
+
+/// What `-Ofc` takes.
+const EFFORTS: [&str; 4] = ["0", "min", "mid", "max"];
+
+fn unknown_effort(value: &str) -> Refusal {
+    let text = format!(
+        "unsupported value of --Ofast-compile (-Ofc): {value}. Only 0, min, mid, and max are supported."
+    );
+    (LinkCode::UnrecognizedOption, text)
+}
+
+fn unrecognized(option: &str) -> Refusal {
+    let is_level = |level: &&str| !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit());
+    let text = match option.strip_prefix("-O").filter(is_level) {
+        Some(level) => format!("unsupported value of -O: {level}. Only 0 and 3 are supported."),
+        None => format!("unrecognized option: {option}"),
+    };
+    (LinkCode::UnrecognizedOption, text)
+}
+
+fn missing_value(option: &str) -> Refusal {
+    let text = format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_OPTION: missing option value ({option})");
+    (LinkCode::UnrecognizedOption, text)
+}
+
+/// Whether `-arch` names a virtual chip. It is judged by its number: what is behind that the assembler looks at.
+fn judged(option: &str, name: &str) -> Result<bool, Refusal> {
+    let real = name.strip_prefix("sm_");
+    let number = real.or_else(|| name.strip_prefix("compute_")).or_else(|| name.strip_prefix("lto_"));
+    let number = number.ok_or_else(|| missing_value(option))?;
+    let suffix = number.trim_start_matches(|c: char| c.is_ascii_digit());
+    let digits = number[..number.len() - suffix.len()].trim_start_matches('0');
+    if digits.is_empty() {
+        return Err(missing_value(option));
     }
-    *errors += &format!("ERROR NVJITLINK_ERROR_UNSUPPORTED_ARCH: unsupported architecture ({name})\n");
-    Some(LinkCode::UnsupportedArch)
+    let target = format!("sm_{digits}").parse::<PtxTarget>().ok();
+    let chip = target.and_then(PtxTarget::as_chip);
+    // Some chips had other numbers, which no release has any more that this library is of.
+    if chip.is_some_and(|chip| chip.is_supported() && chip.number().to_string() == digits) {
+        return Ok(real.is_none());
+    }
+    let accelerated = if suffix == "a" { suffix } else { "" };
+    let named = format!("compute_{digits}{accelerated}");
+    let is_old = target.is_some() && chip.is_none();
+    Err(match digits.len() {
+        4.. => (LinkCode::UnsupportedArch, unsupported(option)),
+        _ if is_old => (LinkCode::UnsupportedArch, unsupported(&named)),
+        _ => {
+            let text = format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_ARCH: unrecognized architecture ({named})");
+            (LinkCode::UnrecognizedArch, text)
+        }
+    })
+}
+
+fn unsupported(what: &str) -> String {
+    format!("ERROR NVJITLINK_ERROR_UNSUPPORTED_ARCH: unsupported architecture ({what})")
 }

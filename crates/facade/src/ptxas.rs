@@ -1,11 +1,13 @@
 //! A compile in ptxas's place: what its options ask for is done, and what it would say is said, by steps between which a
 //! caller opens files, takes the time and cancels.
 
+use oriole_chip::PtxTarget;
 use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Canceller, Config, Database, SourceFile};
 use oriole_ptxas::{
-    Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_unsupported, translate,
+    Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_of_the_text,
+    is_unsupported, translate,
 };
 use oriole_queries::{graph, view};
 
@@ -21,6 +23,8 @@ const MODULE_BANKS: [u8; 2] = [3, 4];
 pub enum Step<'a> {
     /// Nothing more: it was only to be checked.
     Checked,
+    /// Nothing: an option that means something for it is not supported.
+    Refused,
     /// To compile it.
     Compile(Box<Job<'a>>),
 }
@@ -52,10 +56,11 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
     }
     if compilation.architecture.is_virtual() || !compilation.entries.is_empty() {
         // All of the text is checked, also what is then left out.
-        checked(compilation, &source, log)?;
-    }
-    if compilation.architecture.is_virtual() {
-        return Some(Step::Checked);
+        let target = checked(compilation, &source, log)?;
+        if compilation.architecture.is_virtual() {
+            compilation.tensor_checks.tell(target, log);
+            return Some(Step::Checked);
+        }
     }
     if !compilation.entries.is_empty() {
         source.keep_entries(&compilation.entries, log).then_some(())?;
@@ -67,6 +72,9 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         return None;
     }
     let (db, file, mut config) = opened(source.text(), Some(chip), &compilation.options);
+    if compilation.tensor_checks.refuse(graph::module_header(&db, file).target, log) {
+        return Some(Step::Refused);
+    }
     if compilation.options.level > 0 && graph::module_header(&db, file).debug {
         if compilation.level_said {
             log.say(Severity::Fatal, "Optimized debugging not supported");
@@ -79,8 +87,8 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
     Some(Step::Compile(Box::new(Job { compilation, source, db, file, config })))
 }
 
-/// Checks a text as far as the language goes.
-fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<()> {
+/// Checks a text as far as the language goes; gives its target.
+fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<Option<PtxTarget>> {
     let (db, file, config) = opened(source.text(), Some(compilation.architecture.chip), &compilation.options);
     let mut diagnostics = oriole_queries::diagnostics_for(&db, file, config);
     // ptxas sees how much shared memory a kernel has when it makes code for it.
@@ -93,7 +101,7 @@ fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<
     if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {
         log.abort();
     }
-    (!log.has_failed()).then_some(())
+    (!log.has_failed()).then(|| graph::module_header(&db, file).target)
 }
 
 impl Job<'_> {
@@ -118,6 +126,9 @@ impl Job<'_> {
     /// Says what there is to say of a compile that took so many microseconds. `None` if it failed; the log says why.
     pub fn tell(&self, compiled: Compiled, microseconds: u64, log: &mut Log) -> Option<Outcome> {
         let compilation = self.compilation;
+        if !compiled.diagnostics.iter().any(is_of_the_text) {
+            compilation.tensor_checks.tell(graph::module_header(&self.db, self.file).target, log);
+        }
         translate(&compiled.diagnostics, &self.source, compilation.architecture, log);
         let Some(cubin) = compiled.cubin else {
             let mut errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());

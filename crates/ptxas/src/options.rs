@@ -25,6 +25,9 @@ pub enum Kind {
     JoinedNumber,
 }
 
+/// Why checks are refused.
+pub(crate) const NO_CHECKS: &str = "no checks are put into the code";
+
 /// What an option does here.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Here {
@@ -118,7 +121,7 @@ options! {
         "Cache operator of all loads.";
     ForceStoreCache = "force-store-cache", "fscm", Text, Same,
         "Cache operator of all stores.";
-    TensorChecks = "g-tensor-memory-access-check", "g-tmem-access-check", Flag, Refused("no checks are put into the code"),
+    TensorChecks = "g-tensor-memory-access-check", "g-tmem-access-check", Flag, Refused(NO_CHECKS),
         "Check accesses of tensor memory.";
     LineInfo = "generate-line-info", "lineinfo", Flag, Same,
         "Make line information.";
@@ -173,7 +176,7 @@ options! {
         "Keep the return at the end of a function.";
     Sanitize = "sanitize", "sanitize", OneOf(&["memcheck", "threadsteer"]), Refused("no code is instrumented"),
         "Instrument the code for a sanitizer.";
-    StackChecks = "sp-bounds-check", "sp-bounds-check", Flag, Refused("no checks are put into the code"),
+    StackChecks = "sp-bounds-check", "sp-bounds-check", Flag, Refused(NO_CHECKS),
         "Check the bounds of the stack pointer.";
     SplitCompile = "split-compile", "split-compile", Number, Same,
         "How many threads compile; 0 for all processors.";

@@ -2,13 +2,16 @@
 //! at an input.
 
 use crate::cache_operators::{OF_LOADS, OF_STORES};
-use crate::options::{Here, Opt};
+use crate::options::{Here, NO_CHECKS, Opt};
 use crate::{Architecture, CacheOperators, CommandLine, Log, Severity};
-use oriole_chip::{Chip, Variant};
+use oriole_chip::{Chip, PtxTarget, Variant};
 use oriole_options::{DebugOptions, Linking, Options};
 
 /// Fewest registers that a kernel may be bounded to.
 const FEWEST_REGISTERS: i64 = 24;
+
+/// The same of what links, for which a text is only checked.
+const FEWEST_FOR_LINKERS: i64 = 16;
 /// What `archmin` means.
 const ARCHITECTURE_LEAST: i64 = 32;
 /// The highest optimization level.
@@ -94,6 +97,46 @@ pub struct Compilation {
     pub warn_doubles: bool,
     /// How many threads.
     pub threads: Threads,
+    /// Whether accesses of tensor memory are checked.
+    pub tensor_checks: TensorChecks,
+}
+
+/// What is said of checks of tensor memory. Whether there is such memory says the target of the text, not the architecture.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TensorChecks {
+    /// Nothing.
+    Unsaid,
+    /// They are not to be made.
+    Off,
+    /// They are to be made.
+    On,
+}
+
+impl TensorChecks {
+    /// Refuses them where they would be made; whether they are refused.
+    pub fn refuse(self, target: Option<PtxTarget>, log: &mut Log) -> bool {
+        let refused = self == TensorChecks::On && target.is_some_and(has_tensor_memory);
+        if refused {
+            log.say(Severity::Fatal, &refusal(Opt::TensorChecks, NO_CHECKS));
+        }
+        refused
+    }
+
+    /// Says that the target has nothing to check.
+    pub fn tell(self, target: Option<PtxTarget>, log: &mut Log) {
+        if let Some(target) = target.filter(|&target| self != TensorChecks::Unsaid && !has_tensor_memory(target)) {
+            let text = format!(
+                "Command line option '--g-tensor-memory-access-check / --gno-tensor-memory-access-check' not supported for '.target {target}', will be ignored"
+            );
+            log.say(Severity::Info, &text);
+        }
+    }
+}
+
+/// Whether the language has tensor memory for a target: for the families of the chips that have it, not for their base targets.
+fn has_tensor_memory(target: PtxTarget) -> bool {
+    let has = |chip: Chip| chip.tensor_partition().is_some();
+    target.variant() != Variant::Base && target.as_chip().is_some_and(has)
 }
 
 impl Request {
@@ -108,7 +151,7 @@ impl Request {
             () => Action::Compile(Box::new(compilation(line, log)?)),
         };
         let refused = match &action {
-            Action::Compile(compilation) => refused(line, compilation.architecture.chip, log),
+            Action::Compile(_) => refused(line, log),
             _ => Vec::new(),
         };
         Some(Request { action, refused })
@@ -130,7 +173,6 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
     debugging(line, log)?;
     let threads = threads(line, log)?;
     let cache = cache_operators(line, log);
-    tensor_checks(line, architecture.chip, log);
     if log.has_failed() {
         log.abort();
         return None;
@@ -148,6 +190,11 @@ fn compilation(line: &CommandLine, log: &mut Log) -> Option<Compilation> {
         warn_local: line.has(Opt::WarnLocal),
         warn_doubles: line.has(Opt::WarnDoubles),
         threads,
+        tensor_checks: match (line.has(Opt::TensorChecks), line.has(Opt::NoTensorChecks)) {
+            (_, true) => TensorChecks::Off,
+            (true, false) => TensorChecks::On,
+            (false, false) => TensorChecks::Unsaid,
+        },
     })
 }
 
@@ -243,13 +290,14 @@ fn registers(
             }
         },
     };
+    let fewest = if architecture.is_for_linkers() { FEWEST_FOR_LINKERS } else { FEWEST_REGISTERS };
     let bound = match number {
-        0..FEWEST_REGISTERS if number <= most => {
+        0.. if number < fewest && number <= most => {
             let text = format!(
-                "For profile {architecture} adjusting per thread register count of {number} to lower bound of {FEWEST_REGISTERS}"
+                "For profile {architecture} adjusting per thread register count of {number} to lower bound of {fewest}"
             );
             log.say(Severity::Warning, &text);
-            FEWEST_REGISTERS
+            fewest
         }
         _ if number < 0 || number > most => {
             log.say(
@@ -310,17 +358,6 @@ fn debugging(line: &CommandLine, log: &mut Log) -> Option<()> {
     Some(())
 }
 
-/// Checks of tensor memory are nothing to chips without it.
-fn tensor_checks(line: &CommandLine, chip: Chip, log: &mut Log) {
-    let asked = line.has(Opt::TensorChecks) || line.has(Opt::NoTensorChecks);
-    if asked && chip.tensor_partition().is_none() {
-        let text = format!(
-            "Command line option '--g-tensor-memory-access-check / --gno-tensor-memory-access-check' not supported for '.target {chip}', will be ignored"
-        );
-        log.say(Severity::Info, &text);
-    }
-}
-
 fn threads(line: &CommandLine, log: &mut Log) -> Option<Threads> {
     match line.number(Opt::SplitCompile) {
         None => Some(Threads::Unsaid),
@@ -355,22 +392,25 @@ fn cache_operators(line: &CommandLine, log: &mut Log) -> CacheOperators {
     }
 }
 
+fn refusal(option: Opt, why: &str) -> String {
+    format!("Option '--{}' is not supported by Oriole: {why}", option.row().long)
+}
+
 /// Options whose effect the result would lack, each with the reason.
-fn refused(line: &CommandLine, chip: Chip, log: &mut Log) -> Vec<String> {
+fn refused(line: &CommandLine, log: &mut Log) -> Vec<String> {
     let mut found = Vec::new();
     for option in line.given() {
         let row = option.row();
         let why = match (option, row.here) {
-            (Opt::TensorChecks, _) if chip.tensor_partition().is_none() || line.has(Opt::NoTensorChecks) => {
-                continue;
-            }
+            // The target of the text says whether there is anything to check.
+            (Opt::TensorChecks, _) => continue,
             (Opt::StackProtector, _) if line.value(option) == Some("true") => {
                 "no canaries are put into the code"
             }
             (_, Here::Refused(why)) => why,
             _ => continue,
         };
-        let text = format!("Option '--{}' is not supported by Oriole: {why}", row.long);
+        let text = refusal(option, why);
         log.say(Severity::Fatal, &text);
         found.push(text);
     }

@@ -90,6 +90,13 @@ pub fn is_unsupported(diagnostic: &Diagnostic) -> bool {
     diagnostic.is_error() && (lacks || diagnostic.code == Code::NoEncoding)
 }
 
+/// Whether ptxas finds the mistake as it reads a text, before it makes anything of it.
+pub fn is_of_the_text(diagnostic: &Diagnostic) -> bool {
+    let row = TEXTS.iter().find(|row| row.code == diagnostic.code);
+    let of_text = row.is_none_or(|row| row.place == Line) || diagnostic.code == Code::TargetMismatch;
+    diagnostic.is_error() && of_text && !is_unsupported(diagnostic)
+}
+
 /// Says diagnostics, and how they end the call.
 pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Architecture, log: &mut Log) {
     if diagnostics.is_empty() {

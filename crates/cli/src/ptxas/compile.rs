@@ -21,7 +21,11 @@ pub enum Ended {
 pub fn compile(compilation: &Compilation, source: Source, log: &mut Log) -> Option<Ended> {
     let text = source.text().len();
     expect_text(text);
-    let Step::Compile(job) = begin(compilation, source, log)? else { return Some(Ended::Done) };
+    let job = match begin(compilation, source, log)? {
+        Step::Checked => return Some(Ended::Done),
+        Step::Refused => return Some(Ended::Unsupported),
+        Step::Compile(job) => job,
+    };
     // What `ptxas` would say of an output that cannot be written, it says before it compiles.
     let Ok(output) = Output::anywhere(Path::new(&compilation.output)) else {
         return unwritable(&compilation.output, log);
