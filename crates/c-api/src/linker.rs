@@ -236,9 +236,7 @@ fn words_of(options: &[String]) -> Result<Vec<String>, Refusal> {
     }
     match is_virtual {
         Some(false) => Ok(words),
-        Some(true) => {
-            Err((LinkCode::IncompatibleOptions, "ERROR: virtual arch requires -ptx".to_owned()))
-        }
+        Some(true) => Err((LinkCode::IncompatibleOptions, "ERROR: virtual arch requires -ptx".to_owned())),
         None => Err((LinkCode::MissingArch, "missing option: -arch=sm_NN".to_owned())),
     }
 }
@@ -290,7 +288,8 @@ fn judged(option: &str, name: &str) -> Result<bool, Refusal> {
         4.. => (LinkCode::UnsupportedArch, unsupported(option)),
         _ if is_old => (LinkCode::UnsupportedArch, unsupported(&named)),
         _ => {
-            let text = format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_ARCH: unrecognized architecture ({named})");
+            let text =
+                format!("ERROR NVJITLINK_ERROR_UNRECOGNIZED_ARCH: unrecognized architecture ({named})");
             (LinkCode::UnrecognizedArch, text)
         }
     })

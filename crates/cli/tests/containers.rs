@@ -8,17 +8,21 @@ use std::path::Path;
 
 const CHIPS: [&str; 4] = ["sm_100", "sm_103", "sm_110", "sm_120"];
 
-/// A kernel that writes shared memory at this address.
+/// A kernel that writes shared memory at this address: `s`, an array; `at`, a register beside an array that nothing names; `dead`, the
+/// same where an instruction without effect names it.
 fn kernel(chip: &str, address: &str) -> String {
+    let (variable, address, dead) = match address {
+        "s" => ("s", "s", ""),
+        "dead" => ("unused", "at", "mov.u32 x, unused;\n"),
+        _ => ("unused", "at", ""),
+    };
     format!(
         ".version 9.0\n.target {chip}\n.address_size 64\n\
          .visible .entry k(.param .u64 out, .param .u32 place)\n{{\n\
-         .reg .b32 t, at, x;\n.reg .b64 to;\n.shared .align 4 .b32 {}[32];\n\
-         ld.param.u64 to, [out];\nld.param.u32 at, [place];\nmov.u32 t, %tid.x;\n\
+         .reg .b32 t, at, x;\n.reg .b64 to;\n.shared .align 4 .b32 {variable}[32];\n\
+         ld.param.u64 to, [out];\nld.param.u32 at, [place];\nmov.u32 t, %tid.x;\n{dead}\
          st.shared.b32 [{address}], t;\nbar.sync 0;\nld.shared.b32 x, [{address}];\n\
-         st.global.b32 [to], x;\nret;\n}}\n",
-        // One that nothing names has no place.
-        if address == "s" { "s" } else { "unused" }
+         st.global.b32 [to], x;\nret;\n}}\n"
     )
 }
 
@@ -51,24 +55,38 @@ fn sections(cubin: &Cubin) -> Vec<String> {
     told.collect()
 }
 
-fn compiled(folder: &Path, chip: &str, address: &str) -> Cubin {
+fn compiled(folder: &Path, chip: &str, address: &str, form: &str) -> Cubin {
     let [source, output] = ["k.ptx", "ours.cubin"].map(|name| folder.join(name));
     std::fs::write(&source, kernel(chip, address)).expect("a temporary file");
-    compile(&source, &output, &["-O3", "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
+    compile(&source, &output, &[form, "--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
     read_cubin(&output)
 }
 
-/// Where the code has an address of shared memory, the end of the system's part is told, and the relocations that the
-/// address was one of have left their section.
+/// Where the system's part of shared memory ends, and what that takes, if the file tells it.
+fn end_of_the_system(cubin: &Cubin) -> Option<(u64, u64)> {
+    let cap = cubin.symbols.iter().find(|symbol| symbol.name == ".nv.reservedSmem.cap");
+    cap.map(|cap| (cap.value, cap.size))
+}
+
+/// Forms of output: their options here and in ptxas.
+const ENDS: [(&str, &str); 3] =
+    [("-O3", "-O3"), ("--compile-only", "-c"), ("--extensible-whole-program", "-ewp")];
+
+/// Where the source names shared memory, the end of the system's part is told, and the relocations that an address in the code was one
+/// of have left their section.
 #[test]
 fn the_end_of_the_systems_shared_memory_is_told() {
     let folder = scratch();
     for chip in CHIPS {
-        for (address, told) in [("s", true), ("at", false)] {
-            let cubin = compiled(folder.path(), chip, address);
-            let cap = cubin.symbols.iter().find(|symbol| symbol.name == ".nv.reservedSmem.cap");
-            assert_eq!(cap.map(|cap| (cap.value, cap.size)), told.then_some((0x400, 4)), "{chip} {address}");
-            assert_eq!(cubin.section(".rela.text.k").is_some(), told, "{chip} {address}");
+        for (form, _) in ENDS {
+            for (address, told) in [("s", true), ("at", false), ("dead", true)] {
+                let cubin = compiled(folder.path(), chip, address, form);
+                let end = told.then_some((0x400, 4));
+                assert_eq!(end_of_the_system(&cubin), end, "{chip} {form} {address}");
+                if form == "-O3" {
+                    assert_eq!(cubin.section(".rela.text.k").is_some(), address == "s", "{chip} {address}");
+                }
+            }
         }
     }
 }
@@ -80,7 +98,16 @@ fn shared_memory_is_told_as_the_reference_tells_it() {
     let folder = scratch();
     let reference = folder.path().join("theirs.cubin");
     for chip in CHIPS {
-        let ours = compiled(folder.path(), chip, "s");
+        for (own, form) in ENDS {
+            for address in ["s", "at", "dead"] {
+                let ours = compiled(folder.path(), chip, address, own);
+                let source = text(&folder.path().join("k.ptx"));
+                ask(&tools, "ptxas", &[form, "-arch", chip, &source, "-o", &text(&reference)]);
+                let theirs = end_of_the_system(&read_cubin(&reference));
+                assert_eq!(end_of_the_system(&ours), theirs, "{chip} {form} {address}");
+            }
+        }
+        let ours = compiled(folder.path(), chip, "s", "-O3");
         let source = folder.path().join("k.ptx");
         ask(&tools, "ptxas", &[&format!("-arch={chip}"), &text(&source), "-o", &text(&reference)]);
         let theirs = read_cubin(&reference);
@@ -119,7 +146,12 @@ fn told_of_shared(cubin: &Cubin) -> String {
         // The section of a file for linkers holds nothing of the system's.
         let system = if reserved && section.kind == 8 { 0x400 } else { 0 };
         let named = cubin.symbols.iter().any(|symbol| symbol.section == at);
-        format!("{} bytes at {}{}", section.size - system, section.alignment, if named { ", named" } else { "" })
+        format!(
+            "{} bytes at {}{}",
+            section.size - system,
+            section.alignment,
+            if named { ", named" } else { "" }
+        )
     })
 }
 
@@ -135,8 +167,10 @@ fn shared_memory_is_what_is_declared() {
         for form in FORMS {
             let told = SHARED.map(|case| {
                 std::fs::write(&source, sharing(case, chip)).expect("a temporary file");
-                let form: Vec<&str> =
-                    form.iter().map(|&it| if it == "-ewp" { "--extensible-whole-program" } else { it }).collect();
+                let form: Vec<&str> = form
+                    .iter()
+                    .map(|&it| if it == "-ewp" { "--extensible-whole-program" } else { it })
+                    .collect();
                 compile(&source, &output, &[&form[..], &["--arch", chip]].concat())
                     .unwrap_or_else(|message| panic!("{message}"));
                 told_of_shared(&read_cubin(&output)) + "\n"

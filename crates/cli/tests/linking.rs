@@ -3,8 +3,8 @@
 
 use crate::oracle::{PLACES, ask, places, tools};
 use crate::support::{compile, data, oriole, read_cubin, round_trip, scratch, text};
-use oriole_cubin::{Cubin, RelocationKind};
 use expect_test::expect;
+use oriole_cubin::{Cubin, RelocationKind};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -245,8 +245,10 @@ fn told_of_descriptors(path: &Path) -> String {
     let cubin = read_cubin(path);
     let name = |at: usize| cubin.symbols[at].name.as_str();
     let slots = &cubin.section(".nv.constant4").expect("a table of addresses").relocations;
-    let mut told: BTreeSet<String> =
-        slots.iter().map(|it| format!("{} {}\n", name(it.symbol), it.kind().map_or("?", |it| it.name()))).collect();
+    let mut told: BTreeSet<String> = slots
+        .iter()
+        .map(|it| format!("{} {}\n", name(it.symbol), it.kind().map_or("?", |it| it.name())))
+        .collect();
     let data = &cubin.section(".nv.callgraph").expect("the graph").data;
     let word = |bytes: &[u8]| u32::from_le_bytes(bytes.try_into().expect("a word"));
     let mut group = 0;
@@ -290,7 +292,10 @@ fn whole_programs_have_slots_of_descriptors() {
             let slots = &cubin.section(".nv.constant4").expect("a table of addresses").relocations;
             for launched in ["child", "grandchild"] {
                 let slot = slots.iter().find(|it| cubin.symbols[it.symbol].name == launched).expect("a slot");
-                assert!(listing.contains(&format!("c[0x4][{:#x}]", slot.offset)), "{chip} {level}: {listing}");
+                assert!(
+                    listing.contains(&format!("c[0x4][{:#x}]", slot.offset)),
+                    "{chip} {level}: {listing}"
+                );
             }
         }
     }

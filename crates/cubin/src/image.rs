@@ -300,8 +300,10 @@ pub struct KernelImage {
     pub shared_size: Option<u32>,
     /// Largest alignment of the shared variables in bytes.
     pub shared_alignment: u32,
-    /// The code has the address of a shared variable in it.
+    /// The source of the code names a shared variable, whatever became of that.
     pub names_shared: bool,
+    /// The code has the address of a shared variable in it.
+    pub addresses_shared: bool,
     /// Parameters in order.
     pub parameters: Vec<Parameter>,
     /// Bytes of all parameters, without tail padding.

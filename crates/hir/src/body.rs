@@ -373,6 +373,23 @@ impl Operand {
             _ => {}
         }
     }
+
+    /// Calls a function with each variable of which the operand has the address, or what is there.
+    pub fn for_each_variable(&self, visit: &mut impl FnMut(VariableId)) {
+        match self {
+            Operand::VariableAddress(variable, _)
+            | Operand::Variable(variable)
+            | Operand::Address(Address { base: AddressBase::Variable(variable), .. }) => visit(*variable),
+            Operand::Vector(inner) | Operand::List(inner) => {
+                inner.iter().for_each(|operand| operand.for_each_variable(visit));
+            }
+            Operand::Pair(first, second) => {
+                first.for_each_variable(visit);
+                second.for_each_variable(visit);
+            }
+            _ => {}
+        }
+    }
 }
 
 /// An immediate value.

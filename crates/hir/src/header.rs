@@ -197,7 +197,8 @@ fn is_target(word: &str) -> bool {
 
 /// The first `.target` of a module begins with something that is no target.
 fn undefined_target(name: TokenRef<'_>) -> Diagnostic {
-    let message = format!("the first `.target` of a module begins with a chip, and `{}` is none", name.text());
+    let message =
+        format!("the first `.target` of a module begins with a chip, and `{}` is none", name.text());
     Diagnostic::new(Code::UndefinedTarget, name.span(), message)
 }
 

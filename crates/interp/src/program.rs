@@ -106,7 +106,11 @@ impl Program {
                 }
             })
             .collect();
-        Program { functions, variables, matrix_unit: module.header.chip().unwrap_or(Chip::DEFAULT).matrix_unit() }
+        Program {
+            functions,
+            variables,
+            matrix_unit: module.header.chip().unwrap_or(Chip::DEFAULT).matrix_unit(),
+        }
     }
 
     /// The same program on another chip.

@@ -29,6 +29,8 @@ pub struct LinkedFunction {
     pub tables: Vec<Table>,
     /// Shared variables declared inside it: name, size and alignment in bytes.
     pub shared: Vec<(String, u64, u64)>,
+    /// Its source names a shared variable, whatever became of that.
+    pub names_shared: bool,
     /// Named barriers used, highest plus one.
     pub barriers: u8,
     /// Bytes of its frame.
@@ -79,8 +81,7 @@ impl LinkedFunction {
     /// Names of the functions whose addresses it takes, one for each use.
     pub fn addressed(&self) -> impl Iterator<Item = &str> {
         self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
-            Fixup::Address { symbol, .. }
-            | Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
+            Fixup::Address { symbol, .. } | Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
                 let symbol = self.symbols.get(symbol)?;
                 (symbol.kind == SymbolKind::Function).then_some(symbol.name.as_str())
             }
@@ -539,6 +540,7 @@ struct Linker<'a> {
 impl Linker<'_> {
     fn place(&self, index: usize, member: &Member, image: &mut KernelImage) -> Result<(), ImageError> {
         let encoded = &member.function.encoded;
+        image.names_shared |= member.function.names_shared;
         let first = image.code.len();
         image.code.extend_from_slice(&encoded.words);
         for relocation in &encoded.relocations {
@@ -658,14 +660,14 @@ impl Linker<'_> {
                 i64::from(offset) + self.constant_base(index, member, base, image)?
             }
             Fixup::SharedOffset { symbol, offset } => {
-                image.names_shared = true;
+                image.addresses_shared = true;
                 i64::from(offset) + self.shared_offset(index, &symbol_ref(member.function, symbol)?.name)?
             }
             Fixup::Address { symbol, part, offset } => {
                 let symbol = symbol_ref(member.function, symbol)?;
                 let address = match symbol.kind {
                     SymbolKind::Shared => {
-                        image.names_shared = true;
+                        image.addresses_shared = true;
                         self.shared_offset(index, &symbol.name)?
                     }
                     SymbolKind::Function => self.function_value(&symbol.name)?,

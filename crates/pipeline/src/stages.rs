@@ -5,7 +5,7 @@ use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, VariableKind};
+use oriole_hir::{Body, Statement, VariableKind};
 use oriole_legalize::library::LibraryFunction;
 use oriole_legalize::routine::Routine;
 use oriole_lower::LowerError;
@@ -290,7 +290,22 @@ pub fn encode(
         .filter(|variable| variable.space == Space::Shared && variable.kind == VariableKind::Body)
         .map(|variable| (variable.name.clone(), variable.size, u64::from(variable.align)))
         .collect();
-    Ok(LinkedFunction { shared, ..linked(allocated, finished, context)? })
+    let names_shared = names_shared(body);
+    Ok(LinkedFunction { shared, names_shared, ..linked(allocated, finished, context)? })
+}
+
+/// Whether an instruction names a shared variable, reached or not.
+fn names_shared(body: &Body) -> bool {
+    let mut named = false;
+    let is_shared = |space| matches!(space, Space::Shared | Space::SharedCluster);
+    for statement in &body.statements {
+        if let Statement::Instruction(instruction) = statement {
+            for operand in &instruction.operands {
+                operand.for_each_variable(&mut |variable| named |= is_shared(body.variables[variable].space));
+            }
+        }
+    }
+    named
 }
 
 /// Whether it matters where registers of the PTX are: in code that is not optimized and has a section of its own.
@@ -313,6 +328,7 @@ fn linked(
         symbols: allocated.function.symbols.clone(),
         tables: allocated.function.tables.clone(),
         shared: Vec::new(),
+        names_shared: false,
         barriers: allocated.function.barriers,
         frame_bytes: allocated.assignment.frame_bytes,
         local_offsets: allocated.assignment.local_offsets.clone(),

@@ -124,7 +124,9 @@ impl TensorChecks {
 
     /// Says that the target has nothing to check.
     pub fn tell(self, target: Option<PtxTarget>, log: &mut Log) {
-        if let Some(target) = target.filter(|&target| self != TensorChecks::Unsaid && !has_tensor_memory(target)) {
+        if let Some(target) =
+            target.filter(|&target| self != TensorChecks::Unsaid && !has_tensor_memory(target))
+        {
             let text = format!(
                 "Command line option '--g-tensor-memory-access-check / --gno-tensor-memory-access-check' not supported for '.target {target}', will be ignored"
             );

@@ -288,7 +288,8 @@ impl Header {
                         header.version_at = directive.number().map(|token| at(token.span()));
                     }
                     Item::TargetDirective(directive) => {
-                        let targets = directive.names().filter_map(|name| Some((name, name.text().parse().ok()?)));
+                        let targets =
+                            directive.names().filter_map(|name| Some((name, name.text().parse().ok()?)));
                         // The last one counts.
                         if let Some((name, target)) = targets.last() {
                             header.target = Some(target);

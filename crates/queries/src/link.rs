@@ -18,7 +18,8 @@ use oriole_options::Linking;
 use oriole_ori::SymbolKind;
 use oriole_pipeline::Routine;
 use oriole_pipeline::image::{
-    DYNAMIC_ALIGNMENT, ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace, function_value,
+    DYNAMIC_ALIGNMENT, ImageError, LinkedFunction, ModuleSymbols, ModuleVariable, VariableSpace,
+    function_value,
 };
 use oriole_ptx::word::{CtaGroup, TensorOrder};
 use oriole_ptx::{Space, Word};
@@ -333,8 +334,7 @@ impl Reached<'_> {
 fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Result<Reached<'db>, Failed> {
     let file = entry.file(db);
     let linking = graph::lower_options(db, config).linking;
-    let symbols =
-        ModuleSymbols { extensible: linking == Linking::Extensible, ..ModuleSymbols::default() };
+    let symbols = ModuleSymbols { extensible: linking == Linking::Extensible, ..ModuleSymbols::default() };
     let mut reached = Reached { functions: BTreeMap::new(), symbols };
     let mut open = vec![entry];
     let mut functions = BTreeSet::from([entry.name(db).to_string()]);
@@ -348,9 +348,8 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
         };
         reached.functions.insert(unit.name(db).to_string(), linked);
         let through_pointers = linked.calls_through_pointers();
-        let is_kernel = |name: &str| {
-            function_unit(db, file, name).is_some_and(|unit| unit.kind(db) == UnitKind::Entry)
-        };
+        let is_kernel =
+            |name: &str| function_unit(db, file, name).is_some_and(|unit| unit.kind(db) == UnitKind::Entry);
         if reached.symbols.functions.is_empty()
             && (through_pointers || linked.addressed().any(|name| !is_kernel(name)))
         {

@@ -347,7 +347,7 @@ impl Program<'_> {
                     SymbolRef::OwnConstants => None,
                     _ => named(&shared.of_module),
                 };
-                image.names_shared |= in_shared.is_some();
+                image.addresses_shared |= in_shared.is_some();
                 let known = match relocation.target {
                     SymbolRef::OwnConstants => Some((tables[at], 2)),
                     _ => in_shared

@@ -113,7 +113,8 @@ impl<'a> Writer<'a> {
             let image = &module.kernels[kernel];
             if image.relocations.is_empty() {
                 // Addresses of shared variables are in the code, and have been relocations before, whose section stays.
-                if image.names_shared && !self.is_relocatable() && self.rules.family.shared_cap.is_some() {
+                if image.addresses_shared && !self.is_relocatable() && self.rules.family.shared_cap.is_some()
+                {
                     self.empty_relocations(kernel);
                 }
                 continue;

@@ -169,9 +169,7 @@ impl<'a> Writer<'a> {
         if family.reserves_shared {
             self.symbol(weak(".nv.reservedSmem.offset0", u64::from(family.reserved_bytes), 4));
         }
-        let shared = !self.module.shared.is_empty()
-            || self.module.kernels.iter().any(|code| !code.own_shared.is_empty());
-        if let Some(cap) = family.shared_cap.filter(|_| shared) {
+        if let Some(cap) = self.end_of_the_system() {
             self.symbol(weak(".nv.reservedSmem.cap", cap, 4));
         }
     }
@@ -247,13 +245,7 @@ impl<'a> Writer<'a> {
             self.reserved_variable(name, bytes, place);
             place += u64::from(bytes);
         }
-        // Addresses of variables begin there; a linker is told wherever there may be any.
-        let kernels = &self.module.kernels;
-        let names_shared = match self.leaves_open() {
-            true => kernels.iter().any(|kernel| kernel.shared_size.is_some()),
-            false => kernels.iter().any(|kernel| kernel.names_shared),
-        };
-        if let Some(cap) = family.shared_cap.filter(|_| names_shared) {
+        if let Some(cap) = self.end_of_the_system() {
             self.symbol(SymbolDraft {
                 name: ".nv.reservedSmem.cap".into(),
                 kind: STT_OBJECT,
@@ -264,6 +256,12 @@ impl<'a> Writer<'a> {
                 size: 4,
             });
         }
+    }
+
+    /// Where the system's part of shared memory ends and addresses of variables begin, where code names any.
+    fn end_of_the_system(&self) -> Option<u64> {
+        let names_shared = self.module.kernels.iter().any(|code| code.names_shared);
+        self.rules.family.shared_cap.filter(|_| names_shared)
     }
 
     /// A variable of the system in shared memory: where it is, or its alignment for a linker.
