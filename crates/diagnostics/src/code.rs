@@ -95,6 +95,8 @@ codes! {
         "The same name is declared twice in one scope. Rename one of the two, or put the second into a scope of its own.";
     ParameterWritten = "ptx::parameter-written", Language, Error,
         "A store names a parameter of the function that it is in. Parameters are read only. A variable of `.param` in an inner scope that has the name of a parameter counts as one, too: rename it.";
+    ParameterPassed = "ptx::parameter-passed", Language, Error,
+        "A call names a parameter or a result of the function that it is in. What a call passes and takes is in registers, or in `.param` variables that the function declares: copy it with `ld.param` and `st.param`.";
     ResultRead = "ptx::result-read", Language, Error,
         "A load names a result of the function that it is in. Results are written only. A variable of `.param` in an inner scope that has the name of a result counts as one, too: rename it.";
     WrongKindOfName = "ptx::wrong-kind-of-name", Language, Error,

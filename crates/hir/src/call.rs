@@ -11,7 +11,7 @@ use crate::compatible::{Width, immediate_fits, register_fits};
 use crate::names::Meaning;
 use crate::operand::Named;
 use crate::resolver::Resolver;
-use crate::{FunctionId, Operand, Parameter, Signature, Table, evaluate};
+use crate::{FunctionId, Operand, Parameter, Signature, Table, VariableKind, evaluate};
 
 impl<'a> Resolver<'a> {
     /// The operands of a call in the order written: results, callee, arguments, target list or prototype.
@@ -223,6 +223,14 @@ impl<'a> Resolver<'a> {
                                 span,
                                 format!("`{name}` is no `.param` variable and cannot be passed"),
                             );
+                            return None;
+                        }
+                        if matches!(variable.kind, VariableKind::Parameter(_) | VariableKind::Result(_)) {
+                            let message = format!(
+                                "`{}` is a parameter of this function; what a call passes is declared in the function",
+                                variable.name
+                            );
+                            self.report(Code::ParameterPassed, span, message);
                             return None;
                         }
                         let array = variable.size != u64::from(variable.ty.bytes());

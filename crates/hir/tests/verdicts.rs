@@ -117,6 +117,11 @@ const CASES: &[Case] = &[
     ("8.0", "sm_90", Header, ".func (.reg .b32 q) g() { { .param .b32 q; st.param.b32 [q], 1; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .entry k(.param .b32 p) { .reg .b32 r; { .param .b32 p; .param .b32 q; st.param.b32 [q], 1; call (p), f, (q); ld.param.b32 r, [p]; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .func (.param .b32 q) g() { { .param .b32 q; .param .b32 a; st.param.b32 [q], 1; call (a), f, (q); } ret; }", ACCEPTED),
+    ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .func (.param .b32 q) g(.param .b32 p) { { .param .b32 a; call (p), f, (a); } ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .func (.param .b32 q) g(.param .b32 p) { { .param .b32 a; call (a), f, (p); } ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .func (.param .b32 q) g() { { .param .b32 a; call (q), f, (a); } ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func (.param .b32 r) f(.param .b32 a) { ret; } .entry k(.param .b32 p) { { .param .b32 q; call (q), f, (p); } ret; }", REFUSED),
+    ("8.0", "sm_90", Header, ".func (.reg .b32 r) f(.reg .b32 a) { ret; } .func (.reg .b32 q) g(.reg .b32 p) { call (q), f, (p); ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".entry k(.param .b32 p) { { .local .b32 p; st.local.b32 [p], 1; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".entry k(.param .b32 p) { { .shared .b32 p; st.shared.b32 [p], 1; } ret; }", ACCEPTED),
     ("8.0", "sm_90", Header, ".entry k(.param .b32 p) { .param .b32 p; ret; }", REFUSED),
@@ -307,7 +312,7 @@ fn ptxas_has_the_same_verdicts() {
         std::fs::write(&input, text(case)).unwrap();
         // The last chip that is named counts.
         let words = case.1.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
-        let target = words.filter(|word| word.starts_with("sm_")).last().unwrap_or("sm_90");
+        let target = words.rev().find(|word| word.starts_with("sm_")).unwrap_or("sm_90");
         let number: u32 = target.trim_matches(|c: char| !c.is_ascii_digit()).parse().unwrap();
         let chip = if number < 75 { "sm_75" } else { target };
         let mut command = Command::new(folder.join("ptxas"));

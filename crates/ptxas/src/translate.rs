@@ -52,6 +52,12 @@ const TEXTS: &[Row] = &[
     row(Code::UnknownName, Error, Line, "Unknown symbol '{name}'"),
     row(Code::DuplicateName, Error, Line, "Duplicate definition of {kind} '{name}'"),
     row(Code::ParameterWritten, Error, Line, "Illegal to write to function input parameter '{name}'"),
+    row(
+        Code::ParameterPassed,
+        Error,
+        Line,
+        "Formal parameter '{name}' declared in .param space cannot be used as argument to call",
+    ),
     row(Code::ResultRead, Error, Line, "Illegal to read function return parameter '{name}'"),
     row(Code::UnresolvedExternal, Fatal, Nowhere, "Unresolved extern {kind} '{name}'"),
     row(
