@@ -1,0 +1,82 @@
+//! A function as the layout of an image takes it: encoded, with what its symbols and tables mean.
+
+use oriole_encode::EncodedFunction;
+use oriole_ori::{ConstBase, Fixup, SymbolId, SymbolKind, Table};
+use typed_index_collections::TiVec;
+
+/// A function as far as layout needs it.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default, serde::Serialize, serde::Deserialize)]
+pub struct LinkedFunction {
+    /// Words, symbolic places and facts.
+    pub encoded: EncodedFunction,
+    /// What its symbols name.
+    pub symbols: TiVec<SymbolId, oriole_ori::SymbolRef>,
+    /// Jump tables and literals.
+    pub tables: Vec<Table>,
+    /// Shared variables declared inside it: name, size and alignment in bytes.
+    pub shared: Vec<(String, u64, u64)>,
+    /// Its source names a shared variable, whatever became of that.
+    pub names_shared: bool,
+    /// Named barriers used, highest plus one.
+    pub barriers: u8,
+    /// Bytes of its frame.
+    pub frame_bytes: u32,
+    /// Offset in the frame of each of its `.local` variables.
+    pub local_offsets: Vec<u32>,
+    /// Where registers of the PTX are, of a function for debuggers.
+    pub held: Vec<crate::holders::Held>,
+    /// What of its frame is true where, of a function for debuggers.
+    pub frame_rows: Vec<crate::unwinding::Row>,
+    /// Bytes that all instructions that spill a register store, each counted once.
+    pub spill_stores: u32,
+    /// Bytes that all instructions that reload a spilled register load, each counted once.
+    pub spill_loads: u32,
+    /// Bytes of its parameters, of a kernel.
+    pub parameter_bytes: u32,
+    /// Most registers that the source's bounds leave a thread, if they limit it.
+    pub register_limit: Option<u16>,
+    /// It has a section of its own, and a linker joins it with others.
+    pub is_separate: bool,
+}
+
+impl LinkedFunction {
+    /// Names of the functions that it calls directly, one for each call; those that the driver provides are not among
+    /// them.
+    pub fn called(&self) -> impl Iterator<Item = &str> {
+        self.called_symbols(&[SymbolKind::Function]).map(|(_, name)| name)
+    }
+
+    /// Names of the routines of the compiler that it calls, one for each call.
+    pub fn called_routines(&self) -> impl Iterator<Item = &str> {
+        self.called_symbols(&[SymbolKind::Helper]).map(|(_, name)| name)
+    }
+
+    /// Functions and routines that it calls, with the index of the word that calls.
+    pub fn calls(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.called_symbols(&[SymbolKind::Function, SymbolKind::Helper])
+    }
+
+    fn called_symbols<'a>(&'a self, kinds: &'a [SymbolKind]) -> impl Iterator<Item = (u32, &'a str)> {
+        self.encoded.relocations.iter().filter_map(move |relocation| {
+            let Fixup::Call(symbol) = relocation.fixup else { return None };
+            let symbol = self.symbols.get(symbol)?;
+            kinds.contains(&symbol.kind).then_some((relocation.at, symbol.name.as_str()))
+        })
+    }
+
+    /// Names of the functions whose addresses it takes, one for each use.
+    pub fn addressed(&self) -> impl Iterator<Item = &str> {
+        self.encoded.relocations.iter().filter_map(|relocation| match relocation.fixup {
+            Fixup::Address { symbol, .. } | Fixup::Const { base: ConstBase::AddressSlot(symbol), .. } => {
+                let symbol = self.symbols.get(symbol)?;
+                (symbol.kind == SymbolKind::Function).then_some(symbol.name.as_str())
+            }
+            _ => None,
+        })
+    }
+
+    /// Whether it looks up where a pointer to a function leads.
+    pub fn calls_through_pointers(&self) -> bool {
+        self.tables.contains(&Table::Functions)
+    }
+}

@@ -1,0 +1,63 @@
+//! What an image holds: a kernel or function, and all that it reaches, one after the other.
+
+use super::{ImageError, LinkedFunction, ModuleSymbols};
+use oriole_chip::WordShape;
+use oriole_ori::SymbolId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A function in an image.
+pub struct Member<'a> {
+    /// What it is called in the module.
+    pub name: String,
+    /// A routine of the compiler, which keeps another convention than functions.
+    pub is_routine: bool,
+    /// What it is.
+    pub function: &'a LinkedFunction,
+    /// Bytes from the start of the kernel's text.
+    pub base: u32,
+    /// Members it calls or may call, by index.
+    pub callees: Vec<usize>,
+}
+
+/// The kernel and everything it reaches, in order of first reference, behind the words that stand before it.
+pub fn closure<'a>(
+    shape: WordShape,
+    before: &[oriole_sass::InstructionWord],
+    entry: &str,
+    symbols: &ModuleSymbols,
+    find: &dyn Fn(&str) -> Option<&'a LinkedFunction>,
+) -> Result<Vec<Member<'a>>, ImageError> {
+    let mut members: Vec<Member<'a>> = Vec::new();
+    let mut indices: BTreeMap<String, usize> = BTreeMap::new();
+    let mut names = vec![(entry.to_owned(), false)];
+    indices.insert(entry.to_owned(), 0);
+    let mut base = shape.address(before.len() as u32);
+    let mut next = 0;
+    while next < names.len() {
+        let (name, is_routine) = names[next].clone();
+        let function = find(&name).ok_or_else(|| ImageError::MissingFunction(name.clone()))?;
+        let mut callees = Vec::new();
+        let direct = function.called().filter(|_| !function.is_separate).map(|name| symbols.meant(name));
+        let pointed: &[String] = if function.calls_through_pointers() { &symbols.functions } else { &[] };
+        let mut seen = BTreeSet::new();
+        let functions = direct.chain(pointed.iter().map(String::as_str)).map(|name| (name, false));
+        for (callee, is_routine) in functions.chain(function.called_routines().map(|name| (name, true))) {
+            let index = *indices.entry(callee.to_owned()).or_insert_with(|| {
+                names.push((callee.to_owned(), is_routine));
+                names.len() - 1
+            });
+            if seen.insert(index) {
+                callees.push(index);
+            }
+        }
+        members.push(Member { name, is_routine, function, base, callees });
+        base += shape.address(function.encoded.words.len() as u32);
+        next += 1;
+    }
+    Ok(members)
+}
+
+/// What a symbol of a function names.
+pub fn symbol_ref(function: &LinkedFunction, symbol: SymbolId) -> Result<&oriole_ori::SymbolRef, ImageError> {
+    function.symbols.get(symbol).ok_or_else(|| ImageError::Internal(format!("no symbol {}", symbol.0)))
+}
