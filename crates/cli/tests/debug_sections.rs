@@ -1,12 +1,13 @@
 //! What a debugger reads of a module that was compiled for it, by a reader of DWARF that knows nothing of Oriole: where variables
 //! are, and which code scopes are. `shapes.cu` is the source of the module, and NVIDIA's compiler made its PTX.
 
-use crate::oracle::{ask, tools};
+use crate::oracle::{WALKS, ask, tools};
 use crate::support::{compile, data, oriole, read_cubin, scratch, text};
 use expect_test::{Expect, expect};
 use gimli::{AttributeValue, Dwarf, DwarfSections, EndianSlice, LittleEndian, Operation, Reader as _};
 use oriole_cubin::Cubin;
 use std::fmt::Write as _;
+use std::path::Path;
 
 type Slice<'a> = EndianSlice<'a, LittleEndian>;
 
@@ -431,4 +432,66 @@ fn debuggers_find_variables_and_scopes() {
                     [0x6b0, end): %r31
         "#]],
     );
+}
+
+/// The opcodes under each line of the source, in the order of the code; what fills up the end is left out.
+fn opcodes_by_line(cubin: &Path) -> String {
+    let mut rows = String::new();
+    for line in oriole(&["dis", "--lines", &text(cubin)]).out.lines() {
+        if let Some(place) = line.strip_prefix("// /src/") {
+            let _ = write!(rows, "\n{place}:");
+        } else if let Some((_, instruction)) = line.split_once("*/ ") {
+            let opcode = instruction.split(' ').find(|word| !word.starts_with('@')).unwrap_or_default();
+            if opcode != "NOP" {
+                let _ = write!(rows, " {}", opcode.trim_end_matches(';'));
+            }
+        } else if let Some(name) = line.strip_prefix("// ").and_then(|rest| rest.split(' ').next()) {
+            let _ = write!(rows, "\n{name}");
+        }
+    }
+    rows
+}
+
+/// At level 0 blocks stand in the order of the source, and what compiling puts between them belongs to what stands there: jumps
+/// and moves on edges to the branch, waits for other threads to what ends before them, what a function shares to its start.
+#[test]
+fn unoptimized_code_follows_the_source() {
+    let folder = scratch();
+    let [source, cubin] = ["walks.ptx", "walks.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, WALKS).expect("a temporary file");
+    compile(&source, &cubin, &["-O0", "--arch", "sm_90"]).expect("it compiles");
+    expect![[r#"
+
+        rows
+        walks.cu:60: ULDC.64 LDC.64 LDC
+        walks.cu:61: S2R MOV
+        walks.cu:62: BSSY ISETP.GE.U32.AND BRA
+        walks.cu:63: I2F.U32.RP MUFU.RCP IADD3 F2I.FTZ.U32.TRUNC.NTZ IADD3 IMAD IMAD.HI.U32 IADD3 IMAD.HI.U32 IMAD ISETP.GE.U32.AND IADD3 IADD3 SEL SEL ISETP.GE.U32.AND IADD3 IADD3 SEL SEL ISETP.EQ.U32.AND MOV SEL
+        walks.cu:64: ISETP.LT.U32.AND BSSY BRA
+        walks.cu:65: IADD3 BRA
+        walks.cu:66: IADD3 BSYNC
+        walks.cu:67: IADD3 BRA BSYNC
+        walks.cu:68: STG.E EXIT BRA
+        walk
+        walks.cu:10: LDC LDC.64 LDC
+        walks.cu:11: S2R MOV MOV ISETP.GE.U32.AND BSSY BRA MOV BRA
+        walks.cu:12: ISETP.EQ.U32.AND BRA
+        walks.cu:13: BSSY IADD3 MOV
+        walks.cu:14: ISETP.GT.U32.AND BSSY BRA
+        walks.cu:15: LOP3.LUT BSYNC
+        walks.cu:16: IADD3
+        walks.cu:12: ISETP.LT.U32.AND BRA BSYNC BRA MOV MOV BRA
+        walks.cu:17: BRA
+        walks.cu:18: IADD3
+        walks.cu:19: ISETP.EQ.U32.AND BRA BREAK BRA
+        walks.cu:20: STG.E BSYNC
+        walks.cu:21: STG.E
+        walks.cu:22: MOV MOV CALL.REL.NOINC
+        walks.cu:23: STG.E
+        walks.cu:24: EXIT
+        walks.cu:50: IADD3 STL STL STL STL S2R SHF.L.U32
+        walks.cu:51: MOV MOV MOV MOV MOV MOV MOV CALL.REL.NOINC
+        walks.cu:52: MOV IADD3 MOV S2R
+        walks.cu:53: ST.E IADD3 MOV MOV LDL LDL LDL LDL IADD3 RET.REL.NODEC
+        walks.cu:41: IADD3 RET.REL.NODEC BRA"#]].assert_eq(&opcodes_by_line(&cubin));
 }

@@ -326,6 +326,137 @@ $L_inner:
 }
 ";
 
+/// Kernels with loops, branches over and out of them, values that edges move, an expansion of several blocks, and functions that
+/// keep registers and read what a whole function shares. No instruction is without code in either compiler.
+pub const WALKS: &str = "\
+.version 8.0
+.target sm_75
+.address_size 64
+.file 1 \"/src/walks.cu\"
+.func (.param .b32 r) twice(.param .b32 x)
+{
+    .reg .b32 %r<4>;
+    .loc 1 41 3
+    ld.param.b32 %r1, [x];
+    add.s32 %r2, %r1, %r1;
+    st.param.b32 [r], %r2;
+    ret;
+}
+.func (.param .b32 r) kept(.param .b32 x)
+{
+    .shared .b32 last[32];
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<4>;
+    .loc 1 50 0
+    ld.param.b32 %r1, [x];
+    .loc 1 51 3
+    { .param .b32 a; .param .b32 b;
+    st.param.b32 [a], %r1;
+    call.uni (b), twice, (a);
+    ld.param.b32 %r2, [b]; }
+    .loc 1 52 3
+    mov.u64 %rd1, last;
+    cvta.shared.u64 %rd2, %rd1;
+    .loc 1 53 3
+    st.b32 [%rd2], %r2;
+    add.s32 %r3, %r2, %r1;
+    st.param.b32 [r], %r3;
+    ret;
+}
+.visible .entry walk(.param .u64 p, .param .u32 n)
+{
+    .reg .b64 %rd<8>;
+    .reg .b32 %r<12>;
+    .reg .pred %p<8>;
+    .loc 1 10 0
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    .loc 1 11 3
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, 0;
+    mov.u32 %r4, 1;
+    setp.ge.u32 %p1, %r2, %r1;
+    @%p1 bra DONE;
+    .loc 1 12 5
+    setp.eq.u32 %p2, %r1, 7;
+    @%p2 bra SEVEN;
+LOOP:
+    .loc 1 13 7
+    add.u32 %r5, %r3, %r4;
+    mov.u32 %r3, %r4;
+    mov.u32 %r4, %r5;
+    .loc 1 14 9
+    setp.gt.u32 %p3, %r5, 100;
+    @%p3 bra SKIP;
+    .loc 1 15 11
+    xor.b32 %r4, %r5, %r2;
+SKIP:
+    .loc 1 16 7
+    add.u32 %r2, %r2, 32;
+    .loc 1 12 5
+    setp.lt.u32 %p4, %r2, %r1;
+    @%p4 bra LOOP;
+    .loc 1 17 5
+    bra.uni DONE;
+SEVEN:
+    .loc 1 18 5
+    add.u32 %r3, %r2, %r1;
+    .loc 1 19 5
+    setp.eq.u32 %p5, %r3, 9;
+    @%p5 bra OUT;
+    .loc 1 20 5
+    st.global.u32 [%rd1+4], %r3;
+DONE:
+    .loc 1 21 3
+    st.global.u32 [%rd1], %r3;
+    .loc 1 22 3
+    { .param .b32 a; .param .b32 b;
+    st.param.b32 [a], %r3;
+    call.uni (b), kept, (a);
+    ld.param.b32 %r6, [b]; }
+    .loc 1 23 3
+    st.global.u32 [%rd1+8], %r6;
+OUT:
+    .loc 1 24 1
+    ret;
+}
+.visible .entry rows(.param .u64 p, .param .u32 n)
+{
+    .reg .b64 %rd<8>;
+    .reg .b32 %r<12>;
+    .reg .pred %p<8>;
+    .loc 1 60 0
+    ld.param.u64 %rd1, [p];
+    ld.param.u32 %r1, [n];
+    .loc 1 61 3
+    mov.u32 %r2, %tid.x;
+    mov.u32 %r3, 0;
+WHILE:
+    .loc 1 62 3
+    setp.ge.u32 %p1, %r2, %r1;
+    @%p1 bra END;
+    .loc 1 63 5
+    div.u32 %r4, %r1, %r2;
+    .loc 1 64 5
+    setp.lt.u32 %p2, %r4, 5;
+    @%p2 bra LESS;
+    .loc 1 65 7
+    add.u32 %r3, %r3, %r4;
+    bra.uni NEXT;
+LESS:
+    .loc 1 66 7
+    sub.u32 %r3, %r3, %r4;
+NEXT:
+    .loc 1 67 5
+    add.u32 %r2, %r2, 32;
+    bra.uni WHILE;
+END:
+    .loc 1 68 3
+    st.global.u32 [%rd1], %r3;
+    ret;
+}
+";
+
 /// The places that a disassembler writes between instructions, by kernel.
 pub fn places(listing: &str) -> BTreeMap<String, Vec<String>> {
     let mut places: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -348,10 +479,11 @@ pub fn places(listing: &str) -> BTreeMap<String, Vec<String>> {
 fn line_tables_are_read_alike() {
     let tools = tools();
     let folder = scratch();
-    let source = folder.path().join("places.ptx");
-    std::fs::write(&source, PLACES).expect("a temporary file");
+    let source = folder.path().join("source.ptx");
     let [ours, theirs] = ["ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
-    for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {
+    let chips = ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"];
+    for (content, chip) in [PLACES, WALKS].iter().flat_map(|content| chips.map(|chip| (content, chip))) {
+        std::fs::write(&source, content).expect("a temporary file");
         compile(&source, &ours, &["-O0", "--arch", chip]).expect("it compiles");
         ask(&tools, "ptxas", &["-O0", "-arch", chip, &text(&source), "-o", &text(&theirs)]);
         for option in ["-g", "-gi"] {

@@ -387,6 +387,12 @@ impl<'a> Lower<'a> {
         }
     }
 
+    /// What code of the prelude stems from: the statement that asks for it first, or in unoptimized code, which stands in the
+    /// order of the source, the first one.
+    fn prelude_origin(&self) -> Origin {
+        if self.options.unoptimized { Origin(0) } else { self.b.origin() }
+    }
+
     /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses do without.
     ///
     /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
@@ -400,7 +406,7 @@ impl<'a> Lower<'a> {
             return self.descriptor;
         }
         let pair = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
-        let mut load = Instruction::new(oriole_sass::on_chip(self.chip, Op::ULDC), self.b.origin());
+        let mut load = Instruction::new(oriole_sass::on_chip(self.chip, Op::ULDC), self.prelude_origin());
         load.mods.insert(Mod::_64);
         load.destinations.push(oriole_ori::Destination::new(File::UR, pair));
         load.sources.push(Source::plain(SourceKind::Const {
@@ -420,7 +426,7 @@ impl<'a> Lower<'a> {
         if self.cluster_base.is_some() {
             return self.cluster_base;
         }
-        let origin = self.b.origin();
+        let origin = self.prelude_origin();
         let rank = self.b.r();
         let base = self.b.r();
         let mut read = Instruction::new(Op::S2R, origin);
@@ -449,7 +455,7 @@ impl<'a> Lower<'a> {
             _ => self.symbol(SymbolKind::Opaque, declared.module_name()),
         };
         let header = self.b.r();
-        let mut load = Instruction::new(Op::LDC, self.b.origin());
+        let mut load = Instruction::new(Op::LDC, self.prelude_origin());
         load.destinations.push(oriole_ori::Destination::new(File::R, [header]));
         load.sources.push(Source::plain(SourceKind::Const {
             bank: 0,

@@ -7,7 +7,7 @@
 //! they are not the same value yet. An old value that is a constant is copied as such, so that no register holds it.
 
 use oriole_ori::{
-    Cfg, Destination, File, FormChange, Function, Instruction, Opcode, Origin, Outcome, Pass, Pseudo, Source,
+    Cfg, Destination, File, FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Source,
     SourceKind, Value, canonical,
 };
 use oriole_ori::{branches, edges};
@@ -33,6 +33,7 @@ pub fn run(function: &mut Function) {
     let old_values = OldValues::new(function);
     let undefined = &old_values.undefined;
     let cfg = Cfg::new(function);
+    let ends = edges::end_origins(function, &cfg);
     for &id in cfg.order() {
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         if phis.is_empty() {
@@ -41,8 +42,7 @@ pub fn run(function: &mut Function) {
         // There may be as many sources as blocks: they are sorted to be searched.
         phis.iter_mut().for_each(|phi| phi.sources.sort_unstable_by_key(|(from, _)| *from));
         for &predecessor in cfg.predecessors(id) {
-            let origin =
-                function.block(predecessor).instructions.last().map_or(Origin(0), |last| last.origin);
+            let origin = ends[predecessor];
             let mut code = Vec::new();
             let mut copy = Instruction::new(Pseudo::ParallelCopy, origin);
             copy.destinations.reserve(phis.len());

@@ -64,13 +64,26 @@ pub fn run(function: &mut Function, optimized: bool) {
 fn place(function: &mut Function, sites: &[Barrier]) {
     // All waits are placed first, then what sets barriers up before loops: threads that meet at a loop header come
     // together before they enter. Sets of blocks speak of the function as it was, so edges are told by their ends.
+    let ends = edges::end_origins(function, &Cfg::new(function));
+    let mut in_source: Vec<u32> = ends.iter().map(|&Origin(ordinal)| ordinal).collect();
+    in_source.sort_unstable();
     for barrier in sites {
         let mut into_join: Vec<BlockId> = barrier.inside.clone();
         if let Anchor::End(block) = barrier.site.anchor {
             into_join.push(block);
         }
         into_join.retain(|&block| function.block(block).successors.contains(&barrier.site.join));
-        let origin = first_origin(function, barrier.site.join);
+        // The wait ends the block that stands before the join in the source, or belongs to the instruction that all of this
+        // was made of.
+        let mut led = into_join.iter().map(|&block| ends[block]);
+        let origin = match function.block(barrier.site.join).instructions.first().map(|first| first.origin) {
+            Some(join) if led.any(|end| end == join) => join,
+            Some(join) => {
+                let before = in_source.partition_point(|&end| end < join.0).checked_sub(1);
+                before.map_or(join, |at| Origin(in_source[at]))
+            }
+            None => led.max_by_key(|end| end.0).unwrap_or(Origin(0)),
+        };
         let mut wait = Instruction::new(Op::BSYNC, origin);
         wait.sources.push(Source::value(barrier.value));
         let gather = insert_block(function, barrier.site.join, &into_join);
@@ -87,7 +100,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
         set_up.sources.push(Source::plain(SourceKind::Block(barrier.gather)));
         match barrier.site.anchor {
             Anchor::End(id) => {
-                set_up.origin = last_origin(function, id);
+                set_up.origin = ends[id];
                 let block = function.block_mut(id);
                 let end = edges::end_of_code(block);
                 block.instructions.insert(end, set_up);
@@ -106,7 +119,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
                         before
                     }
                 };
-                set_up.origin = first_origin(function, header);
+                let first = function.block(header).instructions.first();
+                set_up.origin = first.map_or(ends[header], |first| first.origin);
                 function.block_mut(before).instructions.push(set_up);
             }
         }
@@ -114,7 +128,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     let first_new = sites[0].gather;
     for barrier in sites {
         for &(from, to) in &barrier.leaving {
-            leave(function, barrier, from, to, first_new);
+            leave(function, barrier, (from, ends[from]), to, first_new);
         }
     }
     canonical::order_blocks(function);
@@ -341,17 +355,15 @@ impl Inside {
     }
 }
 
-fn first_origin(function: &Function, block: BlockId) -> Origin {
-    function.block(block).instructions.first().map_or(Origin(0), |first| first.origin)
-}
-
-fn last_origin(function: &Function, block: BlockId) -> Origin {
-    function.block(block).instructions.last().map_or(Origin(0), |last| last.origin)
-}
-
 /// Threads that go this way leave the barrier.
-fn leave(function: &mut Function, barrier: &Barrier, from: BlockId, to: BlockId, first_new: BlockId) {
-    let mut instruction = Instruction::new(Op::BREAK, last_origin(function, from));
+fn leave(
+    function: &mut Function,
+    barrier: &Barrier,
+    (from, origin): (BlockId, Origin),
+    to: BlockId,
+    first_new: BlockId,
+) {
+    let mut instruction = Instruction::new(Op::BREAK, origin);
     instruction.sources.push(Source::value(barrier.value));
     if function.block(from).successors.len() == 1 {
         let block = function.block_mut(from);

@@ -132,7 +132,7 @@ b2:
               STG [0x0], r8 mem(global w) ; 9
               EXIT ; 10
             b3: -> b1
-              r5, r6, r7 = ParallelCopy r8, r9, r10 ; 0
+              r5, r6, r7 = ParallelCopy r8, r9, r10 ; 8
         "#]],
     );
 }
@@ -304,7 +304,7 @@ b3:
               r3 = IADD3 r2, 0xffffffff, RZ ; 3
               BRA b2 ; 4
             b4: -> b5
-              BSYNC x4 ; 5
+              BSYNC x4 ; 4
             b5:
               STG [0x0], r2 mem(global w) ; 5
               EXIT ; 6

@@ -50,17 +50,27 @@ pub fn fold_equal_targets(function: &mut Function) -> bool {
     changed
 }
 
-/// Edges into a block without code go on to where it leads. Phis at the end of such a way would have to tell the edges
-/// apart, so a block that leads to phis stays.
+/// Edges into a block without code, or with a jump only, go on to where it leads. Phis at the end of such a way would have to
+/// tell the edges apart, so a block that leads to phis stays.
 pub fn skip_empty_blocks(function: &mut Function) -> bool {
+    skip_blocks(function, |function, id| {
+        let instructions = &function.block(id).instructions;
+        instructions.is_empty() || (instructions.len() == 1 && last_is_plain_branch(function, id))
+    })
+}
+
+/// The same, but a jump that stands alone stays.
+pub fn skip_blocks_without_code(function: &mut Function) -> bool {
+    skip_blocks(function, |function, id| function.block(id).instructions.is_empty())
+}
+
+fn skip_blocks(function: &mut Function, empty: impl Fn(&Function, BlockId) -> bool) -> bool {
     let count = function.blocks.len();
     let mut forward: TiVec<BlockId, BlockId> = function.block_ids().collect();
     for id in function.block_ids().skip(1) {
         let block = function.block(id);
         let [target] = block.successors[..] else { continue };
-        let empty = block.instructions.is_empty()
-            || (block.instructions.len() == 1 && last_is_plain_branch(function, id));
-        if empty && block.phis.is_empty() && function.block(target).phis.is_empty() {
+        if empty(function, id) && block.phis.is_empty() && function.block(target).phis.is_empty() {
             forward[id] = target;
         }
     }

@@ -24,12 +24,17 @@ pub fn order_blocks(function: &mut Function) {
         }
         return;
     }
+    arrange_blocks(function, cfg.order());
+}
+
+/// Brings the blocks into this order, which has all reachable ones, the entry first, and drops the others.
+pub fn arrange_blocks(function: &mut Function, order: &[BlockId]) {
     let mut new_id: TiVec<BlockId, Option<BlockId>> = ti_vec![None; function.blocks.len()];
-    for (place, &block) in cfg.order().iter().enumerate() {
+    for (place, &block) in order.iter().enumerate() {
         new_id[block] = Some(BlockId::from(place));
     }
     let mut old = std::mem::take(&mut function.blocks);
-    for &id in cfg.order() {
+    for &id in order {
         let mut block = std::mem::take(&mut old[id]);
         let renamed = |id: &mut BlockId| *id = new_id[*id].expect("a successor of a reachable block");
         block.successors.iter_mut().for_each(renamed);

@@ -1,6 +1,7 @@
 //! Edges of the control-flow graph: redirecting, splitting, cutting. Shared by the passes that change control flow.
 
-use crate::{Block, BlockId, Cfg, ConstBase, Function, SourceKind, Table, effects};
+use crate::{Block, BlockId, Cfg, ConstBase, Function, Origin, SourceKind, Table, effects};
+use typed_index_collections::{TiVec, ti_vec};
 
 /// Makes every edge `from -> old` go to `new`: successors, branch operands, and the jump table of an indexed branch.
 /// Phis are the caller's business.
@@ -121,6 +122,19 @@ pub fn end_of_code(block: &Block) -> usize {
         }
     }
     end
+}
+
+/// Where code that is put at the end of each block stems from: the last instruction there, or what leads to a block that has
+/// none.
+pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
+    let mut ends = ti_vec![Origin(0); function.blocks.len()];
+    // In this order a predecessor of each block but the entry comes before it.
+    for &id in cfg.order() {
+        let last = function.block(id).instructions.last().map(|last| last.origin);
+        let before = cfg.predecessors(id).first().map(|&predecessor| ends[predecessor]);
+        ends[id] = last.or(before).unwrap_or(Origin(0));
+    }
+    ends
 }
 
 /// Gives the function an entry without predecessors: if control comes back to block 0, its contents move to a new

@@ -65,7 +65,6 @@ pub(crate) fn kernel_lines<'db>(
     let image = graph::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
     let words = stage::target_of(db, config)?.words;
     let file = unit.file(db);
-    let in_order = graph::finish_options(db, config).level == 0;
     let mut lines = KernelLines::default();
     let own = |function: &InnerFunction| {
         let prefix = function.name.strip_prefix('$')?.strip_prefix(&*image.name)?;
@@ -81,11 +80,8 @@ pub(crate) fn kernel_lines<'db>(
         let places = add_places(map, &mut lines.places);
         let member = lines.members.len() as u32;
         lines.members.push(unit.name(db).clone());
-        let first = first_instruction(&encoded.origins);
-        let set_up = if in_order { set_up_words(&encoded.origins) } else { 0 };
         let mut last = None;
         for (index, &Origin(ordinal)) in (0..).zip(&encoded.origins) {
-            let ordinal = if (index as usize) < set_up { first } else { ordinal };
             if last.replace(ordinal) == Some(ordinal) {
                 continue;
             }
@@ -99,17 +95,6 @@ pub(crate) fn kernel_lines<'db>(
         }
     }
     Ok(triomphe::Arc::new(lines))
-}
-
-fn first_instruction(origins: &[Origin]) -> u32 {
-    origins.iter().map(|&Origin(ordinal)| ordinal).min().unwrap_or_default()
-}
-
-/// Code in the order of the source begins with what is set up for all of it, and that belongs to the first instruction: so many
-/// words.
-pub(crate) fn set_up_words(origins: &[Origin]) -> usize {
-    let first = first_instruction(origins);
-    origins.iter().take_while(|&&Origin(ordinal)| ordinal != first).count()
 }
 
 /// Adds the places of a function; gives the index of each of its `.loc`. Of an inlined one the place of the call comes first:

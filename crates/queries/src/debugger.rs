@@ -15,7 +15,7 @@ use oriole_ori::{Origin, SymbolKind};
 use oriole_pipeline::holders::{Held, HolderFile};
 use oriole_ptx::Type;
 
-use crate::debug::{ModuleData, set_up_words};
+use crate::debug::ModuleData;
 use crate::failure::{Failed, Staged};
 use crate::{graph, stage};
 
@@ -86,7 +86,7 @@ pub(crate) fn code_places<'db>(
     // The first word of each instruction of the text, or of the next one that has any.
     let count = body.statements.iter().filter(|it| matches!(it, Statement::Instruction(_))).count();
     let mut first = vec![None; count + 1];
-    for (at, &Origin(ordinal)) in (0u32..).zip(origins).skip(set_up_words(origins)) {
+    for (at, &Origin(ordinal)) in (0u32..).zip(origins) {
         if let Some(first) = first.get_mut(ordinal as usize) {
             first.get_or_insert(at);
         }

@@ -4,12 +4,14 @@ use crate::linear_scan::{BlockStates, Location, NONE, Registers, ScanInputs, loc
 use crate::moves::{Emitter, From, Move, Place};
 use crate::set::RegisterSet;
 use crate::work::Work;
+use oriole_ori::edges::end_origins;
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{Block, BlockId, Instruction, Origin, SourceKind, Table, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Puts the moves in: at the end of a block with one successor, else in a new block on the edge.
 pub fn repair(work: &mut Work, registers: &Registers, inputs: &ScanInputs, states: &BlockStates) {
+    let ends = end_origins(&work.function, &inputs.cfg);
     for &block in inputs.cfg.order() {
         let successors = work.function.block(block).successors.clone();
         let mut done: FxHashSet<BlockId> = FxHashSet::default();
@@ -34,14 +36,14 @@ pub fn repair(work: &mut Work, registers: &Registers, inputs: &ScanInputs, state
                 let mut marks = std::mem::take(&mut work.inserted[block]);
                 let end = instructions.split_off(tail);
                 let end_marks = marks.split_off(tail);
-                let origin = end.first().or(instructions.last()).map_or(Origin(0), |i| i.origin);
+                let origin = end.first().map_or(ends[block], |first| first.origin);
                 plan.emit(work, registers, origin, &mut instructions, &mut marks);
                 instructions.extend(end);
                 marks.extend(end_marks);
                 work.function.blocks[block].instructions = instructions;
                 work.inserted[block] = marks;
             } else {
-                split.push((successor, edge_block(work, registers, block, successor, &plan)));
+                split.push((successor, edge_block(work, registers, ends[block], successor, &plan)));
             }
         }
         if !split.is_empty() {
@@ -140,9 +142,8 @@ impl Plan {
 }
 
 /// Makes a block for an edge and puts the moves there; the edge does not lead through it yet.
-fn edge_block(work: &mut Work, registers: &Registers, from: BlockId, to: BlockId, plan: &Plan) -> BlockId {
+fn edge_block(work: &mut Work, registers: &Registers, origin: Origin, to: BlockId, plan: &Plan) -> BlockId {
     let new = work.function.blocks.next_key();
-    let origin = work.function.block(from).instructions.last().map_or(Origin(0), |i| i.origin);
     let mut instructions = Vec::new();
     let mut marks = Vec::new();
     plan.emit(work, registers, origin, &mut instructions, &mut marks);

@@ -9,11 +9,12 @@ use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves};
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
-use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_empty_blocks};
+use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_blocks_without_code, skip_empty_blocks};
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
-    AddressPart, Assignment, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
-    Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value,
+    AddressPart, Assignment, BlockId, CallShape, Cfg, Clobbers, ConstBase, Destination, File, Function,
+    Guard, Instruction, MemoryInfo, Opcode, Origin, Pseudo, Source, SourceKind, SymbolKind, Value, canonical,
+    edges,
 };
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has_long_integers, legal};
 
@@ -40,8 +41,10 @@ pub fn expand(
     }
     if options.thread_branches {
         thread(&mut expander.function);
+    } else if options.level == 0 {
+        skip_blocks_without_code(&mut expander.function);
     }
-    layout(&mut expander.function, options.thread_branches);
+    layout(&mut expander.function, options);
     Ok((expander.function, expander.assignment))
 }
 
@@ -734,11 +737,16 @@ fn fall_through(function: &mut Function, id: BlockId, next: BlockId) {
 }
 
 /// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
-fn layout(function: &mut Function, invert: bool) {
-    oriole_ori::canonical::order_blocks(function);
+fn layout(function: &mut Function, options: &AllocateOptions) {
+    canonical::order_blocks(function);
+    if options.level == 0 {
+        order_as_source(function);
+    }
+    let empty = function.blocks.iter().any(|block| block.instructions.is_empty());
+    let origins = empty.then(|| edges::end_origins(function, &Cfg::new(function)));
     for block in function.block_ids() {
         let next = BlockId(block.0 + 1);
-        if invert {
+        if options.thread_branches || options.level == 0 {
             fall_through(function, block, next);
         }
         let here = &mut function.blocks[block];
@@ -755,10 +763,25 @@ fn layout(function: &mut Function, invert: bool) {
         } else if let Some(&goes_on) = here.successors.last()
             && goes_on != next
         {
-            let origin = here.instructions.last().map_or(Origin(0), |i| i.origin);
+            let led = origins.as_ref().map_or(Origin(0), |origins| origins[block]);
+            let origin = here.instructions.last().map_or(led, |i| i.origin);
             let mut jump = Instruction::new(Op::BRA, origin);
             jump.sources.push(Source::plain(SourceKind::Block(goes_on)));
             here.instructions.push(jump);
         }
     }
+}
+
+/// Brings the blocks into the order in which the source has their ends, as far as it says one: what was made of one instruction
+/// stays as it is.
+fn order_as_source(function: &mut Function) {
+    let cfg = Cfg::new(function);
+    let ends = edges::end_origins(function, &cfg);
+    let mut order = cfg.order().to_vec();
+    if let Some((_entry, others)) = order.split_first_mut() {
+        let begins =
+            |block| function.block(block).instructions.first().map_or(ends[block], |first| first.origin);
+        others.sort_by_key(|&block| (ends[block].0, begins(block).0));
+    }
+    canonical::arrange_blocks(function, &order);
 }
