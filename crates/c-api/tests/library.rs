@@ -1,9 +1,9 @@
-//! The library as programs use it: from C, and from many threads at once.
+//! The library as programs use it: from C, and from many threads at once. What is wrong with arguments is in `arguments.rs`.
 
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use expect_test::expect_file;
@@ -161,20 +161,5 @@ fn a_long_compile_is_cancelled_while_it_runs() {
     // SAFETY: the handle is alive.
     let code = unsafe { nvPTXCompilerGetCompiledProgramSize(handle, &mut size) };
     assert_eq!(code, Code::CompilerInvocationIncomplete);
-    destroy(handle);
-}
-
-#[test]
-fn wrong_options_do_no_harm() {
-    let handle = handle(&text(1));
-    let options: [*const c_char; 1] = [null()];
-    // SAFETY: the handle is alive; what the options point to is what is tested.
-    unsafe {
-        assert_eq!(nvPTXCompilerCompile(handle, -1, options.as_ptr()), Code::InvalidInput);
-        assert_eq!(nvPTXCompilerCompile(handle, 1, options.as_ptr()), Code::InvalidInput);
-        assert_eq!(nvPTXCompilerCompile(handle, 1, null()), Code::InvalidInput);
-        assert_eq!(nvPTXCompilerDestroy(null_mut()), Code::InvalidInput);
-        assert_eq!(nvPTXCompilerCreate(null_mut(), 1, null()), Code::InvalidInput);
-    }
     destroy(handle);
 }
