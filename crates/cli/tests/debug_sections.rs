@@ -397,7 +397,7 @@ fn debuggers_find_variables_and_scopes() {
                   [0xb0, 0x280): %r3
                   [0x280, 0x2a0): %r5
                   [0x2a0, end): %r14
-                lexical_block [0x50, 0x2c0)
+                lexical_block [0x50, 0x2d0)
                   variable i
                     [0x60, 0x80): %r2
                     [0x80, 0xb0): %r15
@@ -411,7 +411,7 @@ fn debuggers_find_variables_and_scopes() {
               formal_parameter in: 0x218
               formal_parameter count: 0x220
               formal_parameter weight: %fd1
-              lexical_block [0xf0, 0xc20)
+              lexical_block [0xf0, 0xc10)
                 variable local: frame -32 +0
                 variable p: frame -32 +16
                 variable i: %r1
@@ -419,8 +419,8 @@ fn debuggers_find_variables_and_scopes() {
                   [0x750, 0x7b0): %r5
                   [0x7b0, 0x8d0): %r32
                   [0x8d0, 0x8e0): %r6
-                  [0x8e0, 0x910): %r32
-                  [0x910, end): %r7
+                  [0x8e0, 0x900): %r32
+                  [0x900, end): %r7
                 variable big: %rs1
                 variable tile: 0x480
                 lexical_block [0x450, 0x6c0)
