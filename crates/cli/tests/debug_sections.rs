@@ -491,7 +491,59 @@ fn unoptimized_code_follows_the_source() {
         walks.cu:24: EXIT
         walks.cu:50: IADD3 STL STL STL STL S2R SHF.L.U32
         walks.cu:51: MOV MOV MOV MOV MOV MOV MOV CALL.REL.NOINC
-        walks.cu:52: MOV IADD3 MOV S2R
+        walks.cu:52: MOV IADD3 S2R
         walks.cu:53: ST.E IADD3 MOV MOV LDL LDL LDL LDL IADD3 RET.REL.NODEC
         walks.cu:41: IADD3 RET.REL.NODEC BRA"#]].assert_eq(&opcodes_by_line(&cubin));
+}
+
+/// What nothing reads.
+const UNREAD: &str = r#".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<5>;
+    .reg .b64 %rd<2>;
+    .loc 1 2 1
+    ld.param.u64 %rd1, [p];
+    .loc 1 3 1
+    mov.u32 %r1, 7;
+    .loc 1 4 1
+    ld.global.u32 %r2, [%rd1+4];
+    .loc 1 5 1
+    mov.u32 %r1, %tid.x;
+    .loc 1 6 1
+    st.global.u32 [%rd1], %r1;
+    .loc 1 7 1
+    ret;
+}
+    .file 1 "unread.cu"
+"#;
+
+#[test]
+fn unoptimized_code_has_what_is_read_or_shown() {
+    let folder = scratch();
+    let [source, cubin] = ["unread.ptx", "unread.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, UNREAD).expect("a temporary file");
+    compile(&source, &cubin, &["-O0"]).expect("it compiles");
+    expect![[r#"
+
+        k
+        unread.cu:2 ULDC.64 LDC.64
+        unread.cu:5 S2R
+        unread.cu:6 STG.E
+        unread.cu:7 EXIT BRA"#]]
+    .assert_eq(&opcodes_by_line(&cubin));
+    // A debugger shows it.
+    compile(&source, &cubin, &["-O0", "-g"]).expect("it compiles");
+    expect![[r#"
+
+        k
+        unread.cu:2 ULDC.64 LDC.64
+        unread.cu:3 MOV
+        unread.cu:4 LDG.E
+        unread.cu:5 S2R MOV
+        unread.cu:6 STG.E
+        unread.cu:7 MEMBAR.SC.VC ERRBAR CGAERRBAR EXIT BRA"#]]
+    .assert_eq(&opcodes_by_line(&cubin));
 }

@@ -46,6 +46,16 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, _| Outcome::changed_if(run(function)))
 };
 
+/// The pass for code that is not optimized; elsewhere others remove what nothing reads on their way. Debuggers show that, too: in
+/// functions that they read it stays.
+pub static UNOPTIMIZED: Pass = Pass {
+    optimization: Some(Optimization::DeadCode),
+    ..Pass::new(|function, context| {
+        let acts = context.options.level == 0 && !function.calls_library;
+        Outcome::changed_if(acts && run(function))
+    })
+};
+
 /// Removes dead code. Returns true if something went.
 pub fn run(function: &mut Function) -> bool {
     remove(function) != Removed::Nothing

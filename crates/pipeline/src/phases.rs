@@ -193,7 +193,7 @@ pub static PHASES: [Phase; 159] = [
     row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "Shapes of switches."),
     row(31, "OriLinearReplacement", SsaEarly, 1, Work::Pass(&linear_replacement::PASS), "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
     row(32, "CompactLocalMemory", SsaEarly, 1, NotYet, "Packs local memory."),
-    row(33, "OriPerformLiveDeadSecond", SsaMid, 1, By("OriLinearReplacement"), "Liveness and dead code."),
+    row(33, "OriPerformLiveDeadSecond", SsaMid, 0, Work::Pass(&live_dead::UNOPTIMIZED), "Liveness and dead code at level 0, but for what debuggers read; above it OriLinearReplacement does that."),
     row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "Values that are computed once move to the constant bank."),
     row(35, "OriHoistInvariantsEarly", SsaMid, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(36, "EmitPSI", SsaMid, 1, NotForCompute, "Graphics only."),
