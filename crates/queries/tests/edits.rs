@@ -215,6 +215,24 @@ const FOR_DEBUGGERS: &[Edit] = &[
     ("a variable in `.debug_info`, for debuggers", |text| text.replace(".b64 table", ".b64 table+4")),
 ];
 
+/// The module with a kernel that launches another one: it reads the descriptor of that from its slot.
+fn with_a_launch() -> String {
+    in_kernel(
+        &module(),
+        8,
+        "\tmov",
+        "\t.reg .b64 %rk;\n\tmov.u64 %rk, k6;\n\tst.global.u64 [%rk], %rk;\n\tmov",
+    )
+}
+
+/// Edits of that module.
+const LAUNCHING: &[Edit] = &[
+    ("with a launch, an instruction of k7", |text| {
+        text.replace("add.u32 %r2, %r1, 7;", "add.u32 %r2, %r1, 70;")
+    }),
+    ("with a launch, another kernel launched", |text| text.replace("%rk, k6;", "%rk, k0;")),
+];
+
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
 
@@ -261,6 +279,10 @@ fn edits_run_what_the_table_says() {
         assert!(session.compile() == first, "back from `{name}`");
         session.executed();
     }
+    differing += &edits_with(&mut session, &with_a_launch(), &Options::default(), LAUNCHING);
+    session.edit(&base);
+    session.compile();
+    session.executed();
     let mut options = Options::default();
     options.linking = oriole_options::Linking::Relocatable;
     differing += &edits_with(&mut session, &base, &options, RELOCATABLE);
