@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
 """Runs launch records on a real GPU through the CUDA driver and compares with what they expect.
 
-  run.py LAUNCHES.jsonl... --cubins DIR [--cubins DIR ...] [--json]
+  run.py LAUNCHES.jsonl... --cubins DIR [--cubins DIR ...] [--jobs N] [--seconds S] [--json] [--only-wrong]
 
 Each DIR holds one cubin a launch: NAME.cubin, or STEM.cubin of the launch's PTX file. Several DIRs are shown side by
-side (Oriole's and ptxas's, say). Needs nothing but Python and libcuda; where there is no GPU it says so and exits 0.
-Exit status: 0 all right (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
+side (Oriole's and ptxas's, say). Launches run in processes of their own: one that does not end in S seconds is stopped
+with its process, and one that faults takes no other with it. Needs nothing but Python and libcuda; where there is no GPU
+it says so and exits 0. Exit status: 0 all right (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
 """
 import argparse
+import concurrent.futures
 import ctypes
 import json
 import math
+import multiprocessing
 import os
+import queue
 import sys
 
 import textures
+import vectors
 from contents import contents, difference, encode
 
 
@@ -45,18 +50,9 @@ class Driver:
         version = ctypes.c_int()
         self.call("cuDriverGetVersion", ctypes.byref(version))
         self.version = version.value
-        self.device = device
-        self.context = None
-        self.fresh_context()
-
-    def fresh_context(self):
-        """A new context: a fault in one launch poisons the old one."""
-        if self.context is not None:
-            self.library.cuDevicePrimaryCtxReset_v2(self.device)
         context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), self.device)
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
-        self.context = context
 
     def call(self, name, *arguments):
         status = getattr(self.library, name)(*arguments)
@@ -192,47 +188,128 @@ def launches(path):
         return [json.loads(line) for line in text.splitlines() if line.strip()]
 
 
+def serve(connection):
+    """The life of a process that runs launches: it says what the device is, then answers each launch with its results."""
+    library = load_driver()
+    try:
+        if library is None:
+            raise RuntimeError("the CUDA driver library was not found")
+        driver = Driver(library)
+    except RuntimeError as error:
+        connection.send((None, str(error)))
+        return
+    connection.send((f"{driver.name}, driver {driver.version // 1000}.{driver.version % 1000 // 10}", None))
+    while True:
+        task = connection.recv()
+        if task is None:
+            return
+        try:
+            connection.send((run(driver, *task), None))
+        except (RuntimeError, KeyError, OverflowError) as error:
+            connection.send((None, f"{type(error).__name__ if not isinstance(error, RuntimeError) else ''}{error}"))
+
+
+class Runner:
+    """A process that runs launches, replaced where a launch failed (a fault poisons the context) or did not end."""
+
+    def __init__(self, seconds):
+        self.seconds, self.process = seconds, None
+        self.device, self.error = self.start()
+
+    def start(self):
+        self.connection, other = multiprocessing.get_context("spawn").Pipe()
+        self.process = multiprocessing.get_context("spawn").Process(target=serve, args=(other,), daemon=True)
+        self.process.start()
+        other.close()
+        try:
+            return self.connection.recv() if self.connection.poll(60) else (None, "the driver does not answer")
+        except EOFError:
+            return None, "the process that asks the driver ended"
+
+    def stop(self):
+        self.process.kill()
+        self.process.join()
+
+    def run(self, launch, cubin):
+        """Results and None, or None and what went wrong."""
+        try:
+            self.connection.send((launch, cubin))
+            answer = self.connection.recv() if self.connection.poll(self.seconds) else (None, "hangs")
+        except (EOFError, OSError):
+            answer = (None, "the process ended")
+        if answer[0] is None:
+            self.stop()
+            self.start()
+        return answer
+
+
+def judged(launch, answer):
+    """A word for a launch's end, and what there is to say of it."""
+    results, error = answer
+    if error is not None:
+        return ("refused" if "Module" in error else "hangs" if error == "hangs" else "failed"), error
+    if "vector" in launch:
+        detail = vectors.difference(launch["vector"], results[len(launch["args"]) - 1])
+    else:
+        detail = difference(launch, results)
+    return "wrong" if detail else "right" if "vector" in launch or launch.get("expect") else "ran", detail
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("launches", nargs="+")
     parser.add_argument("--cubins", action="append", required=True)
+    parser.add_argument("--jobs", type=int, default=4)
+    parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--only-wrong", action="store_true")
     options = parser.parse_args()
-    library = load_driver()
-    if library is None:
-        print("no GPU here: the CUDA driver library was not found")
+    first = Runner(options.seconds)
+    if first.device is None:
+        print(f"no GPU here: {first.error}")
         return 0
-    try:
-        driver = Driver(library)
-    except RuntimeError as error:
-        print(f"no GPU here: {error}")
-        return 0
-    print(f"{driver.name}, driver {driver.version // 1000}.{driver.version % 1000 // 10}")
-    wrong, counts = 0, [{} for _ in options.cubins]
-    for path in options.launches:
-        for launch in launches(path):
-            cells, record = [], {"name": launch.get("name", launch["entry"])}
-            for column, folder in enumerate(options.cubins):
+    print(first.device)
+    free = queue.Queue()
+    for index in range(options.jobs):
+        free.put(first if index == 0 else None)
+
+    def all_folders(launch):
+        runner = free.get() or Runner(options.seconds)
+        try:
+            cells, results = [], {}
+            for folder in options.cubins:
                 cubin = find_cubin(folder, launch)
                 if cubin is None:
-                    verdict, detail = "no cubin", None
-                else:
-                    try:
-                        results = run(driver, launch, cubin)
-                        detail = difference(launch, results)
-                        verdict = "wrong" if detail else "right" if launch.get("expect") else "ran"
-                        record.setdefault("args", {})[folder] = {k: v.hex() for k, v in results.items()}
-                    except RuntimeError as error:
-                        verdict, detail = "refused" if "Module" in str(error) else "failed", str(error)
-                        driver.fresh_context()
+                    cells.append(("no cubin", None))
+                    continue
+                answer = runner.run(launch, cubin)
+                cells.append(judged(launch, answer))
+                if answer[0] is not None and cells[-1][0] != "right":
+                    results[folder] = {key: value.hex() for key, value in answer[0].items()}
+            return launch, cells, results
+        finally:
+            free.put(runner)
+
+    wrong, counts = 0, [{} for _ in options.cubins]
+    every = [launch for path in options.launches for launch in launches(path)]
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for launch, cells, results in pool.map(all_folders, every):
+            name, here = launch.get("name", launch["entry"]), 0
+            for column, (verdict, _) in enumerate(cells):
                 counts[column][verdict] = counts[column].get(verdict, 0) + 1
-                wrong += verdict not in ("right", "ran")
-                cells.append(verdict if detail is None else f"{verdict} ({detail})")
+                here += verdict not in ("right", "ran")
+            wrong += here
+            texts = [verdict if detail is None else f"{verdict} ({detail})" for verdict, detail in cells]
+            if options.only_wrong and not here:
+                continue
             if options.json:
-                record["verdicts"] = cells
-                print(json.dumps(record))
+                print(json.dumps({"name": name, "verdicts": texts, "args": results}))
             else:
-                print(f"{record['name']:<40} " + "  ".join(f"{cell:<32}" for cell in cells))
+                print(f"{name:<40} " + "  ".join(f"{text:<32}" for text in texts))
+    while not free.empty():
+        runner = free.get()
+        if runner is not None:
+            runner.stop()
     for folder, count in zip(options.cubins, counts):
         print(f"{folder}: " + ", ".join(f"{value} {key}" for key, value in sorted(count.items())))
     return 1 if wrong else 0

@@ -22,5 +22,5 @@ pub use limits::Limits;
 pub use matrix::MatrixUnit;
 pub use name::{Chip, NameError, PtxTarget, Variant};
 pub use occupancy::{Limiter, Occupancy, Usage, occupancy};
-pub use registers::{RegisterFile, RegisterFiles};
+pub use registers::{RegisterFile, RegisterFiles, allocated, nameable};
 pub use words::WordShape;

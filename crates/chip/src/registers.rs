@@ -1,10 +1,26 @@
 //! The register files of a chip as data: how many registers each has, where the free ones begin, and how wide the field
 //! is that names one. One row for a family; chips whose files are alike share it.
 
+/// General registers of each thread that the hardware keeps for itself on every chip since Volta: a launch allocates so many
+/// more than code may name. Code that names one of them, or one that is not there, is an illegal instruction. Counts that
+/// programs state (`.maxnreg`, `setmaxnreg`) and that containers tell are of registers allocated.
+const RESERVED: u16 = 2;
+
+/// How many general registers code may name, of so many that a thread is allocated.
+pub const fn nameable(allocated: u16) -> u16 {
+    allocated.saturating_sub(RESERVED)
+}
+
+/// How many general registers a thread is allocated whose code names so many: the highest one, and those below it.
+pub const fn allocated(named: u16) -> u16 {
+    named + RESERVED
+}
+
 /// One register file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFile {
-    /// Registers that a program can name; the neutral one (`RZ`, `URZ`, `PT`) does not count.
+    /// Registers that a field can name, and of general registers the most that a thread is allocated; the neutral one (`RZ`,
+    /// `URZ`, `PT`) does not count.
     pub count: u8,
     /// The first register that allocation may hand out; those below it have fixed uses.
     pub first_usable: u8,
@@ -56,7 +72,7 @@ const ABSENT: RegisterFile =
 
 /// Turing to Hopper.
 pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
-    general: with_neutral(255, 0, 8),
+    general: RegisterFile { end_usable: nameable(255) as u8, ..with_neutral(255, 0, 8) },
     uniform: with_neutral(63, 4, 6),
     predicate: with_neutral(7, 0, 3),
     uniform_predicate: with_neutral(7, 0, 3),

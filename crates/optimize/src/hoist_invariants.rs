@@ -6,6 +6,7 @@
 //! leaves one may go on leaving the next.
 
 use crate::definitions::Definitions;
+use oriole_chip::nameable;
 use oriole_options::Optimization;
 use oriole_ori::{
     Block, BlockId, Cfg, Divergence, Dominators, File, Form, Function, Instruction, Liveness, Loops, Opcode,
@@ -68,7 +69,8 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         return changed;
     }
     let (members, pressures) = members_and_pressures(function, &cfg, &loops);
-    let budget = usize::from(function.register_limit.unwrap_or(REGISTERS as u16)).min(REGISTERS);
+    let budget =
+        function.register_limit.map_or(REGISTERS, |limit| usize::from(nameable(limit))).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
         let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };

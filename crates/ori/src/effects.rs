@@ -5,6 +5,7 @@
 //! answers. What an opcode does is a column of the table of opcodes; an effect that is not named here counts as harmful.
 
 use crate::{Instruction, Opcode, Pseudo, Source, SourceKind};
+use oriole_chip::nameable;
 use oriole_sass::{Effect, Mod, Mods, Op, Symbol};
 
 /// True if nothing but its results would tell that the instruction ran: it is dead when they are not read.
@@ -87,11 +88,11 @@ pub fn wants_uniform_operands(instruction: &Instruction) -> bool {
     }
 }
 
-/// How many general registers each thread has behind an instruction that changes that.
+/// How many general registers code may name behind an instruction that changes how many a thread is allocated.
 pub fn register_grant(instruction: &Instruction) -> Option<u16> {
     match (instruction.opcode, instruction.sources.as_slice()) {
         (Opcode::Sass(Op::USETMAXREG), [Source { kind: SourceKind::Literal(count), .. }]) => {
-            u16::try_from(*count).ok()
+            u16::try_from(*count).ok().map(nameable)
         }
         _ => None,
     }

@@ -152,7 +152,7 @@ pub struct Function {
     /// Highest named barrier id used plus one; 16 if an id is in a register.
     pub barriers: u8,
     /// `.maxntid`/`.reqntid` product, `.minnctapersm`, `.maxnreg` as the register budget sees them: the most
-    /// registers a thread may use, if limited.
+    /// registers a thread may be allocated, if limited.
     pub register_limit: Option<u16>,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,

@@ -13,7 +13,7 @@ use typed_index_collections::TiVec;
 pub struct Assignment {
     /// For each value the register number in its file; `None` if the value does not occur.
     pub registers: TiVec<Value, Option<u8>>,
-    /// Highest general register used plus one.
+    /// General registers that a thread is allocated: the ones that code names and those of the hardware.
     pub general_registers: u16,
     /// Bytes of the function's own stack frame: local variables, spill slots, saved registers.
     pub frame_bytes: u32,
@@ -42,7 +42,7 @@ impl Assignment {
 pub struct MachineFunction {
     /// Blocks in layout order; fall-through goes to the next one. A branch names a block by index here.
     pub blocks: TiVec<BlockId, MachineBlock>,
-    /// General registers used, highest number plus one.
+    /// General registers that a thread is allocated.
     pub general_registers: u16,
     /// Frame in bytes.
     pub frame_bytes: u32,

@@ -110,7 +110,7 @@ impl Target {
             limits: self.limits,
             forms: self.forms,
             latency: self.latency,
-            registers: u16::from(self.registers.general.end_usable),
+            registers: u16::from(self.registers.general.count),
             loads_before_copies: self.chip.loads_before_copies(),
             loads_before_signals: self.chip.loads_before_signals(),
             marks_entries: self.chip.marks_entries(),

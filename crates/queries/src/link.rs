@@ -504,7 +504,7 @@ pub(crate) fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelI
     image.tensor_memory = tensor_memory(body);
     if image.reconfigures_registers {
         // What the bounds allow, which may be more than a thread starts with.
-        let all = u16::from(chip.register_files().general.end_usable);
+        let all = u16::from(chip.register_files().general.count);
         image.max_registers = oriole_lower::register_cap(body, chip).filter(|&cap| cap < all);
     }
 }

@@ -7,7 +7,7 @@ use crate::reallocate::{improve, start};
 use crate::set::RegisterSet;
 use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
-use oriole_chip::{Chip, RegisterFiles};
+use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
 use oriole_options::AllocateOptions;
 use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Pseudo, Value};
 
@@ -63,10 +63,10 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
             writes.iter().map(|g| if g.values.len() > 1 { span(g.values.len()).min(4) } else { 0 }).sum();
         most = most.max(total.saturating_add(slack));
     }
-    (most + 6).clamp(16, all)
+    (most + 6).clamp(nameable(16), all)
 }
 
-/// The limits of the general registers.
+/// The limits of the general registers: of those that code may name.
 struct Limits {
     /// Never fewer than this.
     floor: u16,
@@ -74,9 +74,9 @@ struct Limits {
     limit: u16,
     /// What the chip has.
     all: u16,
-    /// What a thread has at the start, where that changes.
+    /// What a thread is allocated at the start, where that changes.
     at_start: Option<u16>,
-    /// The function follows the calling convention, which fixes the lowest 24 registers.
+    /// The function follows the calling convention, which fixes the lowest 22 registers.
     by_convention: bool,
 }
 
@@ -89,13 +89,17 @@ impl Limits {
             .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
         let by_convention =
             calls || (!function.is_entry && function.routine.is_none()) || frame::moves_stack(function);
-        let mut floor = least(function, stack_pointer, all).max(if by_convention { 24 } else { 16 });
-        let stated = function.register_limit.unwrap_or(all);
+        let mut floor =
+            least(function, stack_pointer, all).max(nameable(if by_convention { 24 } else { 16 }));
+        if frame::moves_stack(function) {
+            floor = floor.max(u16::from(abi::FRAME_POINTER) + 1);
+        }
+        let stated = function.register_limit.map_or(all, nameable);
         // What a part of the kernel may take counts as well.
         let grants = Grants::new(function, &Cfg::new(function), stated);
         let changes = grants.is_some();
         let granted = grants.map_or(stated, |grants| grants.most);
-        let mut limit = options.limit.unwrap_or(all).min(granted).min(all);
+        let mut limit = options.limit.map_or(all, nameable).min(granted).min(all);
         if let Some(clobbers) = function.routine {
             // What it may overwrite is what it has, whatever else is asked for.
             let count = 64 - clobbers.general.leading_zeros() as u16;
@@ -106,7 +110,7 @@ impl Limits {
         }
         // A budget that the instruction with the highest register demand does not fit into is exceeded rather than
         // refused.
-        let at_start = changes.then_some(stated.min(limit));
+        let at_start = changes.then_some(allocated(stated.min(limit)));
         Limits { floor, limit: limit.max(floor).min(all), all, at_start, by_convention }
     }
 }
@@ -126,19 +130,19 @@ pub fn allocate(
     }
     predicates(&mut work, files, options)?;
     let work = general_within(work, &limits, options)?;
-    let mut highest = work.highest();
+    let mut general_registers = allocated(work.highest());
     if limits.by_convention {
-        highest = highest.max(24);
+        general_registers = general_registers.max(24);
     }
     if let Some(first) = limits.at_start {
-        highest = first;
+        general_registers = first;
     }
     let spill_bytes = 4 * work.spill_words;
     let frame_bytes = (frame.spill_base + spill_bytes).next_multiple_of(FRAME_ALIGN);
     Ok(Allocation {
         assignment: Assignment {
             registers: work.register,
-            general_registers: highest,
+            general_registers,
             frame_bytes,
             spill_bytes,
             spill_base: frame.spill_base,

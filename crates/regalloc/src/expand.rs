@@ -7,7 +7,7 @@ use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move
 use crate::operands::local_address;
 use crate::set::RegisterSet;
 use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves};
-use oriole_chip::Chip;
+use oriole_chip::{Chip, allocated};
 use oriole_options::AllocateOptions;
 use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_blocks_without_code, skip_empty_blocks};
 use oriole_ori::effects::is_transfer;
@@ -196,7 +196,7 @@ impl Expander {
             if !uses_stack {
                 return Ok(());
             }
-            self.assignment.general_registers = self.assignment.general_registers.max(2);
+            self.assignment.general_registers = self.assignment.general_registers.max(allocated(2));
             let bank = self.chip.constant_bank().ok_or_else(|| {
                 AllocateError::Input(format!("no constant bank is known for {}", self.chip))
             })?;
@@ -309,7 +309,7 @@ impl Expander {
                 if routine {
                     let high = Destination::new(File::R, [b]);
                     out.push(copy(high, Source::rz(), None, instruction.origin));
-                    let count = u16::from(abi::ROUTINE_RETURN) + 2;
+                    let count = allocated(u16::from(abi::ROUTINE_RETURN) + 2);
                     self.assignment.general_registers = self.assignment.general_registers.max(count);
                 }
                 let mut back = Instruction::new(Op::RET, instruction.origin);
@@ -450,7 +450,7 @@ impl Expander {
         let low = self.physical(File::R, abi::RETURN_ADDRESS);
         let high = self.physical(File::R, abi::RETURN_ADDRESS + 1);
         self.assignment.general_registers =
-            self.assignment.general_registers.max(u16::from(abi::RETURN_ADDRESS) + 2);
+            self.assignment.general_registers.max(allocated(u16::from(abi::RETURN_ADDRESS) + 2));
         let mut call = Instruction::new(Op::CALL, origin);
         call.mods.insert(Mod::NOINC);
         call.memory = instruction.memory;
@@ -537,7 +537,7 @@ impl Expander {
         }
         let low = self.physical(File::R, abi::ROUTINE_RETURN);
         self.assignment.general_registers =
-            self.assignment.general_registers.max(u16::from(abi::ROUTINE_RETURN) + 2);
+            self.assignment.general_registers.max(allocated(u16::from(abi::ROUTINE_RETURN) + 2));
         let address = Source::plain(SourceKind::ReturnAddress(AddressPart::Low));
         out.push(copy(Destination::new(File::R, [low]), address, None, instruction.origin));
         let mut call = Instruction::new(Op::CALL, instruction.origin);

@@ -9,13 +9,14 @@
 use crate::driver::{general, usable};
 use crate::linear_scan::{CostBudget, ScanInputs, weight};
 use crate::work::Work;
+use oriole_chip::{allocated, nameable};
 use oriole_ori::BlockId;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Fewer registers than this are not asked for.
+/// Fewer registers allocated than this are not asked for.
 const FEWEST: u16 = 16;
 
-/// Registers are handed out in units of so many.
+/// Registers are allocated in units of so many.
 const UNIT: u16 = 8;
 
 /// How many permille more instructions a lower register count may cost, each loop level counted eightfold.
@@ -77,8 +78,8 @@ fn depths(work: &Work, inputs: &ScanInputs) -> TiVec<BlockId, u32> {
 pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     let first = Cost::of(work, inputs).and(FEWER_BUDGET);
     let mut highest = work.highest();
-    while highest > FEWEST.max(floor) {
-        let limit = ((highest - 1) / UNIT * UNIT).max(floor);
+    while highest > nameable(FEWEST).max(floor) {
+        let limit = nameable((allocated(highest) - 1) / UNIT * UNIT).max(floor);
         // Where more has to be held than fits, the frame is used, which nobody has asked for.
         if first.memory == 0 && inputs.held > usable(&before, limit).len() {
             break;

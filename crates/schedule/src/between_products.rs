@@ -14,6 +14,7 @@ use crate::region::{Counts, Region};
 use crate::top_down::State;
 use crate::units::{GLOBAL, Progress, Units};
 use crate::{Tables, pre_ra};
+use oriole_chip::allocated;
 use oriole_latency::{Model, Unit};
 use oriole_ori::effects::is_product_step_of;
 use oriole_ori::{Function, Instruction, MachineBlock, MachineInstruction, Opcode};
@@ -79,9 +80,12 @@ pub fn machine_units(model: &Model, block: &MachineBlock) -> Option<Units> {
 /// The registers for such orders in a function that needs so many without them: a few more, unless an SM would then hold a block
 /// fewer.
 pub fn registers(function: &Function, tables: &Tables, needed: u32) -> u32 {
-    let blocks = |registers: u32| blocks(function, tables, u16::try_from(registers).unwrap_or(u16::MAX));
+    let blocks = |values: u32| {
+        let named = u16::try_from(values + pre_ra::RESERVED).unwrap_or(u8::MAX.into());
+        blocks(function, tables, allocated(named))
+    };
     let more = needed + MORE;
-    if blocks(more + pre_ra::RESERVED) == blocks(needed + pre_ra::RESERVED) { more } else { needed }
+    if blocks(more) == blocks(needed) { more } else { needed }
 }
 
 /// What an instruction is to the copies of its block.

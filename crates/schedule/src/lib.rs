@@ -60,7 +60,7 @@ pub struct Tables {
     pub forms: &'static Table,
     /// Its latencies.
     pub latency: &'static Model,
-    /// General registers that a thread may have.
+    /// General registers that a thread may be allocated.
     pub registers: u16,
     /// How many loads without effect go before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
@@ -79,7 +79,7 @@ impl Tables {
             limits: chip.limits()?,
             forms: oriole_sass::form::table(chip)?,
             latency: Model::of(chip)?,
-            registers: u16::from(chip.register_files().general.end_usable),
+            registers: u16::from(chip.register_files().general.count),
             loads_before_copies: chip.loads_before_copies(),
             loads_before_signals: chip.loads_before_signals(),
             marks_entries: chip.marks_entries(),

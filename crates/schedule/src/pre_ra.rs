@@ -25,6 +25,7 @@ use crate::graph::{Graph, Node, Sides};
 use crate::post_ra::arrange;
 use crate::region::{Counts, Region};
 use crate::{Tables, between_products, bottom_up, occupancy, top_down};
+use oriole_chip::{allocated, nameable};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{
@@ -179,8 +180,8 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
 /// full, or stays as it is: that block decides how many the function takes.
 fn lower_highest(candidates: &mut [Candidate], blocks: &mut Blocks, tables: &Tables, options: &OrderOptions) {
     let limits = tables.limits;
-    let full =
-        (limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads)).saturating_sub(RESERVED);
+    let each = limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads);
+    let full = u32::from(nameable(each as u16)).saturating_sub(RESERVED);
     while let Some(highest) = candidates.iter_mut().max_by_key(|candidate| candidate.low.registers()) {
         let known = highest.low.registers();
         if known > full {
@@ -201,9 +202,9 @@ fn lower_highest(candidates: &mut [Candidate], blocks: &mut Blocks, tables: &Tab
 
 /// The registers that there are for values.
 fn budget(function: &Function, cfg: &Cfg, tables: &Tables, options: &OrderOptions) -> Budget {
-    let stated = function.register_limit.unwrap_or(tables.registers);
-    let grants = function.register_limit.and_then(|first| Grants::new(function, cfg, first));
-    let most = tables.registers.min(options.limit.unwrap_or(tables.registers));
+    let stated = nameable(function.register_limit.unwrap_or(tables.registers));
+    let grants = function.register_limit.and_then(|_| Grants::new(function, cfg, stated));
+    let most = nameable(tables.registers.min(options.limit.unwrap_or(tables.registers)));
     let granted = |block| grants.as_ref().map_or(stated, |grants| grants.throughout(function, block));
     let general = |block| u32::from(granted(block).min(most)).saturating_sub(RESERVED);
     Budget { general: function.block_ids().map(general).collect(), predicates: PREDICATES }
@@ -228,8 +229,8 @@ fn choose(
         ScheduleMode::Batches => (least.max(BATCH_BUDGET.min(budget)), 0),
     };
     let cost = |time: u64, more: u32| {
-        let registers = u16::try_from(least + more + BESIDE).unwrap_or(u16::MAX);
-        let blocks = if price == 0 { 1 } else { resident(registers) };
+        let named = u16::try_from(least + more + BESIDE).unwrap_or(u8::MAX.into());
+        let blocks = if price == 0 { 1 } else { resident(allocated(named)) };
         u128::from(time) * u128::from((1000 + price * u64::from(more)) * SHARES) / u128::from(blocks)
     };
     weigh(candidates, limit, [least, most], &cost)

@@ -1,15 +1,16 @@
 //! Whether an allocation names only registers that a thread has where it names them.
 
 use super::{Checker, Place, ProblemKind};
+use oriole_chip::nameable;
 use oriole_ori::effects::register_grant;
 use oriole_ori::{BlockId, File};
 use typed_index_collections::{TiVec, ti_vec};
 
 impl Checker<'_> {
-    /// Walks all ways through the function with the number of registers that there are on each.
+    /// Walks all ways through the function with the number of registers that code may name on each.
     pub(super) fn granted(&mut self) {
         let function = &self.allocation.function;
-        let Some(first) = function.register_limit else { return };
+        let Some(first) = function.register_limit.map(nameable) else { return };
         let mut seen: TiVec<BlockId, Vec<u16>> = ti_vec![Vec::new(); function.blocks.len()];
         let mut work = vec![(BlockId(0), first, false)];
         while let Some((block, mut count, mut changed)) = work.pop() {

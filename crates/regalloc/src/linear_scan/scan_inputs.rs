@@ -6,6 +6,7 @@ use super::calls::Calls;
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{destinations, is_parallel_copy, is_partial};
 use crate::work::Work;
+use oriole_chip::nameable;
 use oriole_ori::{
     BlockId, Cfg, Dominators, File, Grants, Instruction, Liveness, Loops, Opcode, Pseudo, SourceKind, Value,
 };
@@ -60,7 +61,7 @@ impl ScanInputs {
         let liveness = Liveness::of(function, &cfg, wanted);
         let touches = Touches::new(function, file, stack_pointer);
         let next_use = NextUse::new(function, &cfg, &liveness, &loops, &touches);
-        let first = function.register_limit.filter(|_| file == File::R);
+        let first = function.register_limit.filter(|_| file == File::R).map(nameable);
         let grants = first.and_then(|first| Grants::new(function, &cfg, first));
         let mut inputs = ScanInputs {
             grants,
