@@ -122,15 +122,6 @@ impl Model {
         }
     }
 
-    /// The cycles that an instruction keeps to earlier ones of some opcodes, whatever registers they have. Mature code changes the
-    /// number of registers nine cycles behind the meeting of the warp, everywhere, or eight behind a pause.
-    pub fn distances(&self, op: Op) -> &'static [(Op, u8)] {
-        match op {
-            Op::USETMAXREG => &[(Op::WARPSYNC, 9), (Op::NOP, 8)],
-            _ => &[],
-        }
-    }
-
     /// The least stall that code may have: under a guard it may be less than what is asked of code of our own. Mature
     /// code leaves a loop by a call, which then stalls as little as a jump that is not taken.
     pub fn accepted_stall(&self, op: Op, mods: &Mods, guarded: bool) -> u8 {

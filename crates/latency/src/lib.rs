@@ -11,6 +11,7 @@ mod group;
 mod model;
 mod operand_cache;
 mod resource;
+mod spacing;
 mod table;
 mod tables;
 
@@ -23,6 +24,7 @@ pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
 pub use oriole_sass::info::{Class, Unit};
 pub use oriole_sass::{ResultPart, Slot};
 pub use resource::{Resources, UNITS};
+pub use spacing::{FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, longest_spacing, spacing};
 pub use table::{Distance, Origin};
 
 #[cfg(test)]

@@ -593,6 +593,13 @@ impl Checker<'_> {
         }
     }
 
+    /// True at a product of matrices of doubles, of which the widest left factor has its own alignment.
+    fn multiplies_doubles(&self) -> bool {
+        let (block, index) = self.at;
+        let instruction = self.allocation.function.block(block).instructions.get(index);
+        instruction.is_some_and(|instruction| instruction.opcode == Opcode::Sass(Op::DMMA))
+    }
+
     /// Registers of a tuple: one after the other, aligned, and where a convention wants them.
     fn shape(&mut self, values: &[Value], fixed: Option<u8>) {
         let Some(&first) = values.first() else { return };
@@ -603,6 +610,7 @@ impl Checker<'_> {
             1 => 1,
             2 => 2,
             3 | 4 => 4,
+            16 if self.multiplies_doubles() => 16,
             _ => 8,
         };
         if base % align != 0 || fixed.is_some_and(|f| f != base) {

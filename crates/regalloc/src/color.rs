@@ -9,7 +9,7 @@ mod spill;
 use crate::AllocateError;
 use crate::abi;
 use crate::operands::{
-    Group, Slot, alignment, destinations, is_parallel_copy, is_partial, replace, sources, wants_places,
+    Group, Slot, destinations, is_parallel_copy, is_partial, replace, sources, wants_places,
 };
 use crate::set::RegisterSet;
 use crate::work::Work;
@@ -119,7 +119,7 @@ impl Bundles {
             self.members.entry(first).or_default().extend(members.iter().map(|&(o, v)| (o + shift, v)));
             self.demands.entry(first).or_default().extend(demands.iter().map(|&(o, a, f)| (o + shift, a, f)));
         }
-        self.demands.entry(first).or_default().push((base, alignment(group.values.len()), group.fixed));
+        self.demands.entry(first).or_default().push((base, group.align, group.fixed));
         true
     }
 }

@@ -10,6 +10,8 @@ use std::slice;
 pub struct Group<'a> {
     /// Lowest first.
     pub values: &'a [Value],
+    /// The power of two that the first register must be a multiple of.
+    pub align: u8,
     /// Where the first must be.
     pub fixed: Option<u8>,
     /// Which operand it is.
@@ -29,7 +31,7 @@ pub enum Slot {
     Destination(u32),
 }
 
-/// The power of two that the first register of a group must be a multiple of.
+/// The power of two that the first register of a group must be a multiple of in most instructions.
 pub fn alignment(count: usize) -> u8 {
     match count {
         0 | 1 => 1,
@@ -37,6 +39,14 @@ pub fn alignment(count: usize) -> u8 {
         3 | 4 => 4,
         // Accumulators of warp groups; nothing says that less would do.
         _ => 8,
+    }
+}
+
+/// The same of a source of an instruction.
+fn source_alignment(instruction: &Instruction, count: usize) -> u8 {
+    match instruction.opcode {
+        Opcode::Sass(op) => oriole_sass::source_alignment(op, count).unwrap_or(alignment(count)),
+        Opcode::Pseudo(_) => alignment(count),
     }
 }
 
@@ -60,7 +70,8 @@ pub fn sources<'a>(
     let mut groups = SmallVec::new();
     let mut add = |values: &'a [Value], fixed: Option<u8>, operand: Slot| {
         if values.first().is_some_and(|&v| function.file(v) == file && v != stack_pointer) {
-            groups.push(Group { values, fixed, operand });
+            let align = source_alignment(instruction, values.len());
+            groups.push(Group { values, align, fixed, operand });
         }
     };
     if let Some(guard) = &instruction.guard {
@@ -91,6 +102,7 @@ pub fn destinations(instruction: &Instruction, file: File) -> SmallVec<[Group<'_
         if destination.file == file && !destination.values.is_empty() {
             groups.push(Group {
                 values: &destination.values,
+                align: alignment(destination.values.len()),
                 fixed: destination.fixed,
                 operand: Slot::Destination(index),
             });

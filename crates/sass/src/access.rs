@@ -10,7 +10,7 @@ use crate::form::{self, Access as Direction, Form, FormId, Table, Width};
 use crate::register::{PT, RegisterFile};
 use crate::role::{ResultPart, Slot};
 use crate::width::{Role, role};
-use crate::{Class, Instruction, Operand, OperandKind, Symbol};
+use crate::{Class, Instruction, Op, Operand, OperandKind, Symbol};
 use oriole_chip::{Chip, RegisterFiles};
 
 /// One register touched by an instruction. `RZ`, `URZ`, `PT` and `UPT` are no registers.
@@ -98,6 +98,13 @@ fn visit_form(
             .unwrap_or(Role { access: row.access, ..UNKNOWN });
         Operands { files: table.registers(), instruction, row, role }.visit(operand, &mut visit);
     }
+}
+
+/// The power of two that the first register of a source of so many registers must be a multiple of, where that is not what tuples
+/// of this width want in other instructions: the left factor of the widest product of doubles. One at a multiple of eight is an
+/// illegal instruction on an H200.
+pub fn source_alignment(op: Op, registers: usize) -> Option<u8> {
+    (op == Op::DMMA && registers == 16).then_some(16)
 }
 
 /// One operand with its row of the form.

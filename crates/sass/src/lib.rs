@@ -28,7 +28,7 @@ mod texture;
 mod width;
 mod word;
 
-pub use access::{Access, accesses, accesses_of};
+pub use access::{Access, accesses, accesses_of, source_alignment};
 pub use decode::{DecodeError, decode};
 pub use encode::{encode, encode_as, form_of};
 pub use error::{EncodeError, Leftover};

@@ -3,7 +3,7 @@
 
 use crate::{Tables, reverse_postorder};
 use oriole_chip::MOST_UNIFORM;
-use oriole_latency::{Class, Model, Reports, ResultPart, Slot, Touched};
+use oriole_latency::{Class, Milestone, Model, Reports, ResultPart, Slot, Touched};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
@@ -76,6 +76,8 @@ pub struct Effects {
     pub awaits_tensor: bool,
     /// The uniform registers are given back: an engine must have read what it is told in them.
     pub ends: bool,
+    /// What it is to instructions that keep a distance whatever their registers.
+    pub milestone: Option<Milestone>,
 }
 
 /// True if a tensor map is to be read anew, which only means something behind all that is under way.
@@ -104,6 +106,7 @@ impl Effects {
             // What waits for loads, and a fence, leave a place in the code that nothing passes.
             awaits_tensor: instruction.op == Op::NOP && machine.memory.is_some(),
             ends: instruction.op == Op::EXIT,
+            milestone: Milestone::of(instruction, class),
         };
         let mut touched = Touched::default();
         accesses(forms, machine.form, instruction, |access| {

@@ -9,7 +9,6 @@ use crate::Tables;
 use crate::effects::{Effects, Finishing, UNIFORM};
 use oriole_latency::{Class, Slot};
 use oriole_ori::{BlockId, MachineInstruction};
-use oriole_sass::register::{PT, RZ, URZ};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol};
 use smallvec::{SmallVec, smallvec};
 use typed_index_collections::{TiVec, ti_vec};
@@ -37,7 +36,7 @@ enum Need {
     Arrive,
     /// A wait that leaves so many groups.
     Wait(u8),
-    /// The open group must be closed first; then a wait for all.
+    /// The open group must be closed first, at its last product; then a wait for all.
     CloseAndWait,
 }
 
@@ -98,6 +97,11 @@ impl UnderWay {
         need_of(least)
     }
 
+    /// A group is closed.
+    fn close(&mut self) {
+        self.all().filter(|closed| **closed < MANY).for_each(|closed| *closed += 1);
+    }
+
     /// So many groups are left.
     fn wait(&mut self, left: u8) {
         self.all().filter(|closed| **closed != NONE && **closed > left).for_each(|closed| *closed = NONE);
@@ -121,8 +125,8 @@ impl UnderWay {
                 }
             }
             effects.general_writes().for_each(|register| self.results[usize::from(register)] = 0);
-            if instruction.operands.iter().any(|o| o.kind == OperandKind::Symbol(Symbol::gsb0)) {
-                self.all().filter(|closed| **closed < MANY).for_each(|closed| *closed += 1);
+            if closes(instruction) {
+                self.close();
             }
             return;
         }
@@ -164,26 +168,38 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
     if !all.any(|effects| effects.class == Class::Group) {
         return Ok(());
     }
-    for (block, mut state) in under_way_at_entries(finishing).into_iter_enumerated() {
+    let mut entries = under_way_at_entries(finishing);
+    if needs_closed_entries(finishing, &entries) {
+        // A group that is more than one waits for as much and more: closing it early is always right.
+        for block in finishing.function.blocks.keys() {
+            let (code, does) =
+                (&mut finishing.function.blocks[block].instructions, &mut finishing.effects[block]);
+            close(code, does, tables)?;
+        }
+        entries = under_way_at_entries(finishing);
+    }
+    for (block, mut state) in entries.into_iter_enumerated() {
         let instructions = std::mem::take(&mut finishing.function.blocks[block].instructions);
         let does = std::mem::take(&mut finishing.effects[block]);
         let (mut out, mut out_effects) =
             (Vec::with_capacity(instructions.len()), Vec::with_capacity(does.len()));
         for (machine, effects) in instructions.into_iter().zip(does) {
             loop {
-                let missing: SmallVec<[Instruction; 2]> = match state.need(&effects) {
+                let missing = match state.need(&effects) {
                     Need::Nothing => break,
-                    Need::Arrive => smallvec![arrive()],
-                    Need::Wait(left) => smallvec![wait(left)],
-                    Need::CloseAndWait => smallvec![close(), wait(0)],
+                    Need::Arrive => arrive(),
+                    Need::Wait(left) => wait(left),
+                    Need::CloseAndWait => {
+                        close(&mut out, &mut out_effects, tables)?;
+                        state.close();
+                        wait(0)
+                    }
                 };
-                for instruction in missing {
-                    let made = MachineInstruction::new(tables.forms, instruction, machine.origin)?;
-                    let does = Effects::new(tables.latency, tables.forms, &made);
-                    state.step(&made, &does);
-                    out.push(made);
-                    out_effects.push(does);
-                }
+                let made = MachineInstruction::new(tables.forms, missing, machine.origin)?;
+                let does = Effects::new(tables.latency, tables.forms, &made);
+                state.step(&made, &does);
+                out.push(made);
+                out_effects.push(does);
             }
             state.step(&machine, &effects);
             out.push(machine);
@@ -194,6 +210,46 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
         finishing.effects[block] = out_effects;
     }
     Ok(())
+}
+
+/// True if a group must be closed whose products are all in blocks before.
+fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay>) -> bool {
+    entries.iter_enumerated().any(|(block, state)| {
+        let mut state = state.clone();
+        let code = finishing.function.blocks[block].instructions.iter();
+        for (machine, effects) in code.zip(&finishing.effects[block]) {
+            if state.need(effects) == Need::CloseAndWait {
+                return true;
+            }
+            if effects.class == Class::Group {
+                // The group goes on in this block, and is closed here.
+                return false;
+            }
+            state.step(machine, effects);
+        }
+        false
+    })
+}
+
+/// Closes the open group at the last product, if that does not. A product without result that closed a group let the wait behind
+/// it pass too early on an H200.
+fn close(
+    instructions: &mut [MachineInstruction],
+    effects: &mut [Effects],
+    tables: &Tables,
+) -> Result<(), EncodeError> {
+    let last = effects.iter().rposition(|effects| effects.class == Class::Group);
+    let Some(last) = last.filter(|&last| !closes(&instructions[last].instruction)) else { return Ok(()) };
+    let machine = &mut instructions[last];
+    machine.instruction.operands.push(Operand::plain(OperandKind::Symbol(Symbol::gsb0)));
+    machine.form = oriole_sass::form_of(tables.forms, &machine.instruction)?;
+    effects[last] = Effects::new(tables.latency, tables.forms, machine);
+    Ok(())
+}
+
+/// True if a product is the last one of its group.
+fn closes(product: &Instruction) -> bool {
+    product.operands.iter().any(|operand| operand.kind == OperandKind::Symbol(Symbol::gsb0))
 }
 
 /// What products of a block read must be there at the fence before them.
@@ -239,19 +295,6 @@ fn instruction(op: Op, mods: &[Mod], operands: SmallVec<[Operand; 6]>) -> Instru
 /// A fence.
 fn arrive() -> Instruction {
     instruction(Op::WARPGROUP, &[Mod::ARRIVE], SmallVec::new())
-}
-
-/// A product without factors and result that closes the open group.
-fn close() -> Instruction {
-    let never = Operand { invert: true, ..Operand::plain(OperandKind::UPred(PT)) };
-    let operands = smallvec![
-        Operand::plain(OperandKind::Reg(RZ)),
-        Operand::plain(OperandKind::MatrixDescriptor(URZ)),
-        Operand::plain(OperandKind::Reg(RZ)),
-        never,
-        Operand::plain(OperandKind::Symbol(Symbol::gsb0)),
-    ];
-    instruction(Op::HGMMA, &[Mod::_64x8x16, Mod::F16], operands)
 }
 
 /// A wait that leaves so many groups.

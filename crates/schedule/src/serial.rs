@@ -3,7 +3,7 @@
 
 use crate::effects::Finishing;
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
-use oriole_latency::{Model, counted_scoreboard, is_branch_like};
+use oriole_latency::{Model, counted_scoreboard, is_branch_like, longest_spacing};
 use oriole_sass::{Control, Op};
 
 /// The scoreboard that every result sets. Number 0 stays free for counted groups.
@@ -31,6 +31,7 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop) {
                 _ if effects.variable => model.minimum_stall(op, &instruction.mods).max(2),
                 _ => LONGEST_STALL,
             };
+            let stall = stall.max(effects.milestone.map_or(0, longest_spacing));
             let counted = counted_scoreboard(op);
             let reported = effects.reports;
             let (write, read) = match op {

@@ -2,9 +2,9 @@
 //! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where the first
 //! instruction of a block comes too early after a predecessor, that one's last instruction stalls longer.
 
-use crate::effects::{Effects, Finishing};
+use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM};
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
-use oriole_latency::{Class, Model, ResultPart, Slot};
+use oriole_latency::{Class, FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, Model, ResultPart, Slot, spacing};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
@@ -29,9 +29,17 @@ struct Past {
 
 /// What happened to the registers lately, each event once; what no instruction needs to wait for any more is dropped. It is a short list,
 /// since every instruction takes a cycle.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Recent {
     past: Vec<Past>,
+    /// Cycles since each milestone, at most the longest distance that one asks for.
+    since: [u8; Milestone::COUNT],
+}
+
+impl Default for Recent {
+    fn default() -> Recent {
+        Recent { past: Vec::new(), since: [LONGEST_SPACING; Milestone::COUNT] }
+    }
 }
 
 /// The longest that a read must be remembered, cycles.
@@ -43,6 +51,9 @@ impl Recent {
             past.age = past.age.saturating_add(cycles);
             past.age < past.span
         });
+        for since in &mut self.since {
+            *since = since.saturating_add(cycles).min(LONGEST_SPACING);
+        }
     }
 
     fn find(&mut self, register: u16, event: Event) -> Option<&mut Past> {
@@ -59,6 +70,10 @@ impl Recent {
     /// Keeps of both the younger; true if something is younger now.
     fn join(&mut self, other: &Recent) -> bool {
         let mut changed = false;
+        for (mine, other) in self.since.iter_mut().zip(other.since) {
+            changed |= other < *mine;
+            *mine = other.min(*mine);
+        }
         for past in &other.past {
             match self.find(past.register, past.event) {
                 Some(known) => {
@@ -74,12 +89,44 @@ impl Recent {
         changed
     }
 
+    /// Cycles that are missing before a fence: what the products behind it read must have been written before it. `rest` is what
+    /// follows the fence in its block.
+    fn missing_before_fence(&self, rest: &[Effects], model: &Model) -> u8 {
+        let behind = rest.iter().take_while(|effects| effects.milestone != Some(Milestone::Fence));
+        let products = behind.filter(|effects| effects.milestone == Some(Milestone::Product));
+        let of_products = products.map(|product| self.missing_registers(product, UNIFORM, model)).max();
+        let missing = of_products.unwrap_or_else(|| {
+            // The products are in another block, and may read anything.
+            let general = self.past.iter().filter(|past| past.register < UNIFORM);
+            let missing = general.filter_map(|past| match past.event {
+                Event::Written(class, part) => {
+                    let needed = model.raw(class, part, Class::Group, Slot::Accumulator)?;
+                    Some(needed.cycles.saturating_sub(past.age))
+                }
+                Event::Read(..) => None,
+            });
+            missing.max().unwrap_or(0)
+        });
+        missing.saturating_sub(FENCE_TO_PRODUCT)
+    }
+
     /// Cycles that are missing before an instruction may issue.
     fn missing(&self, effects: &Effects, model: &Model) -> u8 {
+        let milestones = || Milestone::ALL.into_iter().zip(self.since);
+        let spaced = effects.milestone.and_then(|second| {
+            milestones().map(|(first, since)| spacing(first, second).saturating_sub(since)).max()
+        });
+        self.missing_registers(effects, REGISTERS as u16, model).max(spaced.unwrap_or(0))
+    }
+
+    /// Cycles that are missing before an instruction may use its registers, of those below `end`.
+    fn missing_registers(&self, effects: &Effects, end: u16, model: &Model) -> u8 {
         let mut missing = 0;
         // Most of what happened, happened to other registers.
         let touched = effects.touched();
-        for past in self.past.iter().filter(|past| effects.drains || touched.contains(past.register)) {
+        let concerns =
+            |past: &&Past| past.register < end && (effects.drains || touched.contains(past.register));
+        for past in self.past.iter().filter(concerns) {
             let mut need = |distance: u8| missing = missing.max(distance.saturating_sub(past.age));
             if let Event::Written(class, part) = past.event {
                 for &(_, slot) in effects.reads.iter().filter(|(register, _)| *register == past.register) {
@@ -140,8 +187,9 @@ fn walk(
     let mut lead = 0;
     for (index, (machine, e)) in instructions.iter().zip(effects).enumerate() {
         let mut missing = state.missing(e, model);
-        missing =
-            missing.max(distance_missing(&instructions[..index], &stalls, machine.instruction.op, model));
+        if e.milestone == Some(Milestone::Fence) {
+            missing = missing.max(state.missing_before_fence(&effects[index + 1..], model));
+        }
         // A scoreboard may be waited for two cycles after it was set.
         let sets =
             |c: &Control| c.write_barrier.map_or(0, |n| 1 << n) | c.read_barrier.map_or(0, |n| 1u8 << n);
@@ -171,6 +219,9 @@ fn walk(
                 }
             }
         }
+        if let Some(milestone) = e.milestone {
+            state.since[milestone as usize] = 0;
+        }
         let op = machine.instruction.op;
         let mut stall = u16::from(model.minimum_stall(op, &machine.instruction.mods));
         if op == Op::ERRBAR {
@@ -185,17 +236,6 @@ fn walk(
         stalls.push(stall);
     }
     Walk { stalls, end: state, lead }
-}
-
-/// Cycles missing between earlier instructions of a block and one that keeps a distance to their opcodes.
-fn distance_missing(before: &[MachineInstruction], stalls: &[u16], op: Op, model: &Model) -> u8 {
-    let mut missing = 0;
-    for &(first, needed) in model.distances(op) {
-        let found = before.iter().rposition(|machine| machine.instruction.op == first);
-        let passed: u16 = found.map_or(u16::from(needed), |at| stalls[at..].iter().sum());
-        missing = missing.max(u16::from(needed).saturating_sub(passed) as u8);
-    }
-    missing
 }
 
 /// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
@@ -252,9 +292,13 @@ fn extra(
     if function.blocks[block].instructions.is_empty() {
         return 0;
     }
-    let first = |s: &BlockId| effects[*s].first();
-    let missing = function.blocks[block].successors.iter().filter_map(first).map(|e| end.missing(e, model));
-    missing.max().unwrap_or(0)
+    let of = |successor: &BlockId| {
+        let (first, rest) = effects[*successor].split_first()?;
+        let fence = first.milestone == Some(Milestone::Fence);
+        let before = if fence { end.missing_before_fence(rest, model) } else { 0 };
+        Some(end.missing(first, model).max(before))
+    };
+    function.blocks[block].successors.iter().filter_map(of).max().unwrap_or(0)
 }
 
 /// Writes the stalls of a block into its words; gives what has to be put before which instruction, mostly nothing.

@@ -112,6 +112,10 @@ pub enum HazardKind {
     WaitTooEarly,
     /// The stall of a branch or the like is shorter than such an instruction takes; no register is concerned.
     StallTooShort,
+    /// An instruction comes too early behind another one to which it keeps a distance; no register is concerned.
+    TooClose,
+    /// A register is named that the kernel does not ask for, or that the hardware keeps for itself.
+    NotAllocated,
     /// A register is read from the operand cache, where an earlier value of it was kept.
     KeptTooLong,
     /// A product of a warp group uses a register that was written since the last fence before products.
@@ -177,6 +181,16 @@ impl std::fmt::Display for Hazard {
             }
             HazardKind::StallTooShort => {
                 write!(f, "{kernel}+{pc:#x}: stalls {} cycles, {} are needed", self.distance, self.needed)
+            }
+            HazardKind::TooClose => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: comes {} cycles after {other:#x}, {} are needed",
+                    self.distance, self.needed
+                )
+            }
+            HazardKind::NotAllocated => {
+                write!(f, "{kernel}+{pc:#x}: names R{register}, code may name {} registers", self.needed)
             }
             HazardKind::KeptTooLong => {
                 write!(
@@ -279,11 +293,11 @@ pub enum Fault {
     RunAway,
     /// The kernel trapped.
     Trap,
-    /// A register is used that the warp has given back, or not yet got.
+    /// A register is used that the thread has not got, or has given back.
     NoRegister {
         /// Its number.
         register: u8,
-        /// How many the warp has.
+        /// How many code may name: those that a thread is allocated, but for the ones that the hardware keeps.
         count: u32,
     },
     /// A barrier object is used as none can be.
@@ -317,7 +331,7 @@ impl std::fmt::Display for Fault {
             Fault::RunAway => write!(f, "the program counter left the code"),
             Fault::Trap => write!(f, "trap"),
             Fault::NoRegister { register, count } => {
-                write!(f, "R{register} is used where the warp has {count} registers")
+                write!(f, "R{register} is used where code may name {count} registers")
             }
             Fault::BarrierObject(text) | Fault::TensorMemory(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),

@@ -5,12 +5,12 @@
 use crate::launch::{Hazard, HazardKind};
 use crate::program::{Program, Step, is_always};
 use crate::tracker::{Condition, Tracker};
-use oriole_chip::{Chip, WordShape};
+use oriole_chip::{Chip, WordShape, nameable};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
 use oriole_latency::Model;
 use oriole_sass::register::PT;
-use oriole_sass::{Guard, Op, OperandKind};
+use oriole_sass::{Guard, Op, OperandKind, RegisterFile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two guards exclude each other if one is the opposite of the other; which holds between is not known. A guard's
@@ -47,9 +47,34 @@ pub fn lint(cubin: &Cubin) -> Vec<Hazard> {
         let program = Program::decode(chip, model, &kernel.code);
         let mut found = BTreeSet::new();
         check(model, kernel, &program, &mut found);
+        check_registers(kernel, &program, &mut found);
         hazards.extend(found);
     }
     hazards
+}
+
+/// Registers beyond those that a launch allocates, where their number does not change on the way.
+fn check_registers(kernel: &Kernel, program: &Program, found: &mut BTreeSet<Hazard>) {
+    let steps = || (0..).zip(&program.steps).filter_map(|(pc, step)| Some((pc, step.as_ref().ok()?)));
+    if kernel.registers == 0 || steps().any(|(_, step)| step.instruction.op == Op::USETMAXREG) {
+        return;
+    }
+    let count = nameable(kernel.registers.min(u32::from(u8::MAX)) as u16);
+    for (pc, step) in steps() {
+        if let Some(register) = step.beyond(u32::from(count)) {
+            let pc = program.shape.address(pc);
+            found.insert(Hazard {
+                kernel: kernel.name.clone(),
+                pc,
+                other: pc,
+                kind: HazardKind::NotAllocated,
+                file: RegisterFile::General,
+                register,
+                distance: 0,
+                needed: u32::from(count),
+            });
+        }
+    }
 }
 
 /// The chip of a file.

@@ -14,6 +14,7 @@ use crate::program::{Program, Step};
 use crate::tracker::{Condition, Tracker};
 use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
+use oriole_chip::nameable;
 use oriole_chip::texture::Opaque;
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin, ParameterSpace};
@@ -344,7 +345,11 @@ impl<'a> Machine<'a> {
         let warps = (0..threads.div_ceil(32))
             .map(|number| {
                 let lanes = (threads - number * 32).min(32);
-                Warp::new(number, if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 })
+                Warp::new(
+                    number,
+                    if lanes == 32 { u32::MAX } else { (1 << lanes) - 1 },
+                    self.kernel.registers,
+                )
             })
             .collect::<Vec<_>>();
         let timing = warps
@@ -500,9 +505,8 @@ impl<'a> Machine<'a> {
             Some(Err(text)) => return Err(place(Fault::Decode(text.clone()), None, block.index)),
             Some(Ok(step)) => step,
         };
-        if let Some(count) = warp.registers
-            && let Some(register) = step.beyond(count)
-        {
+        let count = u32::from(nameable(warp.registers.min(u32::from(u8::MAX)) as u16));
+        if let Some(register) = step.beyond(count) {
             return Err(place(Fault::NoRegister { register, count }, None, block.index));
         }
         self.instructions += 1;

@@ -6,7 +6,7 @@ use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
-use oriole_latency::{Class, Model, ResultPart, Slot, is_branch_like};
+use oriole_latency::{Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, Slot, is_branch_like, spacing};
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
@@ -94,6 +94,8 @@ pub(crate) struct Tracker<C> {
     kept: OperandCache,
     /// Products of warp groups under way.
     products: Products,
+    /// When and where each milestone was last.
+    milestones: [Option<(i64, u32)>; Milestone::COUNT],
 }
 
 /// Scoreboards that a `DEPBAR` waits for completely, and those it waits for in part.
@@ -186,6 +188,7 @@ impl<C: Condition> Tracker<C> {
             set: [None; 6],
             kept: OperandCache::default(),
             products: Products::default(),
+            milestones: [None; Milestone::COUNT],
         }
     }
 
@@ -248,6 +251,7 @@ impl<C: Condition> Tracker<C> {
             }
         }
         self.products.issue(step, pc, &mut report);
+        self.keep_spaced(step, pc, &mut report);
         if step.instruction.op == Op::BAR && model.barrier_reads_memory() {
             self.operands.retain(|entry| entry.read_queue != ReadQueue::Memory);
         }
@@ -270,6 +274,25 @@ impl<C: Condition> Tracker<C> {
         self.record(step, pc, condition);
         let stall = if control.stall == 0 { SPECIAL_STALL } else { i64::from(control.stall) };
         self.time += stall;
+    }
+
+    /// Distances that hold whatever the registers.
+    fn keep_spaced(&mut self, step: &Step, pc: u32, report: &mut impl FnMut(Conflict)) {
+        let Some(second) = Milestone::of(&step.instruction, step.class) else { return };
+        for (first, last) in Milestone::ALL.into_iter().zip(self.milestones) {
+            let Some((time, other)) = last else { continue };
+            let (distance, needed) = (self.time - time, spacing(first, second));
+            if distance < i64::from(needed) {
+                report(Conflict {
+                    other,
+                    kind: HazardKind::TooClose,
+                    register: (RegisterFile::Barrier, 0),
+                    distance: distance as u32,
+                    needed: u32::from(needed),
+                });
+            }
+        }
+        self.milestones[second as usize] = Some((self.time, pc));
     }
 
     fn read(
@@ -297,9 +320,20 @@ impl<C: Condition> Tracker<C> {
                 continue;
             }
             if let Some(needed) = model.raw(entry.class, entry.part, step.class, slot) {
-                let distance = self.time - entry.time;
-                if distance < i64::from(needed.cycles) {
-                    let needed = u32::from(needed.cycles);
+                let (mut distance, mut needed) = (self.time - entry.time, needed.cycles);
+                // What a product reads has to be there at the fence before it.
+                let product = step.class == Class::Group && register.0 == RegisterFile::General;
+                let fence = self.milestones[Milestone::Fence as usize].filter(|_| product);
+                if let Some((fence, _)) =
+                    fence.filter(|&(fence, _)| entry.class != Class::Group && fence > entry.time)
+                {
+                    let ahead = needed.saturating_sub(FENCE_TO_PRODUCT);
+                    if fence - entry.time < i64::from(ahead) {
+                        (distance, needed) = (fence - entry.time, ahead);
+                    }
+                }
+                if distance < i64::from(needed) {
+                    let needed = u32::from(needed);
                     report(Conflict {
                         other: entry.pc,
                         kind: HazardKind::ReadTooEarly,
@@ -537,6 +571,9 @@ impl<C: Condition> Tracker<C> {
         for set in &mut self.set {
             *set = set.and_then(|(time, pc)| (now - time < SET_TO_WAIT).then_some((time - now, pc)));
         }
+        for milestone in &mut self.milestones {
+            *milestone = milestone.and_then(|(time, pc)| (now - time < HORIZON).then_some((time - now, pc)));
+        }
         self.time = 0;
         self.kept = OperandCache::default();
         self
@@ -588,7 +625,8 @@ impl<C: Condition> Tracker<C> {
                 changed = true;
             }
         }
-        for (mine, theirs) in self.set.iter_mut().zip(other.set) {
+        let milestones = self.milestones.iter_mut().zip(other.milestones);
+        for (mine, theirs) in self.set.iter_mut().zip(other.set).chain(milestones) {
             if theirs.is_some_and(|(time, _)| mine.is_none_or(|(known, _)| known < time)) {
                 *mine = theirs;
                 changed = true;

@@ -68,8 +68,8 @@ pub(crate) struct Warp {
     pub cycle: u64,
     /// Backward branches since the last change of group.
     pub patience: u32,
-    /// How many general registers there are, once that was changed.
-    pub registers: Option<u32>,
+    /// How many general registers each thread is allocated.
+    pub registers: u32,
     /// The halves of the return address that some code keeps values in.
     pub return_address: [Lanes; 2],
     /// How often each lane has arrived at the barrier of the cluster.
@@ -102,7 +102,7 @@ pub(crate) struct Reading {
 }
 
 impl Warp {
-    pub(crate) fn new(number: u32, lanes: u32) -> Warp {
+    pub(crate) fn new(number: u32, lanes: u32, registers: u32) -> Warp {
         Warp {
             number,
             general: vec![[0; 32]; usize::from(RZ)],
@@ -117,7 +117,7 @@ impl Warp {
             reduction: (0, false),
             cycle: 0,
             patience: 0,
-            registers: None,
+            registers,
             return_address: [[0; 32]; 2],
             cluster_arrivals: [0; 32],
             polls: Polls::default(),

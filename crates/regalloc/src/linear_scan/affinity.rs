@@ -7,7 +7,7 @@
 //! place while both are alive, or a tuple a base that is not aligned, is left out, and costs moves there.
 
 use crate::next_use::{NextUse, Touches};
-use crate::operands::{Group, alignment, destinations, is_parallel_copy, sources};
+use crate::operands::{Group, destinations, is_parallel_copy, sources};
 use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
@@ -232,7 +232,7 @@ impl Joiner {
     fn tuple(&mut self, group: &Group<'_>) {
         let Ok(width) = u8::try_from(group.values.len()) else { return };
         let slots = (0..width).map(|_| Ranges::new()).collect();
-        let frame = self.new_node(alignment(group.values.len()), slots);
+        let frame = self.new_node(group.align, slots);
         for (&value, offset) in group.values.iter().zip(0..) {
             let member = self.node(value);
             self.join(frame, member, offset);

@@ -2,7 +2,7 @@
 
 use super::instruction::Assigned;
 use super::{COPY, FREE, NONE, Scan};
-use crate::operands::{Group, alignment};
+use crate::operands::Group;
 use crate::set::RegisterSet;
 use oriole_ori::{File, Value};
 use smallvec::SmallVec;
@@ -133,7 +133,7 @@ impl Scan<'_> {
     /// Cheapest aligned range for a group of sources.
     pub(super) fn source_base(&self, group: &Group<'_>) -> Option<u8> {
         let count = group.values.len() as u16;
-        let align = u16::from(alignment(group.values.len()));
+        let align = u16::from(group.align);
         let free = self.free().without(self.forbidden).without(self.pinned).len();
         let home = self.home(group.values[0]);
         let cost = |base: u16| -> Option<u32> {
@@ -297,7 +297,7 @@ impl Scan<'_> {
             return self.single_base(*v, sources);
         }
         let count = group.values.len() as u16;
-        let align = u16::from(alignment(group.values.len()));
+        let align = u16::from(group.align);
         let free_elsewhere = self.free().without(self.pinned).without(self.forbidden).len();
         let source_hints: SmallVec<[u8; 4]> = sources
             .iter()

@@ -216,7 +216,7 @@ pub(super) fn change_registers(context: &mut Context) -> Result<(), Fault> {
     let last = context.count() - 1;
     let count = context.integer(last)?[0];
     if context.active != 0 {
-        context.warp_mut().registers = Some(count);
+        context.warp_mut().registers = count;
         if last > 0 {
             context.write_predicate(0, u32::MAX)?;
         }
