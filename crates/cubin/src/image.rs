@@ -200,6 +200,8 @@ pub enum SymbolRef {
     Undefined(usize),
     /// The size of a descriptor in this table, which the loader knows.
     DescriptorSize(DescriptorTable),
+    /// The bytes of all constants of the program, which the linker knows.
+    ConstantSize,
     /// `KernelImage::names[i]` of the code at hand, in whatever file it is defined.
     Named(usize),
     /// The code at hand.

@@ -360,6 +360,7 @@ impl<'a> Lower<'a> {
             SymbolKind::DescriptorSize => 8,
             SymbolKind::Arguments => 9,
             SymbolKind::Outside => 11,
+            SymbolKind::ConstantSize => 12,
         };
         if tag != 3
             && let Some(&id) = self.symbols.get(&(tag, name.to_string()))

@@ -10,7 +10,8 @@ use oriole_diagnostics::Code;
 use oriole_hir::{FunctionId, Instruction, Operand, VariableId, VariableKind};
 use oriole_options::Linking;
 use oriole_ori::{
-    AddressPart, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId, SymbolKind, Value,
+    AddressPart, CONSTANT_SIZE, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId,
+    SymbolKind, Value,
 };
 use oriole_ptx::{Space, Word};
 use oriole_sass::{Mod, Op, Symbol};
@@ -307,8 +308,11 @@ impl Lower<'_> {
     /// The generic addresses of the start and of the end of the user's constants.
     fn constant_bounds(&mut self) -> (Source, Source) {
         let start = self.window(self.bank.constant_window);
-        let end = self.b.pair();
-        let size = self.tuple([imm(0x10000), Source::rz()]);
+        let (end, low) = (self.b.pair(), self.b.r());
+        // The linker knows: global variables lie right behind the constants.
+        let symbol = self.symbol(SymbolKind::ConstantSize, CONSTANT_SIZE);
+        self.b.mov(low, Self::address_word(symbol, AddressPart::Low, 0));
+        let size = self.tuple([low.into(), Source::rz()]);
         self.pseudo(Pseudo::Add64, &[], end, [start.clone(), size]);
         (start, end.into())
     }

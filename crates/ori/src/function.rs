@@ -48,9 +48,14 @@ pub enum SymbolKind {
     OpaqueParameter(u32),
     /// The size of a descriptor of the driver, which the loader knows.
     DescriptorSize,
+    /// The bytes of all constants of the program, [`CONSTANT_SIZE`].
+    ConstantSize,
     /// The bottom of the frame, with the arguments of calls that are in no register.
     Arguments,
 }
+
+/// What a linker calls the bytes of all constants of a program.
+pub const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
 
 /// A named thing the function refers to.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]

@@ -271,6 +271,7 @@ impl FunctionParser {
             "opaque" => SymbolKind::Opaque,
             "opaque_parameter" => SymbolKind::OpaqueParameter(cursor.in_parentheses()?),
             "descriptor_size" => SymbolKind::DescriptorSize,
+            "constant_size" => SymbolKind::ConstantSize,
             "arguments" => SymbolKind::Arguments,
             other => return Err(format!("unknown symbol kind `{other}`")),
         };

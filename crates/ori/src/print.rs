@@ -169,6 +169,7 @@ pub(crate) fn symbol_kind_name(kind: &SymbolKind) -> &'static str {
         SymbolKind::Opaque => "opaque",
         SymbolKind::OpaqueParameter(_) => "opaque_parameter",
         SymbolKind::DescriptorSize => "descriptor_size",
+        SymbolKind::ConstantSize => "constant_size",
         SymbolKind::Arguments => "arguments",
     }
 }

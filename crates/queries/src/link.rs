@@ -261,7 +261,9 @@ pub(crate) fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     for &unit in index.functions.iter().filter(|unit| unit.has_code(db)) {
         graph::statics(db, unit).iter().for_each(|variable| add(&variable.name, &variable.info));
     }
-    let mut offsets = pack(&constants).0.into_iter();
+    let (offsets, constant_bytes, _) = pack(&constants);
+    symbols.constant_bytes = constant_bytes;
+    let mut offsets = offsets.into_iter();
     for variable in &mut symbols.variables {
         if let VariableSpace::Constant(offset) = &mut variable.space {
             *offset = offsets.next().unwrap_or(0);
@@ -401,6 +403,9 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                 SymbolKind::Extern if reached.symbols.externs.is_empty() => reached.know_slots(db, file),
                 SymbolKind::Opaque if reached.symbols.opaque.is_empty() => {
                     reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
+                }
+                SymbolKind::ConstantSize => {
+                    reached.symbols.constant_bytes = graph::module_layout(db, file).symbols.constant_bytes;
                 }
                 SymbolKind::Opaque
                 | SymbolKind::OpaqueParameter(_)

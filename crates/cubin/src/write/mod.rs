@@ -97,6 +97,7 @@ struct Writer<'a> {
     extern_symbols: Vec<u32>,
     /// Of each table of descriptors, 0 if nothing asks for its size.
     size_symbols: Vec<u32>,
+    constant_size_symbol: Vec<u32>,
     constant0_symbols: Vec<u32>,
     opaque_symbols: Vec<u32>,
     /// For each kernel, those of [`KernelImage::opaque_parameters`].
@@ -199,6 +200,7 @@ impl<'a> Writer<'a> {
             constant_symbols: vec![0; module.constants.len()],
             extern_symbols: vec![0; module.externs.len()],
             size_symbols: vec![0; DescriptorTable::ALL.len()],
+            constant_size_symbol: Vec::new(),
             constant0_symbols: vec![0; module.kernels.len()],
             opaque_symbols: vec![0; module.opaque.len()],
             opaque_parameter_symbols: vec![Vec::new(); module.kernels.len()],
@@ -323,6 +325,7 @@ impl<'a> Writer<'a> {
             SymbolRef::Extern(index) => (&self.extern_symbols, index),
             SymbolRef::Undefined(index) => (&self.undefined_symbols, index),
             SymbolRef::DescriptorSize(table) => (&self.size_symbols, table as usize),
+            SymbolRef::ConstantSize => (&self.constant_size_symbol, 0),
             SymbolRef::Named(_)
             | SymbolRef::Own
             | SymbolRef::OwnShared(_)

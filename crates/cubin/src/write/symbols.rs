@@ -9,6 +9,9 @@ use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 /// What the loader adds to the address of a function that is called through a pointer.
 const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
 
+/// The bytes of all constants of a program, in the names of linkers.
+const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
+
 /// The parts of the tables of functions and data that all devices know.
 const FUNCTION_TABLE: [&str; 8] = [
     "__UDT_OFFSET",
@@ -49,6 +52,7 @@ impl<'a> Writer<'a> {
             self.variable_symbol(&place.variable, key, self.shared_start() + place.variable.offset);
         }
         self.descriptor_sizes();
+        self.constant_size();
         self.variables();
         self.frame_symbol = self.section_symbol(".debug_frame", Key::DebugFrame);
         let module = self.module;
@@ -301,6 +305,26 @@ impl<'a> Writer<'a> {
         }
     }
 
+    /// The bytes of this file's constants, if code asks for those of the program.
+    fn constant_size(&mut self) {
+        let module = self.module;
+        let mut relocations = module.kernels.iter().flat_map(|kernel| &kernel.relocations);
+        if !relocations.any(|relocation| relocation.target == SymbolRef::ConstantSize) {
+            return;
+        }
+        let ends = module.constants.iter().map(|variable| variable.offset + variable.size);
+        let symbol = self.symbol(SymbolDraft {
+            name: CONSTANT_SIZE.into(),
+            kind: STT_OBJECT,
+            binding: STB_LOCAL,
+            other: STV_INTERNAL,
+            section: None,
+            value: ends.max().unwrap_or(0),
+            size: 4,
+        });
+        self.constant_size_symbol.push(symbol);
+    }
+
     /// The variables, each section of them before its members.
     fn variables(&mut self) {
         let module = self.module;
@@ -436,6 +460,7 @@ impl<'a> Writer<'a> {
             .chain(&mut self.constant_symbols)
             .chain(&mut self.extern_symbols)
             .chain(&mut self.size_symbols)
+            .chain(&mut self.constant_size_symbol)
             .chain(&mut self.opaque_symbols)
             .chain(&mut self.shared_symbols)
             .chain(&mut self.undefined_symbols)

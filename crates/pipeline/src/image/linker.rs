@@ -197,6 +197,7 @@ impl Linker<'_> {
                         });
                         return Ok(None);
                     }
+                    SymbolKind::ConstantSize => self.symbols.constant_bytes as i64,
                     SymbolKind::Local(_)
                     | SymbolKind::Arguments
                     | SymbolKind::Helper

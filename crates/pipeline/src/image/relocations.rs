@@ -87,6 +87,9 @@ impl Linker<'_> {
                         let shared = self.shared(&symbol.name, image);
                         (shared, self.behind_reserved(offset), &[RelocationKind::Abs32])
                     }
+                    SymbolKind::ConstantSize => {
+                        (SymbolRef::ConstantSize, i64::from(offset), &[RelocationKind::Abs32])
+                    }
                     SymbolKind::Constant => {
                         (self.named(&symbol.name, image), i64::from(offset), &[RelocationKind::Abs16])
                     }

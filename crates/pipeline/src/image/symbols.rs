@@ -46,6 +46,8 @@ pub struct ModuleSymbols {
     pub kernels: BTreeSet<String>,
     /// The kernels of the module whose addresses any code takes, in order of declaration: those that have a slot.
     pub launched: Vec<String>,
+    /// Bytes of the module's constants.
+    pub constant_bytes: u64,
     /// Other files may define what the module names: a linker completes the kernel.
     pub extensible: bool,
 }
