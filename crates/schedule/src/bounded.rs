@@ -10,7 +10,6 @@
 use crate::region::{Counts, FILES, Region};
 use crate::top_down::heights;
 use oriole_ori::csr::Csr;
-use std::cmp::Reverse;
 
 /// So many instructions of the rest of the order are looked at.
 const WINDOW: u32 = 64;
@@ -26,9 +25,6 @@ pub enum Preference {
     /// The first one of the order that is followed.
     First,
 }
-
-/// How much an instruction is preferred: by the cycles that it waits, by its length, and by its place; the greater comes first.
-type Key = (Reverse<u32>, u32, Reverse<u32>);
 
 /// Places of an order: whether each is in the set.
 struct Places(Vec<u64>);
@@ -47,10 +43,9 @@ impl Places {
         }
     }
 
-    /// Those from one on and before another one, in rising order.
-    fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
-        let words = from / 64..to.div_ceil(64);
-        words.flat_map(move |word| {
+    /// Visits those from one on and before another one, in rising order.
+    fn for_each_between(&self, from: u32, to: u32, mut visit: impl FnMut(u32)) {
+        for word in from / 64..to.div_ceil(64) {
             let mut left = self.0[word as usize];
             if word == from / 64 {
                 left &= u64::MAX << (from % 64);
@@ -58,12 +53,11 @@ impl Places {
             if word == to / 64 {
                 left &= !(u64::MAX << (to % 64));
             }
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros())?;
+            while left != 0 {
+                visit(word * 64 + left.trailing_zeros());
                 left &= left - 1;
-                Some(word * 64 + bit)
-            })
-        })
+            }
+        }
     }
 }
 
@@ -211,6 +205,29 @@ struct Change {
     dead: Counts,
 }
 
+/// The first instructions of the rest, up to one that would pass them.
+struct Passed {
+    /// The first place that is not among them.
+    end: u32,
+    /// The most values live at once at their places.
+    most: Counts,
+}
+
+impl Passed {
+    fn none(first: u32) -> Passed {
+        Passed { end: first, most: Counts::default() }
+    }
+
+    /// Adds those up to a place.
+    fn extend(&mut self, to: u32, rest: &Rest) {
+        while self.end < to {
+            let here = rest.pressure[self.end as usize];
+            self.most = std::array::from_fn(|k| self.most[k].max(here[k]));
+            self.end = rest.next[self.end as usize];
+        }
+    }
+}
+
 /// When instructions may come, by their places.
 struct Times {
     /// The next one that issues nothing yet.
@@ -268,49 +285,39 @@ impl Rest<'_> {
     /// it would pass, then kept too many values alive; that sets `limited`.
     fn next_place(&self, times: &Times, limited: &mut bool) -> u32 {
         // The first instruction of the rest is always ready.
-        let ready = || times.ready.between(self.first, self.end);
-        let Some((_, _, Reverse(place))) = ready().map(|place| self.key(place, times)).max() else {
-            return self.first;
-        };
-        let mut others = Counts::default();
-        let mut passed = self.first;
-        while passed < place {
-            let here = self.pressure[passed as usize];
-            others = std::array::from_fn(|k| others[k].max(here[k]));
-            passed = self.next[passed as usize];
-        }
-        if place == self.first || self.may_pass(place, &others) {
+        let mut best = (self.first, self.key(self.first, times));
+        times.ready.for_each_between(self.first, self.end, |place| {
+            let key = self.key(place, times);
+            if key > best.1 {
+                best = (place, key);
+            }
+        });
+        let (place, _) = best;
+        if place == self.first || self.may_pass(place, &mut Passed::none(self.first)) {
             return place;
         }
         *limited = true;
         // The best of the others.
-        let mut best = self.key(self.first, times);
-        let mut others = self.pressure[self.first as usize];
-        let mut passed = self.next[self.first as usize];
-        for place in ready().filter(|&place| place != self.first) {
+        let mut best = (self.first, self.key(self.first, times));
+        let mut passed = Passed::none(self.first);
+        times.ready.for_each_between(self.first + 1, self.end, |place| {
             let key = self.key(place, times);
-            if key <= best {
-                continue;
+            if key > best.1 && self.may_pass(place, &mut passed) {
+                best = (place, key);
             }
-            while passed < place {
-                let here = self.pressure[passed as usize];
-                others = std::array::from_fn(|k| others[k].max(here[k]));
-                passed = self.next[passed as usize];
-            }
-            if self.may_pass(place, &others) {
-                best = key;
-            }
-        }
-        let (_, _, Reverse(place)) = best;
-        place
+        });
+        best.0
     }
 
-    fn key(&self, place: u32, times: &Times) -> Key {
+    /// How much an instruction is preferred to those behind it: the greater comes first.
+    fn key(&self, place: u32, times: &Times) -> u64 {
+        let wait = times.ready_at[place as usize].saturating_sub(times.cycle);
         let length = match self.preference {
             Preference::Longest => self.followed.heights[place as usize],
             Preference::First => 0,
         };
-        (Reverse(times.ready_at[place as usize].saturating_sub(times.cycle)), length, Reverse(place))
+        // The cycles that it waits and its length in one number, which is compared at once.
+        u64::from(u32::MAX - wait) << 32 | u64::from(length)
     }
 
     fn change(&self, place: u32) -> Change {
@@ -327,14 +334,23 @@ impl Rest<'_> {
         change
     }
 
-    /// Whether an instruction may come before others of the rest, at which at most so many values are live.
-    fn may_pass(&self, place: u32, others: &Counts) -> bool {
+    /// Whether an instruction may come before the others of the rest that stand before it. `passed` are some of these.
+    fn may_pass(&self, place: u32, passed: &mut Passed) -> bool {
         let Change { ends, begins, dead } = self.change(place);
-        (0..FILES.len()).all(|k| {
-            let (results, budget) = (begins[k] + dead[k], self.budget[k].saturating_add(ends[k]));
-            (begins[k] <= ends[k] || others[k] + begins[k] <= budget)
-                && (results == 0 || self.live[k] + results <= budget)
-        })
+        let budget = |k: usize| self.budget[k].saturating_add(ends[k]);
+        let has_room = |k: usize| match begins[k] + dead[k] {
+            0 => true,
+            results => self.live[k] + results <= budget(k),
+        };
+        let more = |k: usize| begins[k] > ends[k];
+        if !(0..FILES.len()).all(has_room) {
+            return false;
+        }
+        if !(0..FILES.len()).any(more) {
+            return true;
+        }
+        passed.extend(place, self);
+        (0..FILES.len()).all(|k| !more(k) || passed.most[k] + begins[k] <= budget(k))
     }
 
     /// Places an instruction before the rest.
