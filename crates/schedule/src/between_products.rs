@@ -404,7 +404,7 @@ b2:
             let mut function = oriole_ori::parse::parse(&tile()).expect("Ori");
             let tables = Tables::of("sm_80".parse::<Chip>().expect("a chip")).expect("tables");
             let options = OrderOptions { between_products, limit, ..Options::default().order() };
-            before_allocation(&mut function, &tables, &options);
+            before_allocation(&mut function, &tables, &options, None);
             let operations = function.block(BlockId(1)).instructions.iter().map(|it| it.opcode);
             let behind = operations.skip_while(|&opcode| opcode != Opcode::Sass(Op::LDGDEPBAR));
             behind.filter(|&opcode| opcode == Opcode::Sass(Op::HMMA)).count()
