@@ -124,9 +124,10 @@ impl Scan<'_> {
     /// Those of some registers that no call overwrites, and whose owners do not come home, while a value is alive.
     pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
         let registers = registers.without(self.overwritten(v));
+        let last_read = self.homes.last_read[v];
         let mut unclaimed = registers;
         for register in registers.within(self.homes.owned).iter() {
-            if self.is_claimed(register, v) {
+            if self.owner_comes(register) < last_read {
                 unclaimed.remove(register);
             }
         }
