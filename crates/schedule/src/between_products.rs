@@ -303,8 +303,9 @@ impl<'a> List<'a> {
     }
 
     /// The rank of a ready instruction: it fits into the budget, or goes beyond it by few values; it is not early; it waits
-    /// least; it has priority. `front` is the highest priority of those that are left.
-    fn rank(&mut self, node: u32, front: u32) -> (i32, bool, i32, u32) {
+    /// least; it has priority. `front` is the highest priority of those that are left. Two of these each are in one number, which is
+    /// compared at once.
+    fn rank(&mut self, node: u32, front: u32) -> (i64, u64) {
         let change = self.state.change(node);
         let then = |k: usize| self.state.count[k].saturating_add_signed(change[k]);
         if change[GENERAL] > 0 {
@@ -319,7 +320,7 @@ impl<'a> List<'a> {
         let priority = if at_once { u32::MAX } else { self.priorities.of[node as usize] };
         let early = change[GENERAL] > 0 && priority.saturating_add(self.priorities.ahead) < front;
         let wait = self.clock.time(node) - self.clock.cycle;
-        (-over, !early, -(wait as i32), priority)
+        (i64::from(-over) * 2 + i64::from(!early), u64::from(u32::MAX - wait) << 32 | u64::from(priority))
     }
 
     /// The order, and the most general registers that were weighed for it.
@@ -336,8 +337,14 @@ impl<'a> List<'a> {
             while left.pop_if(|node| self.done[*node as usize]).is_some() {}
             let front = left.last().map_or(0, |&node| self.priorities.of[node as usize]);
             // Of equals the first.
-            let slots = (0..ready.len().min(WINDOW)).rev();
-            let Some(slot) = slots.max_by_key(|&slot| self.rank(ready[slot], front)) else { break };
+            let mut best = (0, (i64::MIN, 0));
+            for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
+                let rank = self.rank(node, front);
+                if rank > best.1 {
+                    best = (slot, rank);
+                }
+            }
+            let (slot, _) = best;
             let node = ready.remove(slot);
             self.clock.issue(node);
             self.state.issue(node);

@@ -44,6 +44,7 @@ impl Places {
     }
 
     /// Visits those from one on and before another one, in rising order.
+    #[inline]
     fn for_each_between(&self, from: u32, to: u32, mut visit: impl FnMut(u32)) {
         for word in from / 64..to.div_ceil(64) {
             let mut left = self.0[word as usize];
@@ -78,6 +79,8 @@ pub struct Followed {
     file: Vec<u8>,
     /// Ranges that are live behind the region.
     out: Vec<bool>,
+    /// For each place what its results do.
+    results: Vec<Results>,
     /// Values live before the region.
     live: Counts,
     /// Values live at each place.
@@ -119,6 +122,7 @@ impl Followed {
             readers: Csr::new(file.len(), &readers),
             file,
             out,
+            results: Vec::new(),
             live: region.through,
             pressure: Vec::with_capacity(order.len()),
         };
@@ -126,6 +130,15 @@ impl Followed {
             let file = followed.file(range);
             followed.live[file] += u32::from(followed.is_wanted(range));
         }
+        let results = |place: usize| {
+            let mut results = Results::default();
+            for &range in followed.definitions.of(place) {
+                let count = if followed.is_wanted(range) { &mut results.begins } else { &mut results.dead };
+                count[followed.file(range)] += 1;
+            }
+            results
+        };
+        followed.results = (0..order.len()).map(results).collect();
         followed.count();
         followed
     }
@@ -139,16 +152,13 @@ impl Followed {
             for &range in self.uses.of(place).iter().filter(ends) {
                 behind[self.file(range)] -= u32::from(!self.out[range as usize]);
             }
-            let mut with_dead = behind;
-            for &range in self.definitions.of(place) {
-                behind[self.file(range)] += u32::from(self.is_wanted(range));
-                with_dead[self.file(range)] += 1;
-            }
-            self.pressure.push(std::array::from_fn(|k| now[k].max(with_dead[k])));
-            now = behind;
+            let Results { begins, dead } = self.results[place];
+            self.pressure.push(std::array::from_fn(|k| now[k].max(behind[k] + begins[k] + dead[k])));
+            now = std::array::from_fn(|k| behind[k] + begins[k]);
         }
     }
 
+    #[inline]
     fn file(&self, range: u32) -> usize {
         usize::from(self.file[range as usize])
     }
@@ -194,14 +204,12 @@ impl Followed {
     }
 }
 
-/// What an instruction does to the registers of each file, if it is the next one.
-#[derive(Default)]
-struct Change {
-    /// Operands that nobody else reads.
-    ends: Counts,
-    /// Results that are read.
+/// What the results of an instruction do to the registers of each file.
+#[derive(Clone, Copy, Default)]
+struct Results {
+    /// Those that are read.
     begins: Counts,
-    /// Results that nobody reads.
+    /// Those that nobody reads.
     dead: Counts,
 }
 
@@ -218,10 +226,17 @@ impl Passed {
         Passed { end: first, most: Counts::default() }
     }
 
-    /// Adds those up to a place.
-    fn extend(&mut self, to: u32, rest: &Rest) {
-        while self.end < to {
-            let here = rest.pressure[self.end as usize];
+    /// Whether no more values than there is room for are live at once up to a place.
+    #[inline]
+    fn keeps_to(&mut self, room: Counts, to: u32, rest: &Rest) -> bool {
+        loop {
+            if (0..FILES.len()).any(|k| self.most[k] > room[k]) {
+                return false;
+            }
+            if self.end >= to {
+                return true;
+            }
+            let here = &rest.pressure[self.end as usize];
             self.most = std::array::from_fn(|k| self.most[k].max(here[k]));
             self.end = rest.next[self.end as usize];
         }
@@ -310,6 +325,7 @@ impl Rest<'_> {
     }
 
     /// How much an instruction is preferred to those behind it: the greater comes first.
+    #[inline]
     fn key(&self, place: u32, times: &Times) -> u64 {
         let wait = times.ready_at[place as usize].saturating_sub(times.cycle);
         let length = match self.preference {
@@ -320,47 +336,47 @@ impl Rest<'_> {
         u64::from(u32::MAX - wait) << 32 | u64::from(length)
     }
 
-    fn change(&self, place: u32) -> Change {
+    /// How many operands of an instruction, which is the next one, nobody else reads.
+    #[inline]
+    fn ends(&self, place: u32) -> Counts {
         let followed = self.followed;
-        let mut change = Change::default();
+        let mut ends = Counts::default();
         for &range in followed.uses.of(place as usize) {
             let is_last = self.left[range as usize] == 1 && !followed.out[range as usize];
-            change.ends[followed.file(range)] += u32::from(is_last);
+            ends[followed.file(range)] += u32::from(is_last);
         }
-        for &range in followed.definitions.of(place as usize) {
-            let count = if followed.is_wanted(range) { &mut change.begins } else { &mut change.dead };
-            count[followed.file(range)] += 1;
-        }
-        change
+        ends
     }
 
     /// Whether an instruction may come before the others of the rest that stand before it. `passed` are some of these.
     fn may_pass(&self, place: u32, passed: &mut Passed) -> bool {
-        let Change { ends, begins, dead } = self.change(place);
-        let budget = |k: usize| self.budget[k].saturating_add(ends[k]);
-        let has_room = |k: usize| match begins[k] + dead[k] {
-            0 => true,
-            results => self.live[k] + results <= budget(k),
-        };
-        let more = |k: usize| begins[k] > ends[k];
-        if !(0..FILES.len()).all(has_room) {
-            return false;
+        let (ends, Results { begins, dead }) = (self.ends(place), self.followed.results[place as usize]);
+        // How many values may be live where it passes.
+        let mut room = [u32::MAX; FILES.len()];
+        for k in 0..FILES.len() {
+            let (results, budget) = (begins[k] + dead[k], self.budget[k].saturating_add(ends[k]));
+            if results > 0 && self.live[k] + results > budget {
+                return false;
+            }
+            if begins[k] > ends[k] {
+                room[k] = budget - begins[k];
+            }
         }
-        if !(0..FILES.len()).any(more) {
-            return true;
-        }
-        passed.extend(place, self);
-        (0..FILES.len()).all(|k| !more(k) || passed.most[k] + begins[k] <= budget(k))
+        room == [u32::MAX; FILES.len()] || passed.keeps_to(room, place, self)
     }
 
     /// Places an instruction before the rest.
     fn place(&mut self, place: u32) {
         let followed = self.followed;
-        let Change { ends, begins, .. } = self.change(place);
+        let (ends, Results { begins, .. }) = (self.ends(place), followed.results[place as usize]);
         self.live = std::array::from_fn(|k| self.live[k] + begins[k] - ends[k]);
         self.placed[place as usize] = true;
-        for &range in followed.definitions.of(place as usize).iter().filter(|&&r| followed.is_wanted(r)) {
-            self.each(self.first, place, |pressure| pressure[followed.file(range)] += 1);
+        if begins != Counts::default() {
+            self.each(self.first, place, |pressure| {
+                for k in 0..FILES.len() {
+                    pressure[k] += begins[k];
+                }
+            });
         }
         for &range in followed.uses.of(place as usize) {
             self.left[range as usize] -= 1;
@@ -387,6 +403,7 @@ impl Rest<'_> {
     }
 
     /// Changes the pressure at places of the rest, from one on and before another one.
+    #[inline]
     fn each(&mut self, from: u32, to: u32, change: impl Fn(&mut Counts)) {
         let mut place = from;
         while place < to {
