@@ -285,6 +285,9 @@ impl<'a> Clock<'a> {
     }
 }
 
+/// What an instruction is compared by; the greatest comes first.
+type Rank = (i64, u64);
+
 /// The list scheduler.
 struct List<'a> {
     priorities: &'a Priorities,
@@ -302,10 +305,10 @@ impl<'a> List<'a> {
         List { priorities, budget, clock: Clock::new(block), state, done, weighed: 0 }
     }
 
-    /// The rank of a ready instruction: it fits into the budget, or goes beyond it by few values; it is not early; it waits
-    /// least; it has priority. `front` is the highest priority of those that are left. Two of these each are in one number, which is
-    /// compared at once.
-    fn rank(&mut self, node: u32, front: u32) -> (i64, u64) {
+    /// The rank of a ready instruction if it needs not wait: it fits into the budget, or goes beyond it by few values; it is not
+    /// early; it waits least; it has priority. `front` is the highest priority of those that are left. Two of these each are in one
+    /// number, which is compared at once.
+    fn rank_at_once(&mut self, node: u32, front: u32) -> Rank {
         let change = self.state.change(node);
         let then = |k: usize| self.state.count[k].saturating_add_signed(change[k]);
         if change[GENERAL] > 0 {
@@ -319,8 +322,7 @@ impl<'a> List<'a> {
         };
         let priority = if at_once { u32::MAX } else { self.priorities.of[node as usize] };
         let early = change[GENERAL] > 0 && priority.saturating_add(self.priorities.ahead) < front;
-        let wait = self.clock.time(node) - self.clock.cycle;
-        (i64::from(-over) * 2 + i64::from(!early), u64::from(u32::MAX - wait) << 32 | u64::from(priority))
+        (i64::from(-over) * 2 + i64::from(!early), u64::from(u32::MAX) << 32 | u64::from(priority))
     }
 
     /// The order, and the most general registers that were weighed for it.
@@ -339,9 +341,14 @@ impl<'a> List<'a> {
             // Of equals the first.
             let mut best = (0, (i64::MIN, 0));
             for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
-                let rank = self.rank(node, front);
-                if rank > best.1 {
-                    best = (slot, rank);
+                let (fits, at_once) = self.rank_at_once(node, front);
+                // When it can be issued is asked only of what would come first without a wait.
+                if (fits, at_once) > best.1 {
+                    let wait = self.clock.time(node) - self.clock.cycle;
+                    let rank = (fits, at_once - (u64::from(wait) << 32));
+                    if rank > best.1 {
+                        best = (slot, rank);
+                    }
                 }
             }
             let (slot, _) = best;
