@@ -94,8 +94,9 @@ fn allocate_as(
     while let Some(limit) =
         oriole_schedule::step_below(&function, &tables, registers(best.as_ref().unwrap_or(&first)))
     {
-        let throughput = throughput
-            .get_or_insert_with(|| Throughput::new(&tables, &function, first.assignment.general_registers));
+        let throughput = throughput.get_or_insert_with(|| {
+            Throughput::before_order(&tables, &function, first.assignment.general_registers, known)
+        });
         let before = (&first, &*throughput);
         let Some(fewer) = allocate_within(&function, before, limit, options, known, context) else { break };
         best = Some(fewer);

@@ -6,7 +6,7 @@
 use crate::Tables;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Sides};
-use crate::pre_ra::{latency, weight};
+use crate::pre_ra::{KnownBlocks, latency, weight};
 use crate::region::Region;
 use oriole_chip::Usage;
 use oriole_ori::effects::register_grant;
@@ -44,7 +44,7 @@ pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u3
 }
 
 /// What an SM gets done of a function.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Throughput {
     /// Cycles of the order.
     time: u64,
@@ -57,6 +57,17 @@ impl Throughput {
     pub fn new(tables: &Tables, function: &Function, registers: u16) -> Throughput {
         let blocks = blocks(function, tables, registers).map_or(0, u64::from);
         Throughput { time: time(tables, function), blocks }
+    }
+
+    /// The same for a function that is to be ordered: what is found out about its blocks serves for that, too.
+    pub fn before_order(
+        tables: &Tables,
+        function: &Function,
+        registers: u16,
+        known: &mut KnownBlocks,
+    ) -> Throughput {
+        let blocks = blocks(function, tables, registers).map_or(0, u64::from);
+        Throughput { time: known.time(function, tables.latency), blocks }
     }
 
     /// Whether the blocks that there are with fewer registers are together no slower than these.
@@ -138,7 +149,10 @@ mod tests {
         };
         let (before, slower, slow) = (chain(100), chain(150), chain(180));
         let pays = |fewer, registers| {
+            let known = &mut KnownBlocks::default();
+            let known = Throughput::before_order(&tables, &before, 200, known);
             let before = Throughput::new(&tables, &before, 200);
+            assert_eq!(known, before);
             before.is_kept_by(&Throughput::new(&tables, fewer, registers))
         };
         assert!(pays(&slower, 168), "3 blocks for 2");

@@ -154,6 +154,12 @@ struct KnownBlock {
 }
 
 impl KnownBlocks {
+    /// Cycles that a function takes in the order of its instructions, loops weighted.
+    pub(crate) fn time(&mut self, function: &Function, model: &Model) -> u64 {
+        let candidates = Blocks::new(function, model, Some(self)).candidates();
+        candidates.iter().map(|it| it.weight * u64::from(it.prepared.source.cycles())).sum()
+    }
+
     /// What is known of a block of a function, if such values are live behind it; else it is made.
     fn prepared(
         &mut self,
@@ -220,6 +226,11 @@ impl Choice {
         let mut choice = Choice { time: region.time(&order), peak, order: order.into() };
         choice.time += SPILLED_PREDICATE * choice.spilled();
         choice
+    }
+
+    /// Cycles without what predicates cost that take general registers.
+    fn cycles(&self) -> u32 {
+        self.time - SPILLED_PREDICATE * self.spilled()
     }
 
     /// Predicates that take general registers.
