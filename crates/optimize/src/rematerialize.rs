@@ -8,11 +8,13 @@
 
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
+use oriole_ori::csr::Csr;
 use oriole_ori::{
     BlockId, Budget, Cfg, Dominators, File, Function, Instruction, Liveness, Loops, Opcode, Value, effects,
 };
 use oriole_sass::info::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
+use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// So many places of high pressure are looked at.
@@ -55,16 +57,15 @@ struct Peak {
     excess: u32,
 }
 
-/// What is live at a place.
-#[derive(Default)]
-struct Live {
-    values: FxHashSet<Value>,
+/// How many values are live at a place.
+#[derive(Clone, Copy, Default)]
+struct Counts {
     general: u32,
     predicates: u32,
 }
 
-impl Live {
-    fn count(&mut self, file: File) -> Option<&mut u32> {
+impl Counts {
+    fn of(&mut self, file: File) -> Option<&mut u32> {
         match file {
             File::R => Some(&mut self.general),
             File::P => Some(&mut self.predicates),
@@ -72,26 +73,55 @@ impl Live {
         }
     }
 
-    fn begin(&mut self, value: Value, file: File) {
-        if self.count(file).is_some() && self.values.insert(value) {
-            self.count(file).into_iter().for_each(|count| *count += 1);
-        }
-    }
-
-    fn end(&mut self, value: Value, file: File) {
-        if self.values.remove(&value) {
-            self.count(file).into_iter().for_each(|count| *count -= 1);
-        }
-    }
-
     /// How many general registers are missing, where so many predicates are live somewhere near.
-    fn excess(&self, budget: &Budget, block: BlockId, predicates: u32) -> u32 {
+    fn excess(self, budget: &Budget, block: BlockId, predicates: u32) -> u32 {
         (self.general + self.spilled(budget, predicates)).saturating_sub(budget.general[block])
     }
 
     /// How many predicates take a general register each: those that live through a place with more of them than there are.
-    fn spilled(&self, budget: &Budget, predicates: u32) -> u32 {
+    fn spilled(self, budget: &Budget, predicates: u32) -> u32 {
         predicates.saturating_sub(budget.predicates).min(self.predicates)
+    }
+}
+
+/// What is live at a place. One serves for all walks through blocks, so that none begins with a new set of values.
+struct Live {
+    /// For each value the last walk that found it live and not yet its end.
+    walks: TiVec<Value, u32>,
+    /// The walk that is under way.
+    walk: u32,
+    counts: Counts,
+}
+
+impl Live {
+    fn new(values: usize) -> Live {
+        Live { walks: ti_vec![0; values], walk: 0, counts: Counts::default() }
+    }
+
+    /// Starts a walk, with nothing live.
+    fn start(&mut self) {
+        self.walk += 1;
+        self.counts = Counts::default();
+    }
+
+    fn has(&self, value: Value) -> bool {
+        self.walks[value] == self.walk
+    }
+
+    fn begin(&mut self, value: Value, file: File) {
+        if let Some(count) = self.counts.of(file)
+            && self.walks[value] != self.walk
+        {
+            self.walks[value] = self.walk;
+            *count += 1;
+        }
+    }
+
+    fn end(&mut self, value: Value, file: File) {
+        if self.has(value) {
+            self.walks[value] = 0;
+            self.counts.of(file).into_iter().for_each(|count| *count -= 1);
+        }
     }
 }
 
@@ -119,7 +149,7 @@ struct Analyses<'a> {
     loops: Loops,
     definitions: Definitions,
     /// Where each value is read.
-    uses: TiVec<Value, Vec<(BlockId, u32)>>,
+    uses: Csr<Value, (BlockId, u32)>,
 }
 
 impl<'a> Analyses<'a> {
@@ -127,38 +157,39 @@ impl<'a> Analyses<'a> {
         let cfg = Cfg::new(function);
         let liveness = Liveness::new(function, &cfg);
         let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-        let mut uses: TiVec<Value, Vec<(BlockId, u32)>> = ti_vec![Vec::new(); function.values.len()];
-        for &block in cfg.order() {
-            for (index, instruction) in (0..).zip(&function.block(block).instructions) {
-                instruction.for_each_use(|value| uses[value].push((block, index)));
+        let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
+            for &block in cfg.order() {
+                for (index, instruction) in (0..).zip(&function.block(block).instructions) {
+                    instruction.for_each_use(|value| give(value, (block, index)));
+                }
             }
-        }
+        });
         Analyses { definitions: Definitions::new(function), function, cfg, liveness, loops, uses }
     }
 
     /// Goes backwards through a block; `visit` gets each place with what is live before it.
-    fn walk(&self, block: BlockId, mut visit: impl FnMut(u32, &Live)) {
+    fn walk(&self, live: &mut Live, block: BlockId, mut visit: impl FnMut(u32, &Live)) {
         let file = |value: Value| self.function.file(value);
-        let mut live = Live::default();
+        live.start();
         self.liveness.live_out(block).iter().for_each(|&value| live.begin(value, file(value)));
         let instructions = &self.function.block(block).instructions;
-        visit(instructions.len() as u32, &live);
+        visit(instructions.len() as u32, live);
         for (index, instruction) in instructions.iter().enumerate().rev() {
             if !instruction.is_partial() {
                 instruction.for_each_definition(|value| live.end(value, file(value)));
             }
             instruction.for_each_use(|value| live.begin(value, file(value)));
-            visit(index as u32, &live);
+            visit(index as u32, live);
         }
     }
 
     /// For each block the most predicates that are live at once in it, or in the loop that it lies in: what lives through a loop is
-    /// spilled for all of it.
-    fn most_predicates(&self) -> TiVec<BlockId, u32> {
+    /// spilled for all of it. `counts` are those of all places.
+    fn most_predicates(&self, counts: &[(BlockId, u32, Counts)]) -> TiVec<BlockId, u32> {
         let mut most: TiVec<BlockId, u32> = ti_vec![0; self.function.blocks.len()];
         let mut of_loops = vec![0; self.loops.loops.len()];
+        counts.iter().for_each(|&(block, _, here)| most[block] = most[block].max(here.predicates));
         for &block in self.cfg.order() {
-            self.walk(block, |_, live| most[block] = most[block].max(live.predicates));
             if let Some(index) = self.loops.innermost(block) {
                 of_loops[index] = most[block].max(of_loops[index]);
             }
@@ -177,62 +208,64 @@ impl<'a> Analyses<'a> {
 
     /// The place outside of some blocks where most registers are missing; of equals the first.
     fn highest(&self, budget: &Budget, left: &FxHashSet<BlockId>) -> Option<Peak> {
+        let mut live = Live::new(self.function.values.len());
+        let mut counts = Vec::new();
+        for &block in self.cfg.order() {
+            self.walk(&mut live, block, |at, live| counts.push((block, at, live.counts)));
+        }
+        let predicates = self.most_predicates(&counts);
         let mut best: Option<(u32, BlockId, u32)> = None;
-        let predicates = self.most_predicates();
-        for &block in self.cfg.order().iter().filter(|block| !left.contains(block)) {
-            self.walk(block, |at, live| {
-                let excess = live.excess(budget, block, predicates[block]);
-                if best.is_none_or(|(most, ..)| excess > most) {
-                    best = Some((excess, block, at));
-                }
-            });
+        for &(block, at, here) in counts.iter().filter(|(block, ..)| !left.contains(block)) {
+            let excess = here.excess(budget, block, predicates[block]);
+            if best.is_none_or(|(most, ..)| excess > most) {
+                best = Some((excess, block, at));
+            }
         }
         let (excess, block, at) = best?;
         let mut values = Vec::new();
-        self.walk(block, |place, live| {
+        self.walk(&mut live, block, |place, live| {
             if place == at {
-                let spills = live.spilled(budget, predicates[block]) > 0;
-                let takes = |value: &Value| spills || self.function.file(*value) == File::R;
-                values.extend(live.values.iter().copied().filter(takes));
+                let spills = live.counts.spilled(budget, predicates[block]) > 0;
+                let takes =
+                    |&value: &Value| live.has(value) && (spills || self.function.file(value) == File::R);
+                values.extend(self.function.values.keys().filter(takes));
             }
         });
-        values.sort_unstable();
         Some(Peak { block, at, live: values, excess })
     }
 
     /// The cheapest to make again, until so many registers are free as are missing.
     fn choose(&self, peak: &Peak) -> Vec<Chosen> {
         let mut seen: FxHashSet<(BlockId, u32)> = FxHashSet::default();
-        let mut ranked: Vec<(u64, usize, Chosen, Vec<Value>)> = Vec::new();
+        let mut ranked: Vec<(u64, usize, Candidate)> = Vec::new();
         for &value in &peak.live {
             let Place::Instruction(block, index) = self.definitions.place(value) else { continue };
             if seen.insert((block, index))
-                && let Some((cost, chosen, leaves)) = self.candidate(peak, value)
+                && let Some((cost, candidate)) = self.candidate(peak, value)
             {
-                ranked.push((cost / chosen.values.len() as u64, ranked.len(), chosen, leaves));
+                ranked.push((cost / candidate.values.len() as u64, ranked.len(), candidate));
             }
         }
         ranked.sort_by_key(|&(cost, number, ..)| (cost, number));
         let mut taken: Vec<Chosen> = Vec::new();
         let mut gone: FxHashSet<Value> = FxHashSet::default();
         let mut needed: FxHashSet<Value> = FxHashSet::default();
-        for (_, _, chosen, leaves) in ranked {
+        for (_, _, Candidate { values, sites, chain, leaves }) in ranked {
             // What others are made from stays, and nothing is made from what goes.
-            let clash = chosen.values.iter().any(|value| needed.contains(value))
+            let clash = values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
             if clash || gone.len() >= peak.excess as usize {
                 continue;
             }
-            gone.extend(chosen.values.iter().copied());
+            gone.extend(values.iter().copied());
             needed.extend(leaves);
-            taken.push(chosen);
+            taken.push(Chosen { values, chain: chain.into_iter().cloned().collect(), sites });
         }
         taken
     }
 
-    /// How a value is made again behind the peak with all results of its instruction that are live there: what that costs, and
-    /// from which values.
-    fn candidate(&self, peak: &Peak, value: Value) -> Option<(u64, Chosen, Vec<Value>)> {
+    /// How a value is made again behind the peak with all results of its instruction that are live there, and what that costs.
+    fn candidate(&self, peak: &Peak, value: Value) -> Option<(u64, Candidate<'a>)> {
         let instruction = self.maker(value)?;
         let mut values = Vec::new();
         instruction.for_each_definition(|result| {
@@ -241,11 +274,11 @@ impl<'a> Analyses<'a> {
             }
         });
         let sites = self.sites(peak, &values)?;
-        let mut made = Made { chain: Vec::new(), done: FxHashSet::default(), leaves: Vec::new(), cost: 0 };
+        let mut made = Made::default();
         self.make(value, &sites, &mut made)?;
         let weight = |site: &Site| 8u64.pow(self.loops.depth(site.block).min(6));
         let cost = u64::from(made.cost) * sites.iter().map(weight).sum::<u64>();
-        Some((cost, Chosen { values, chain: made.chain, sites }, made.leaves))
+        Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
     }
 
     /// The instruction that makes a value and may be run again elsewhere.
@@ -273,7 +306,7 @@ impl<'a> Analyses<'a> {
             }
         }
         let mut sites: Vec<Site> = Vec::new();
-        for &(block, index) in values.iter().flat_map(|&value| &self.uses[value]) {
+        for &(block, index) in values.iter().flat_map(|&value| self.uses.of(value)) {
             let around = reached.contains(&block);
             let behind = block == peak.block && index >= peak.at;
             if behind && index - peak.at < NEAR {
@@ -294,16 +327,14 @@ impl<'a> Analyses<'a> {
     }
 
     /// Adds what makes a value from what is alive at all sites; `None` if that is too much.
-    fn make(&self, value: Value, sites: &[Site], made: &mut Made) -> Option<()> {
+    fn make(&self, value: Value, sites: &[Site], made: &mut Made<'a>) -> Option<()> {
         let instruction = self.maker(value)?;
         made.cost += price(instruction);
         if made.cost > MOST {
             return None;
         }
-        instruction.for_each_definition(|result| {
-            made.done.insert(result);
-        });
-        let mut sources = Vec::new();
+        instruction.for_each_definition(|result| made.done.push(result));
+        let mut sources: SmallVec<[Value; 6]> = SmallVec::new();
         instruction.for_each_use(|source| sources.push(source));
         for source in sources {
             if made.done.contains(&source) || made.leaves.contains(&source) {
@@ -315,7 +346,7 @@ impl<'a> Analyses<'a> {
                 self.make(source, sites, made)?;
             }
         }
-        made.chain.push(instruction.clone());
+        made.chain.push(instruction);
         Some(())
     }
 
@@ -333,11 +364,23 @@ impl<'a> Analyses<'a> {
     }
 }
 
-/// What makes a value again.
-struct Made {
-    chain: Vec<Instruction>,
+/// Values that may be made again.
+struct Candidate<'a> {
+    /// The results.
+    values: Vec<Value>,
+    sites: Vec<Site>,
+    /// The instructions that make them, in order.
+    chain: SmallVec<[&'a Instruction; 6]>,
+    /// What they are made from.
+    leaves: Vec<Value>,
+}
+
+/// What makes a value again. It is short, since it costs little.
+#[derive(Default)]
+struct Made<'a> {
+    chain: SmallVec<[&'a Instruction; 6]>,
     /// The results of the chain.
-    done: FxHashSet<Value>,
+    done: SmallVec<[Value; 8]>,
     /// What it is made from.
     leaves: Vec<Value>,
     cost: u32,

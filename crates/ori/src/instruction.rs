@@ -178,6 +178,7 @@ impl Clone for Instruction {
 
 impl Instruction {
     /// An instruction with nothing but an opcode and its origin.
+    #[inline]
     pub fn new(opcode: impl Into<Opcode>, origin: Origin) -> Instruction {
         Instruction {
             opcode: opcode.into(),

@@ -62,11 +62,28 @@ impl std::error::Error for MarshalError {}
 
 /// True if the chip has a form for the instruction, whatever registers it gets. Pseudo-operations have none.
 pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
-    let Some(forms) = form::table(chip) else { return false };
+    let (Some(forms), Opcode::Sass(op)) = (form::table(chip), instruction.opcode) else { return false };
+    // What folds constants asks for one more of them than most operations take: that is told before any operand is made.
+    let constants = instruction.sources.iter().filter(|source| is_constant(source)).count();
+    if constants > 1 && !forms.takes_constants(op, constants) {
+        return false;
+    }
     match named_operands(function, instruction, |_| Ok(0)) {
         Ok((op, mut operands, _)) => form_of(forms, op, instruction, &mut operands).is_some(),
         Err(_) => false,
     }
+}
+
+/// Whether a source is a number or a word of a constant bank.
+fn is_constant(source: &Source) -> bool {
+    matches!(
+        source.kind,
+        SourceKind::Imm(_)
+            | SourceKind::Literal(_)
+            | SourceKind::Const { .. }
+            | SourceKind::ConstIndexed(_)
+            | SourceKind::Address32 { .. }
+    )
 }
 
 /// The operands and the form of an instruction. `register` gives the lowest register of a tuple.

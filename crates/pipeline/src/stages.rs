@@ -14,6 +14,7 @@ use oriole_options::{Optimization, OrderOptions};
 use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
+use oriole_schedule::{KnownBlocks, Throughput};
 
 /// How often a function is ordered for a number of registers, each time for as many fewer as the allocation took too many.
 const TRIES: usize = 3;
@@ -50,44 +51,54 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
     (context.check)();
     let options = context.settings.order;
     if !options.reorder || !options.between_products || !oriole_schedule::has_matrix_blocks(&function) {
-        return allocate_as(function, &options, context);
+        return allocate_as(function, &options, None, context);
     }
-    let between = allocate_as(function.clone(), &options, context)?;
+    let mut known = KnownBlocks::default();
+    let between = allocate_as(function.clone(), &options, Some(&mut known), context)?;
     if between.assignment.spill_bytes == 0 {
         return Ok(between);
     }
-    let beside = allocate_as(function, &OrderOptions { between_products: false, ..options }, context)?;
+    let options = OrderOptions { between_products: false, ..options };
+    let beside = allocate_as(function, &options, Some(&mut known), context)?;
     Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
 }
 
-/// Schedules and allocates in one way.
+/// Schedules and allocates in one way. `known` is there if the same is done in another way.
 fn allocate_as(
     mut function: Function,
     options: &OrderOptions,
+    mut known: Option<&mut KnownBlocks>,
     context: &Context,
 ) -> Result<Allocated, Failure> {
     if !options.reorder {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
-    let fit = order(&mut function, options, context);
+    let fit = order(&mut function, options, known.as_deref_mut(), context);
     let registers_decide = options.occupancy && oriole_schedule::registers_decide(&function);
     if fit == Fit::Ample && !registers_decide {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
     let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
+    let mut own = KnownBlocks::default();
     if first.assignment.spill_bytes > 0 && options.rematerialize {
-        return with_less_frame(&function, first, options, context).map_err(not_allocated);
+        let known = known.unwrap_or(&mut own);
+        return with_less_frame(&function, first, options, known, context).map_err(not_allocated);
     }
     if !registers_decide {
         return Ok(first);
     }
-    let mut best = None;
+    let known = known.unwrap_or(&mut own);
+    let (mut best, mut throughput) = (None, None);
     let tables = context.target.schedule();
     let registers = |allocated: &Allocated| allocated.assignment.general_registers;
     while let Some(limit) =
         oriole_schedule::step_below(&function, &tables, registers(best.as_ref().unwrap_or(&first)))
     {
-        let Some(fewer) = allocate_within(&function, &first, limit, options, context) else { break };
+        let throughput = throughput.get_or_insert_with(|| {
+            Throughput::before_order(&tables, &function, first.assignment.general_registers, known)
+        });
+        let before = (&first, &*throughput);
+        let Some(fewer) = allocate_within(&function, before, limit, options, known, context) else { break };
         best = Some(fewer);
     }
     Ok(best.unwrap_or(first))
@@ -123,34 +134,40 @@ enum Fit {
 
 /// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
 /// that is cheap, and ordered once more.
-fn order(function: &mut Function, options: &OrderOptions, context: &Context) -> Fit {
+fn order(
+    function: &mut Function,
+    options: &OrderOptions,
+    mut known: Option<&mut KnownBlocks>,
+    context: &Context,
+) -> Fit {
     let _span = span("AdvancedPhasePreSched");
     let tables = context.target.schedule();
-    let Some(budget) = oriole_schedule::before_allocation(function, &tables, options) else {
+    let Some(budget) = oriole_schedule::before_allocation(function, &tables, options, known.as_deref_mut())
+    else {
         return Fit::Ample;
     };
     let fits = options.rematerialize
         && rematerialize::run(function, &budget)
-        && oriole_schedule::before_allocation(function, &tables, options).is_none();
+        && oriole_schedule::before_allocation(function, &tables, options, known).is_none();
     if fits { Fit::Tight } else { Fit::Short }
 }
 
 /// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
-/// `first` is the allocation of the function as it is.
+/// `first` is the allocation of the function as it is, with its throughput.
 fn allocate_within(
     function: &Function,
-    first: &Allocated,
+    (first, throughput): (&Allocated, &Throughput),
     limit: u16,
     options: &OrderOptions,
+    known: &mut KnownBlocks,
     context: &Context,
 ) -> Option<Allocated> {
     let mut budget = limit;
     for _ in 0..TRIES {
         let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
-        let before = (function, first.assignment.general_registers);
-        if order(&mut tried, &options, context) == Fit::Short
-            || !oriole_schedule::pays(&context.target.schedule(), before, (&tried, limit))
+        if order(&mut tried, &options, Some(known), context) == Fit::Short
+            || !throughput.is_kept_by(&Throughput::new(&context.target.schedule(), &tried, limit))
         {
             return None;
         }
@@ -173,6 +190,7 @@ fn with_less_frame(
     function: &Function,
     first: Allocated,
     options: &OrderOptions,
+    known: &mut KnownBlocks,
     context: &Context,
 ) -> Result<Allocated, AllocateError> {
     let registers = context.target.schedule().registers;
@@ -187,10 +205,10 @@ fn with_less_frame(
         }
         limit = limit.saturating_sub(lacking.min(MOST_FEWER) as u16);
         let mut tried = function.clone();
-        order(&mut tried, &OrderOptions { limit: Some(limit), ..*options }, context);
+        order(&mut tried, &OrderOptions { limit: Some(limit), ..*options }, Some(known), context);
         let tried = allocate_ordered(tried, context)?;
-        let known = frame_accesses(best.as_ref().unwrap_or(&first));
-        if frame_accesses(&tried) >= known || grown(&first, &tried) > MOST_GROWTH {
+        let least = frame_accesses(best.as_ref().unwrap_or(&first));
+        if frame_accesses(&tried) >= least || grown(&first, &tried) > MOST_GROWTH {
             break;
         }
         best = Some(tried);

@@ -94,26 +94,25 @@ struct Site {
     depth: u32,
 }
 
-/// The instruction that comes next: one of a function that stays as it is, or one that was taken out of it. It is moved once,
-/// into the output.
-#[expect(clippy::large_enum_variant, reason = "a box would be made for each instruction")]
+/// The instruction that comes next: one of a function that stays as it is, or the first of those that were taken out of it and are
+/// left. It is moved once, into the output.
 enum Next<'a> {
     Kept(&'a Instruction),
-    Taken(Instruction),
+    Taken(&'a mut std::vec::IntoIter<Instruction>),
 }
 
 impl Next<'_> {
     fn instruction(&self) -> &Instruction {
         match self {
             Next::Kept(kept) => kept,
-            Next::Taken(taken) => taken,
+            Next::Taken(left) => &left.as_slice()[0],
         }
     }
 
     fn into_instruction(self) -> Instruction {
         match self {
             Next::Kept(kept) => kept.clone(),
-            Next::Taken(taken) => taken,
+            Next::Taken(left) => left.next().expect("the instruction that was looked at"),
         }
     }
 }
@@ -271,10 +270,8 @@ impl Scan<'_> {
         for (index, (mark, touch)) in marks.into_iter().zip(inputs.touches.of(at)).enumerate() {
             let next = match kept.get(index) {
                 Some(kept) => Next::Kept(kept),
-                None => match taken.next() {
-                    Some(taken) => Next::Taken(taken),
-                    None => break,
-                },
+                None if taken.len() == 0 => break,
+                None => Next::Taken(&mut taken),
             };
             let instruction = next.instruction();
             if !touch.partial {

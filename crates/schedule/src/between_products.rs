@@ -289,6 +289,9 @@ impl<'a> Clock<'a> {
     }
 }
 
+/// What an instruction is compared by; the greatest comes first.
+type Rank = (i64, u64);
+
 /// The list scheduler.
 struct List<'a> {
     priorities: &'a Priorities,
@@ -306,9 +309,10 @@ impl<'a> List<'a> {
         List { priorities, budget, clock: Clock::new(block), state, done, weighed: 0 }
     }
 
-    /// The rank of a ready instruction: it fits into the budget, or goes beyond it by few values; it is not early; it waits
-    /// least; it has priority. `front` is the highest priority of those that are left.
-    fn rank(&mut self, node: u32, front: u32) -> (i32, bool, i32, u32) {
+    /// The rank of a ready instruction if it needs not wait: it fits into the budget, or goes beyond it by few values; it is not
+    /// early; it waits least; it has priority. `front` is the highest priority of those that are left. Two of these each are in one
+    /// number, which is compared at once.
+    fn rank_at_once(&mut self, node: u32, front: u32) -> Rank {
         let change = self.state.change(node);
         let then = |k: usize| self.state.count[k].saturating_add_signed(change[k]);
         if change[GENERAL] > 0 {
@@ -322,8 +326,7 @@ impl<'a> List<'a> {
         };
         let priority = if at_once { u32::MAX } else { self.priorities.of[node as usize] };
         let early = change[GENERAL] > 0 && priority.saturating_add(self.priorities.ahead) < front;
-        let wait = self.clock.time(node) - self.clock.cycle;
-        (-over, !early, -(wait as i32), priority)
+        (i64::from(-over) * 2 + i64::from(!early), u64::from(u32::MAX) << 32 | u64::from(priority))
     }
 
     /// The order, and the most general registers that were weighed for it.
@@ -340,8 +343,19 @@ impl<'a> List<'a> {
             while left.pop_if(|node| self.done[*node as usize]).is_some() {}
             let front = left.last().map_or(0, |&node| self.priorities.of[node as usize]);
             // Of equals the first.
-            let slots = (0..ready.len().min(WINDOW)).rev();
-            let Some(slot) = slots.max_by_key(|&slot| self.rank(ready[slot], front)) else { break };
+            let mut best = (0, (i64::MIN, 0));
+            for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
+                let (fits, at_once) = self.rank_at_once(node, front);
+                // When it can be issued is asked only of what would come first without a wait.
+                if (fits, at_once) > best.1 {
+                    let wait = self.clock.time(node) - self.clock.cycle;
+                    let rank = (fits, at_once - (u64::from(wait) << 32));
+                    if rank > best.1 {
+                        best = (slot, rank);
+                    }
+                }
+            }
+            let (slot, _) = best;
             let node = ready.remove(slot);
             self.clock.issue(node);
             self.state.issue(node);
@@ -408,7 +422,7 @@ b2:
             let mut function = oriole_ori::parse::parse(&tile()).expect("Ori");
             let tables = Tables::of("sm_80".parse::<Chip>().expect("a chip")).expect("tables");
             let options = OrderOptions { between_products, limit, ..Options::default().order() };
-            before_allocation(&mut function, &tables, &options);
+            before_allocation(&mut function, &tables, &options, None);
             let operations = function.block(BlockId(1)).instructions.iter().map(|it| it.opcode);
             let behind = operations.skip_while(|&opcode| opcode != Opcode::Sass(Op::LDGDEPBAR));
             behind.filter(|&opcode| opcode == Opcode::Sass(Op::HMMA)).count()

@@ -61,6 +61,24 @@ impl State<'_> {
         effect
     }
 
+    /// Which of some ready instructions comes first where registers of some files are short.
+    ///
+    /// What was begun last is continued first, however many values that begins: a computation that is left half done keeps them
+    /// all. What ends nothing, as stores do, waits; the last of the program comes first.
+    fn best(&mut self, window: &[u32], short: [bool; FILES.len()]) -> usize {
+        let counted = short.map(|short| -i32::from(short));
+        let mut best = (0, (i32::MIN, 0, 0));
+        for (slot, &node) in window.iter().enumerate() {
+            let Effect { change, born } = self.effect(node);
+            let more = (0..FILES.len()).fold(0, |more, k| more + (change[k] & counted[k]));
+            let key = ((-more).max(MORE), born, node);
+            if key > best.1 {
+                best = (slot, key);
+            }
+        }
+        best.0
+    }
+
     fn effect_anew(&self, node: u32) -> Effect {
         let State { region, live, birth, .. } = self;
         let own = &region.operands[node as usize];
@@ -94,6 +112,21 @@ impl State<'_> {
     }
 }
 
+/// Which of some ready instructions waits least, and of those is on the longest path; of equals the last. `time` gives how long one
+/// waits, and the path.
+fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
+    let mut best = (0, 0);
+    for (slot, &node) in window.iter().enumerate() {
+        let (wait, path) = time(node);
+        // Both in one number, which is compared at once.
+        let key = u64::from(u32::MAX - wait) << 32 | u64::from(path);
+        if key >= best.1 {
+            best = (slot, key);
+        }
+    }
+    best.0
+}
+
 /// An order in which few values are live at once. As long as fewer than `budget` are, latencies are hidden.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let depth = depths(region);
@@ -106,22 +139,14 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut cycle = 0u32;
     while !ready.is_empty() {
         let short: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
-        let mut key = |node: u32| -> (i32, u32, u32) {
-            if short.contains(&true) {
-                let Effect { change, born } = state.effect(node);
-                let more: i32 = (0..FILES.len()).filter(|&k| short[k]).map(|k| change[k]).sum();
-                // What was begun last is continued first, however many values that begins: a computation that is left half
-                // done keeps them all. What ends nothing, as stores do, waits; the last of the program comes first.
-                ((-more).max(MORE), born, node)
-            } else {
-                let wait = ready_at[node as usize].saturating_sub(cycle);
-                (-(wait as i32), depth[node as usize], 0)
-            }
-        };
         let first = ready.len().saturating_sub(WINDOW);
-        // Of equals the last.
-        let best = (first..ready.len()).max_by_key(|&slot| key(ready[slot]));
-        let Some(slot) = best else { break };
+        let window = &ready[first..];
+        let slot = if short.contains(&true) {
+            state.best(window, short)
+        } else {
+            quickest(window, |node| (ready_at[node as usize].saturating_sub(cycle), depth[node as usize]))
+        };
+        let slot = first + slot;
         let node = ready.remove(slot);
         let issue = cycle.max(ready_at[node as usize]);
         cycle = issue + 1;

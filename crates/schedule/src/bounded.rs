@@ -10,7 +10,6 @@
 use crate::region::{Counts, FILES, Region};
 use crate::top_down::heights;
 use oriole_ori::csr::Csr;
-use std::cmp::Reverse;
 
 /// So many instructions of the rest of the order are looked at.
 const WINDOW: u32 = 64;
@@ -26,9 +25,6 @@ pub enum Preference {
     /// The first one of the order that is followed.
     First,
 }
-
-/// How much an instruction is preferred: by the cycles that it waits, by its length, and by its place; the greater comes first.
-type Key = (Reverse<u32>, u32, Reverse<u32>);
 
 /// Places of an order: whether each is in the set.
 struct Places(Vec<u64>);
@@ -47,10 +43,10 @@ impl Places {
         }
     }
 
-    /// Those from one on and before another one, in rising order.
-    fn between(&self, from: u32, to: u32) -> impl Iterator<Item = u32> {
-        let words = from / 64..to.div_ceil(64);
-        words.flat_map(move |word| {
+    /// Visits those from one on and before another one, in rising order.
+    #[inline]
+    fn for_each_between(&self, from: u32, to: u32, mut visit: impl FnMut(u32)) {
+        for word in from / 64..to.div_ceil(64) {
             let mut left = self.0[word as usize];
             if word == from / 64 {
                 left &= u64::MAX << (from % 64);
@@ -58,12 +54,11 @@ impl Places {
             if word == to / 64 {
                 left &= !(u64::MAX << (to % 64));
             }
-            std::iter::from_fn(move || {
-                let bit = (left != 0).then(|| left.trailing_zeros())?;
+            while left != 0 {
+                visit(word * 64 + left.trailing_zeros());
                 left &= left - 1;
-                Some(word * 64 + bit)
-            })
-        })
+            }
+        }
     }
 }
 
@@ -84,6 +79,8 @@ pub struct Followed {
     file: Vec<u8>,
     /// Ranges that are live behind the region.
     out: Vec<bool>,
+    /// For each place what its results do.
+    results: Vec<Results>,
     /// Values live before the region.
     live: Counts,
     /// Values live at each place.
@@ -125,6 +122,7 @@ impl Followed {
             readers: Csr::new(file.len(), &readers),
             file,
             out,
+            results: Vec::new(),
             live: region.through,
             pressure: Vec::with_capacity(order.len()),
         };
@@ -132,6 +130,15 @@ impl Followed {
             let file = followed.file(range);
             followed.live[file] += u32::from(followed.is_wanted(range));
         }
+        let results = |place: usize| {
+            let mut results = Results::default();
+            for &range in followed.definitions.of(place) {
+                let count = if followed.is_wanted(range) { &mut results.begins } else { &mut results.dead };
+                count[followed.file(range)] += 1;
+            }
+            results
+        };
+        followed.results = (0..order.len()).map(results).collect();
         followed.count();
         followed
     }
@@ -145,16 +152,13 @@ impl Followed {
             for &range in self.uses.of(place).iter().filter(ends) {
                 behind[self.file(range)] -= u32::from(!self.out[range as usize]);
             }
-            let mut with_dead = behind;
-            for &range in self.definitions.of(place) {
-                behind[self.file(range)] += u32::from(self.is_wanted(range));
-                with_dead[self.file(range)] += 1;
-            }
-            self.pressure.push(std::array::from_fn(|k| now[k].max(with_dead[k])));
-            now = behind;
+            let Results { begins, dead } = self.results[place];
+            self.pressure.push(std::array::from_fn(|k| now[k].max(behind[k] + begins[k] + dead[k])));
+            now = std::array::from_fn(|k| behind[k] + begins[k]);
         }
     }
 
+    #[inline]
     fn file(&self, range: u32) -> usize {
         usize::from(self.file[range as usize])
     }
@@ -200,15 +204,43 @@ impl Followed {
     }
 }
 
-/// What an instruction does to the registers of each file, if it is the next one.
-#[derive(Default)]
-struct Change {
-    /// Operands that nobody else reads.
-    ends: Counts,
-    /// Results that are read.
+/// What the results of an instruction do to the registers of each file.
+#[derive(Clone, Copy, Default)]
+struct Results {
+    /// Those that are read.
     begins: Counts,
-    /// Results that nobody reads.
+    /// Those that nobody reads.
     dead: Counts,
+}
+
+/// The first instructions of the rest, up to one that would pass them.
+struct Passed {
+    /// The first place that is not among them.
+    end: u32,
+    /// The most values live at once at their places.
+    most: Counts,
+}
+
+impl Passed {
+    fn none(first: u32) -> Passed {
+        Passed { end: first, most: Counts::default() }
+    }
+
+    /// Whether no more values than there is room for are live at once up to a place.
+    #[inline]
+    fn keeps_to(&mut self, room: Counts, to: u32, rest: &Rest) -> bool {
+        loop {
+            if (0..FILES.len()).any(|k| self.most[k] > room[k]) {
+                return false;
+            }
+            if self.end >= to {
+                return true;
+            }
+            let here = &rest.pressure[self.end as usize];
+            self.most = std::array::from_fn(|k| self.most[k].max(here[k]));
+            self.end = rest.next[self.end as usize];
+        }
+    }
 }
 
 /// When instructions may come, by their places.
@@ -268,83 +300,83 @@ impl Rest<'_> {
     /// it would pass, then kept too many values alive; that sets `limited`.
     fn next_place(&self, times: &Times, limited: &mut bool) -> u32 {
         // The first instruction of the rest is always ready.
-        let ready = || times.ready.between(self.first, self.end);
-        let Some((_, _, Reverse(place))) = ready().map(|place| self.key(place, times)).max() else {
-            return self.first;
-        };
-        let mut others = Counts::default();
-        let mut passed = self.first;
-        while passed < place {
-            let here = self.pressure[passed as usize];
-            others = std::array::from_fn(|k| others[k].max(here[k]));
-            passed = self.next[passed as usize];
-        }
-        if place == self.first || self.may_pass(place, &others) {
+        let mut best = (self.first, self.key(self.first, times));
+        times.ready.for_each_between(self.first, self.end, |place| {
+            let key = self.key(place, times);
+            if key > best.1 {
+                best = (place, key);
+            }
+        });
+        let (place, _) = best;
+        if place == self.first || self.may_pass(place, &mut Passed::none(self.first)) {
             return place;
         }
         *limited = true;
         // The best of the others.
-        let mut best = self.key(self.first, times);
-        let mut others = self.pressure[self.first as usize];
-        let mut passed = self.next[self.first as usize];
-        for place in ready().filter(|&place| place != self.first) {
+        let mut best = (self.first, self.key(self.first, times));
+        let mut passed = Passed::none(self.first);
+        times.ready.for_each_between(self.first + 1, self.end, |place| {
             let key = self.key(place, times);
-            if key <= best {
-                continue;
+            if key > best.1 && self.may_pass(place, &mut passed) {
+                best = (place, key);
             }
-            while passed < place {
-                let here = self.pressure[passed as usize];
-                others = std::array::from_fn(|k| others[k].max(here[k]));
-                passed = self.next[passed as usize];
-            }
-            if self.may_pass(place, &others) {
-                best = key;
-            }
-        }
-        let (_, _, Reverse(place)) = best;
-        place
+        });
+        best.0
     }
 
-    fn key(&self, place: u32, times: &Times) -> Key {
+    /// How much an instruction is preferred to those behind it: the greater comes first.
+    #[inline]
+    fn key(&self, place: u32, times: &Times) -> u64 {
+        let wait = times.ready_at[place as usize].saturating_sub(times.cycle);
         let length = match self.preference {
             Preference::Longest => self.followed.heights[place as usize],
             Preference::First => 0,
         };
-        (Reverse(times.ready_at[place as usize].saturating_sub(times.cycle)), length, Reverse(place))
+        // The cycles that it waits and its length in one number, which is compared at once.
+        u64::from(u32::MAX - wait) << 32 | u64::from(length)
     }
 
-    fn change(&self, place: u32) -> Change {
+    /// How many operands of an instruction, which is the next one, nobody else reads.
+    #[inline]
+    fn ends(&self, place: u32) -> Counts {
         let followed = self.followed;
-        let mut change = Change::default();
+        let mut ends = Counts::default();
         for &range in followed.uses.of(place as usize) {
             let is_last = self.left[range as usize] == 1 && !followed.out[range as usize];
-            change.ends[followed.file(range)] += u32::from(is_last);
+            ends[followed.file(range)] += u32::from(is_last);
         }
-        for &range in followed.definitions.of(place as usize) {
-            let count = if followed.is_wanted(range) { &mut change.begins } else { &mut change.dead };
-            count[followed.file(range)] += 1;
-        }
-        change
+        ends
     }
 
-    /// Whether an instruction may come before others of the rest, at which at most so many values are live.
-    fn may_pass(&self, place: u32, others: &Counts) -> bool {
-        let Change { ends, begins, dead } = self.change(place);
-        (0..FILES.len()).all(|k| {
+    /// Whether an instruction may come before the others of the rest that stand before it. `passed` are some of these.
+    fn may_pass(&self, place: u32, passed: &mut Passed) -> bool {
+        let (ends, Results { begins, dead }) = (self.ends(place), self.followed.results[place as usize]);
+        // How many values may be live where it passes.
+        let mut room = [u32::MAX; FILES.len()];
+        for k in 0..FILES.len() {
             let (results, budget) = (begins[k] + dead[k], self.budget[k].saturating_add(ends[k]));
-            (begins[k] <= ends[k] || others[k] + begins[k] <= budget)
-                && (results == 0 || self.live[k] + results <= budget)
-        })
+            if results > 0 && self.live[k] + results > budget {
+                return false;
+            }
+            if begins[k] > ends[k] {
+                room[k] = budget - begins[k];
+            }
+        }
+        room == [u32::MAX; FILES.len()] || passed.keeps_to(room, place, self)
     }
 
     /// Places an instruction before the rest.
     fn place(&mut self, place: u32) {
         let followed = self.followed;
-        let Change { ends, begins, .. } = self.change(place);
+        let (ends, Results { begins, .. }) = (self.ends(place), followed.results[place as usize]);
         self.live = std::array::from_fn(|k| self.live[k] + begins[k] - ends[k]);
         self.placed[place as usize] = true;
-        for &range in followed.definitions.of(place as usize).iter().filter(|&&r| followed.is_wanted(r)) {
-            self.each(self.first, place, |pressure| pressure[followed.file(range)] += 1);
+        if begins != Counts::default() {
+            self.each(self.first, place, |pressure| {
+                for k in 0..FILES.len() {
+                    pressure[k] += begins[k];
+                }
+            });
         }
         for &range in followed.uses.of(place as usize) {
             self.left[range as usize] -= 1;
@@ -371,6 +403,7 @@ impl Rest<'_> {
     }
 
     /// Changes the pressure at places of the rest, from one on and before another one.
+    #[inline]
     fn each(&mut self, from: u32, to: u32, change: impl Fn(&mut Counts)) {
         let mut place = from;
         while place < to {

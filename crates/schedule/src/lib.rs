@@ -35,8 +35,8 @@ mod workarounds;
 pub use between_products::has_matrix_blocks;
 pub use decoded::decoded;
 pub use effects::Finishing;
-pub use occupancy::{pays, registers_decide, step_below};
-pub use pre_ra::weight;
+pub use occupancy::{Throughput, registers_decide, step_below};
+pub use pre_ra::{KnownBlocks, weight};
 pub use pressure::{Named, Pressure, named, pressure};
 pub use profile::{LaunchBounds, Profile, profile};
 pub use report::report;
@@ -115,9 +115,15 @@ impl fmt::Display for ScheduleError {
 impl std::error::Error for ScheduleError {}
 
 /// Orders the instructions within the blocks of a function (phase 97), before registers are chosen. Gives the registers that
-/// there are for values, if even so more are live at once somewhere.
-pub fn before_allocation(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<Budget> {
-    if options.reorder { pre_ra::order(function, tables, options) } else { None }
+/// there are for values, if even so more are live at once somewhere. `known` is for a function that may be ordered again, or of
+/// which others may be made that are.
+pub fn before_allocation(
+    function: &mut Function,
+    tables: &Tables,
+    options: &OrderOptions,
+    known: Option<&mut KnownBlocks>,
+) -> Option<Budget> {
+    if options.reorder { pre_ra::order(function, tables, options, known) } else { None }
 }
 
 /// Orders the machine instructions within the blocks of a function (phase 106), registers and forms being chosen.

@@ -6,7 +6,7 @@
 use crate::Tables;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Sides};
-use crate::pre_ra::{latency, weight};
+use crate::pre_ra::{KnownBlocks, latency, weight};
 use crate::region::Region;
 use oriole_chip::Usage;
 use oriole_ori::effects::register_grant;
@@ -43,11 +43,37 @@ pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u3
     Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
 }
 
-/// Whether the blocks that there are with fewer registers, each in the time of its order, are together no slower than those that
-/// there were. Each function comes with its registers.
-pub fn pays(tables: &Tables, before: (&Function, u16), fewer: (&Function, u16)) -> bool {
-    let blocks = |(function, registers)| blocks(function, tables, registers).map_or(0, u64::from);
-    100 * time(tables, fewer.0) * blocks(before) <= (100 + WON_BACK) * time(tables, before.0) * blocks(fewer)
+/// What an SM gets done of a function.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Throughput {
+    /// Cycles of the order.
+    time: u64,
+    /// Blocks of threads at once.
+    blocks: u64,
+}
+
+impl Throughput {
+    /// That of a function in the order of its instructions, with so many registers.
+    pub fn new(tables: &Tables, function: &Function, registers: u16) -> Throughput {
+        let blocks = blocks(function, tables, registers).map_or(0, u64::from);
+        Throughput { time: time(tables, function), blocks }
+    }
+
+    /// The same for a function that is to be ordered: what is found out about its blocks serves for that, too.
+    pub fn before_order(
+        tables: &Tables,
+        function: &Function,
+        registers: u16,
+        known: &mut KnownBlocks,
+    ) -> Throughput {
+        let blocks = blocks(function, tables, registers).map_or(0, u64::from);
+        Throughput { time: known.time(function, tables.latency), blocks }
+    }
+
+    /// Whether the blocks that there are with fewer registers are together no slower than these.
+    pub fn is_kept_by(&self, fewer: &Throughput) -> bool {
+        100 * fewer.time * self.blocks <= (100 + WON_BACK) * self.time * fewer.blocks
+    }
 }
 
 /// Whether an instruction multiplies matrices.
@@ -122,8 +148,15 @@ mod tests {
             function(" threads=128", &links)
         };
         let (before, slower, slow) = (chain(100), chain(150), chain(180));
-        assert!(pays(&tables, (&before, 200), (&slower, 168)), "3 blocks for 2");
-        assert!(!pays(&tables, (&before, 200), (&slow, 168)));
-        assert!(!pays(&tables, (&before, 200), (&slower, 192)), "no block more");
+        let pays = |fewer, registers| {
+            let known = &mut KnownBlocks::default();
+            let known = Throughput::before_order(&tables, &before, 200, known);
+            let before = Throughput::new(&tables, &before, 200);
+            assert_eq!(known, before);
+            before.is_kept_by(&Throughput::new(&tables, fewer, registers))
+        };
+        assert!(pays(&slower, 168), "3 blocks for 2");
+        assert!(!pays(&slow, 168));
+        assert!(!pays(&slower, 192), "no block more");
     }
 }

@@ -29,10 +29,12 @@ use oriole_chip::{allocated, nameable};
 use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_options::{OrderOptions, ScheduleMode};
 use oriole_ori::{
-    BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode,
+    BlockId, Budget, Cfg, Dominators, File, Function, Grants, Instruction, Liveness, Loops, Opcode, Value,
 };
 use oriole_sass::Op;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Predicates live at once that need no register of another file.
@@ -64,23 +66,135 @@ const SHARES: u64 = 1 << 16;
 /// A block with the orders known for it.
 struct Candidate {
     block: BlockId,
-    region: Region,
     /// How often it runs for each run of the function, estimated.
     weight: u64,
+    /// What is known of it whatever the budget.
+    prepared: Rc<Prepared>,
+    /// An order in few registers.
+    low: Rc<Low>,
+    /// Orders that were made for some budgets: each may be the quickest within another budget.
+    made: Vec<Choice>,
+    /// The schedulers that may give another order for a larger budget.
+    schedulers: SmallVec<[Scheduler; 3]>,
+}
+
+/// What the instructions of a block and what is live behind them say: the same for each order of the function.
+struct Prepared {
+    region: Region,
     /// Cycles that no order is below.
     bound: u32,
     /// The order of the program.
     source: Choice,
     /// An order in few registers.
-    low: Choice,
+    low: Rc<Low>,
+    /// The one in fewer registers of `low` and another such order, once that has been sought.
+    lower: OnceCell<Rc<Low>>,
     /// The quickest order known.
     quick: Choice,
-    /// Orders that were made for some budgets: each may be the quickest within another budget.
-    made: Vec<Choice>,
-    /// The order in few registers, to be followed.
-    followed: Option<Followed>,
-    /// The schedulers that may give another order for a larger budget.
-    schedulers: SmallVec<[Scheduler; 3]>,
+}
+
+/// An order in few registers, with what follows it.
+struct Low {
+    choice: Choice,
+    /// The order, to be followed.
+    followed: OnceCell<Followed>,
+    /// What schedulers made for budgets.
+    made: RefCell<Vec<Made>>,
+}
+
+/// What a scheduler made for a budget.
+struct Made {
+    scheduler: Scheduler,
+    budget: Counts,
+    choice: Choice,
+    /// A larger budget could give another order.
+    limited: bool,
+}
+
+impl Low {
+    fn new(choice: Choice) -> Rc<Low> {
+        Rc::new(Low { choice, followed: OnceCell::new(), made: RefCell::default() })
+    }
+
+    /// The order of a scheduler for a budget, and whether a larger one could give another order.
+    fn make(&self, region: &Region, scheduler: Scheduler, budget: Counts) -> (Choice, bool) {
+        let is_same = |made: &&Made| made.scheduler == scheduler && made.budget == budget;
+        if let Some(made) = self.made.borrow().iter().find(is_same) {
+            return (made.choice.clone(), made.limited);
+        }
+        let follow = |preference| {
+            let followed = self.followed.get_or_init(|| Followed::new(region, &self.choice.order));
+            followed.schedule(region, budget, preference)
+        };
+        let (order, limited) = match scheduler {
+            Scheduler::Longest => follow(Preference::Longest),
+            Scheduler::First => follow(Preference::First),
+            Scheduler::BottomUp => (bottom_up::order(region, budget), true),
+        };
+        let choice = Choice::new(region, order);
+        let limited = limited && choice.peak[0] + LOOSE > budget[0];
+        self.made.borrow_mut().push(Made { scheduler, budget, choice: choice.clone(), limited });
+        (choice, limited)
+    }
+}
+
+/// What the orders of a function found out about its blocks, kept for when the function, or one that was made from it, is ordered for
+/// another number of registers: most blocks are then the same.
+#[derive(Default)]
+pub struct KnownBlocks {
+    of: FxHashMap<BlockId, Vec<KnownBlock>>,
+}
+
+/// A block that was ordered.
+struct KnownBlock {
+    sides: Sides,
+    instructions: Vec<Instruction>,
+    live_out: Vec<Value>,
+    files: Vec<File>,
+    prepared: Rc<Prepared>,
+}
+
+impl KnownBlocks {
+    /// Cycles that a function takes in the order of its instructions, loops weighted.
+    pub(crate) fn time(&mut self, function: &Function, model: &Model) -> u64 {
+        let candidates = Blocks::new(function, model, Some(self)).candidates();
+        candidates.iter().map(|it| it.weight * u64::from(it.prepared.source.cycles())).sum()
+    }
+
+    /// What is known of a block of a function, if such values are live behind it; else it is made.
+    fn prepared(
+        &mut self,
+        function: &Function,
+        block: BlockId,
+        sides: Sides,
+        live_out: &[Value],
+        make: impl FnOnce() -> Rc<Prepared>,
+    ) -> Rc<Prepared> {
+        let instructions = &function.block(block).instructions;
+        let files = files(function, instructions, live_out);
+        let is_same = |known: &&KnownBlock| {
+            known.sides == sides
+                && known.live_out == live_out
+                && known.files == files
+                && known.instructions == *instructions
+        };
+        let known = self.of.entry(block).or_default();
+        if let Some(found) = known.iter().find(is_same) {
+            return found.prepared.clone();
+        }
+        let (instructions, live_out, prepared) = (instructions.clone(), live_out.to_vec(), make());
+        known.push(KnownBlock { sides, instructions, live_out, files, prepared: prepared.clone() });
+        prepared
+    }
+}
+
+/// The files of what a block reads and of what is live behind it: functions that were made from one may have values of different
+/// files under one id.
+fn files(function: &Function, instructions: &[Instruction], live_out: &[Value]) -> Vec<File> {
+    let mut files = Vec::new();
+    instructions.iter().for_each(|i| i.for_each_use(|v| files.push(function.file(v))));
+    files.extend(live_out.iter().map(|&v| function.file(v)));
+    files
 }
 
 /// What makes orders for a budget.
@@ -115,6 +229,11 @@ impl Choice {
         choice
     }
 
+    /// Cycles without what predicates cost that take general registers.
+    fn cycles(&self) -> u32 {
+        self.time - SPILLED_PREDICATE * self.spilled()
+    }
+
     /// Predicates that take general registers.
     fn spilled(&self) -> u32 {
         self.peak[1].saturating_sub(PREDICATES)
@@ -125,6 +244,11 @@ impl Choice {
         self.peak[0] + self.spilled()
     }
 
+    /// What orders may take where so many general registers may be live; of the other files what this one cannot do without.
+    fn budget(&self, general: u32) -> Counts {
+        [general, self.peak[1].max(PREDICATES), self.peak[2].max(UNIFORM)]
+    }
+
     /// Whether it keeps to so many general and uniform registers.
     fn fits(&self, general: u32, uniform: u32) -> bool {
         self.registers() <= general && self.peak[2] <= uniform
@@ -132,8 +256,13 @@ impl Choice {
 }
 
 /// Orders the instructions of every block. Gives the registers that there are for values, if the orders ask for more.
-pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -> Option<Budget> {
-    let mut blocks = Blocks::new(function, tables.latency);
+pub fn order(
+    function: &mut Function,
+    tables: &Tables,
+    options: &OrderOptions,
+    known: Option<&mut KnownBlocks>,
+) -> Option<Budget> {
+    let mut blocks = Blocks::new(function, tables.latency, known);
     let budget = budget(function, &blocks.cfg, tables, options);
     let mut candidates = blocks.candidates();
     lower_highest(&mut candidates, &mut blocks, tables, options);
@@ -149,10 +278,10 @@ pub fn order(function: &mut Function, tables: &Tables, options: &OrderOptions) -
         candidates.iter().zip(chosen).any(|(candidate, choice)| exceeds(candidate.block, choice))
     };
     if is_short(&candidates, &chosen) {
-        let over = |candidate: &&mut Candidate| exceeds(candidate.block, &candidate.low);
+        let over = |candidate: &&mut Candidate| exceeds(candidate.block, &candidate.low.choice);
         for candidate in candidates.iter_mut().filter(over).filter(|_| options.across_barriers) {
             let open = blocks.candidate(candidate.block, Sides::Open);
-            if open.low.registers() < candidate.low.registers() {
+            if open.low.choice.registers() < candidate.low.choice.registers() {
                 *candidate = open;
             }
         }
@@ -182,19 +311,19 @@ fn lower_highest(candidates: &mut [Candidate], blocks: &mut Blocks, tables: &Tab
     let limits = tables.limits;
     let each = limits.registers_per_sm / (limits.warps_per_sm * limits.warp_threads);
     let full = u32::from(nameable(each as u16)).saturating_sub(RESERVED);
-    while let Some(highest) = candidates.iter_mut().max_by_key(|candidate| candidate.low.registers()) {
-        let known = highest.low.registers();
+    while let Some(highest) = candidates.iter_mut().max_by_key(|candidate| candidate.low.choice.registers()) {
+        let known = highest.low.choice.registers();
         if known > full {
             highest.seek_lower();
             if options.across_barriers && blocks.has_barrier(highest.block) {
                 let mut open = blocks.candidate(highest.block, Sides::Open);
                 open.seek_lower();
-                if open.low.registers() < highest.low.registers() {
+                if open.low.choice.registers() < highest.low.choice.registers() {
                     *highest = open;
                 }
             }
         }
-        if highest.low.registers() == known {
+        if highest.low.choice.registers() == known {
             return;
         }
     }
@@ -221,7 +350,7 @@ fn choose(
     let limits = candidates.iter().map(limit);
     let budget = limits.clone().max().unwrap_or(0);
     // What no order can do without.
-    let low = candidates.iter().map(|candidate| candidate.low.registers());
+    let low = candidates.iter().map(|candidate| candidate.low.choice.registers());
     let least = low.zip(limits).map(|(low, limit)| low.min(limit)).max().unwrap_or(0);
     let (most, price) = match options.mode {
         ScheduleMode::Pressure => (least, PRICE),
@@ -248,7 +377,7 @@ fn weigh(
     let total = |times: &mut dyn Iterator<Item = u32>| -> u64 {
         weights.iter().zip(times).map(|(weight, time)| weight * u64::from(time)).sum()
     };
-    let quickest = total(&mut candidates.iter().map(|candidate| candidate.quick.time));
+    let quickest = total(&mut candidates.iter().map(|candidate| candidate.prepared.quick.time));
     let mut best: Option<(u128, Vec<Choice>)> = None;
     let mut more = 0;
     loop {
@@ -260,7 +389,7 @@ fn weigh(
         if best.as_ref().is_none_or(|(known, _)| now < *known) {
             best = Some((now, chosen));
         }
-        let quick = candidates.iter().all(|candidate| candidate.quick.registers() <= of(candidate));
+        let quick = candidates.iter().all(|candidate| candidate.prepared.quick.registers() <= of(candidate));
         // Steps become wider: what matters is the ratio.
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;
@@ -274,6 +403,7 @@ fn weigh(
 /// What candidates are made from.
 struct Blocks<'a> {
     function: &'a Function,
+    known: Option<&'a mut KnownBlocks>,
     model: &'a Model,
     cfg: Cfg,
     liveness: Liveness,
@@ -282,11 +412,11 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn new(function: &'a Function, model: &'a Model) -> Blocks<'a> {
+    fn new(function: &'a Function, model: &'a Model, known: Option<&'a mut KnownBlocks>) -> Blocks<'a> {
         let cfg = Cfg::new(function);
         let liveness = Liveness::new(function, &cfg);
         let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
-        Blocks { function, model, cfg, liveness, loops, ids: DenseIds::new(function.values.len()) }
+        Blocks { function, known, model, cfg, liveness, loops, ids: DenseIds::new(function.values.len()) }
     }
 
     fn candidates(&mut self) -> Vec<Candidate> {
@@ -295,31 +425,54 @@ impl<'a> Blocks<'a> {
     }
 
     fn candidate(&mut self, block: BlockId, sides: Sides) -> Candidate {
-        let Blocks { function, model, liveness, loops, ids, .. } = self;
-        let instructions = &function.block(block).instructions;
-        let graph = Graph::new(instructions, sides, ids, |from, to, node| latency(model, from, to, node));
-        let region = Region::new(model, function, instructions, liveness.live_out(block), graph, ids);
+        let prepared = self.prepared(block, sides);
+        Candidate {
+            block,
+            weight: weight(&self.loops, block),
+            low: prepared.low.clone(),
+            prepared,
+            made: Vec::new(),
+            schedulers: SCHEDULERS.into(),
+        }
+    }
+
+    /// What the block says, made now if it is not known.
+    fn prepared(&mut self, block: BlockId, sides: Sides) -> Rc<Prepared> {
+        let Blocks { function, known, model, liveness, ids, .. } = self;
+        let (instructions, live_out) = (&function.block(block).instructions, liveness.live_out(block));
+        let mut make = || {
+            let latency = |from: &Instruction, to: &Instruction, node| latency(model, from, to, node);
+            let graph = Graph::new(instructions, sides, ids, latency);
+            Rc::new(Prepared::new(Region::new(model, function, instructions, live_out, graph, ids)))
+        };
+        match known {
+            Some(known) => known.prepared(function, block, sides, live_out, make),
+            None => make(),
+        }
+    }
+}
+
+impl Prepared {
+    fn new(region: Region) -> Prepared {
         let source = Choice::new(&region, (0..region.len() as u32).collect());
         let low = Choice::new(&region, bottom_up::order(&region, [0, PREDICATES, UNIFORM]));
         let low = fewer(low, source.clone());
-        let (weight, bound) = (weight(loops, block), region.least_time());
-        let mut candidate = Candidate {
-            block,
-            weight,
-            bound,
-            low,
-            quick: source.clone(),
-            source,
-            region,
-            made: Vec::new(),
-            followed: None,
-            schedulers: SCHEDULERS.into(),
-        };
-        if candidate.quick.time > bound {
-            let order = top_down::order(&candidate.region, candidate.budget(u32::MAX));
-            candidate.quick = quicker(Choice::new(&candidate.region, order), candidate.quick);
+        let bound = region.least_time();
+        let mut quick = source.clone();
+        if quick.time > bound {
+            let order = top_down::order(&region, low.budget(u32::MAX));
+            quick = quicker(Choice::new(&region, order), quick);
         }
-        candidate
+        Prepared { region, bound, source, low: Low::new(low), lower: OnceCell::new(), quick }
+    }
+
+    /// The one in fewer registers of two orders in few registers.
+    fn lower(&self) -> &Rc<Low> {
+        self.lower.get_or_init(|| {
+            let order = top_down::order(&self.region, [0, PREDICATES, UNIFORM]);
+            let other = Choice::new(&self.region, order);
+            if other.registers() < self.low.choice.registers() { Low::new(other) } else { self.low.clone() }
+        })
     }
 }
 
@@ -333,7 +486,7 @@ impl Blocks<'_> {
         let region = Region::new(model, function, instructions, live_out, graph, ids);
         let registers = |order: &[u32]| Choice::new(&region, order.to_vec()).registers();
         let block = MatrixBlock::new(model, instructions, &region);
-        block.order(known, most, |general| candidate.budget(general), registers)
+        block.order(known, most, |general| candidate.low.choice.budget(general), registers)
     }
 
     /// Whether threads of the block meet between instructions of a block of the function.
@@ -361,65 +514,48 @@ fn quicker(a: Choice, b: Choice) -> Choice {
 impl Candidate {
     /// Seeks another order in few registers.
     fn seek_lower(&mut self) {
-        let order = top_down::order(&self.region, [0, PREDICATES, UNIFORM]);
-        self.low = fewer(Choice::new(&self.region, order), self.low.clone());
-        self.followed = None;
-        self.schedulers = SCHEDULERS.into();
-    }
-
-    /// What its orders may take, with so many general registers; of the other files what it cannot do without.
-    fn budget(&self, general: u32) -> Counts {
-        [general, self.low.peak[1].max(PREDICATES), self.low.peak[2].max(UNIFORM)]
+        self.low = self.prepared.lower().clone();
     }
 
     /// The quickest order known in so many general registers, those of spilled predicates included, or in as many as it cannot do
     /// without.
     fn within(&mut self, general: u32) -> Choice {
-        let needed = self.low.registers();
+        let Candidate { prepared, low, .. } = self;
+        let (prepared, low) = (prepared.clone(), low.clone());
+        let Prepared { region, bound, quick, .. } = &*prepared;
+        let needed = low.choice.registers();
         // What lacks many registers is kept in the frame: the fewer values are live at each place, the less of it.
         if needed > general.saturating_add(general / LACKING) {
-            return self.low.clone();
+            return low.choice.clone();
         }
         let general = general.max(needed);
-        if self.quick.fits(general, u32::MAX) {
-            return self.quick.clone();
+        if quick.fits(general, u32::MAX) {
+            return quick.clone();
         }
-        let budget = self.budget(general - self.low.spilled());
+        let budget = low.choice.budget(general - low.choice.spilled());
         for scheduler in std::mem::take(&mut self.schedulers) {
             let time = self.best_within(general).time;
-            let near = self.quick.time + self.quick.time / NEAR;
-            let is_done = time == self.bound || scheduler != Scheduler::Longest && time <= near;
-            if is_done || self.make(scheduler, budget) {
+            let near = quick.time + quick.time / NEAR;
+            let mut remains = time == *bound || scheduler != Scheduler::Longest && time <= near;
+            if !remains {
+                let (choice, limited) = low.make(region, scheduler, budget);
+                self.made.push(choice);
+                remains = limited;
+            }
+            if remains {
                 self.schedulers.push(scheduler);
             }
         }
         self.best_within(general).clone()
     }
 
-    /// Makes an order for a budget. Says whether a larger budget could give another one.
-    fn make(&mut self, scheduler: Scheduler, budget: Counts) -> bool {
-        let Candidate { region, low, followed, .. } = self;
-        let mut follow = |preference| {
-            let followed = followed.get_or_insert_with(|| Followed::new(region, &low.order));
-            followed.schedule(region, budget, preference)
-        };
-        let (order, limited) = match scheduler {
-            Scheduler::Longest => follow(Preference::Longest),
-            Scheduler::First => follow(Preference::First),
-            Scheduler::BottomUp => (bottom_up::order(region, budget), true),
-        };
-        let choice = Choice::new(region, order);
-        let limited = limited && choice.peak[0] + LOOSE > budget[0];
-        self.made.push(choice);
-        limited
-    }
-
     /// The quickest order in so many general registers of those that are known.
     fn best_within(&self, general: u32) -> &Choice {
-        let uniform = self.low.peak[2].max(UNIFORM);
-        let known = [&self.low, &self.source].into_iter().chain(&self.made);
+        let low = &self.low.choice;
+        let uniform = low.peak[2].max(UNIFORM);
+        let known = [low, &self.prepared.source].into_iter().chain(&self.made);
         let fits = known.filter(|choice| choice.fits(general, uniform));
-        fits.min_by_key(|choice| choice.time).unwrap_or(&self.low)
+        fits.min_by_key(|choice| choice.time).unwrap_or(low)
     }
 }
 

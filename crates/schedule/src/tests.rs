@@ -228,7 +228,7 @@ b0:
 ",
     )
     .expect("Ori");
-    before_allocation(&mut function, &tables(), &Options::default().order());
+    before_allocation(&mut function, &tables(), &Options::default().order(), None);
     expect![[r#"
         kernel params=0 barriers=0
           value r0
@@ -537,7 +537,7 @@ fn operands_are_kept_for_the_next_reader_of_their_slot_and_bank() {
 /// A block of Ori in, its order before allocation out.
 fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     let mut function = oriole_ori::parse::parse(input).expect("Ori");
-    before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() });
+    before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() }, None);
     let text = function.to_string();
     let lines = text.lines().skip_while(|line| !line.starts_with("b0")).skip(1);
     let body: Vec<&str> = lines.map(str::trim_start).collect();
@@ -570,7 +570,12 @@ fn an_old_value_is_copied_behind_its_last_reader() {
     input += "  EXIT ; 6\n";
     for mode in [ScheduleMode::Pressure, ScheduleMode::Latency, ScheduleMode::Batches] {
         let mut function = oriole_ori::parse::parse(&input).expect("Ori");
-        before_allocation(&mut function, &tables(), &OrderOptions { mode, ..Options::default().order() });
+        before_allocation(
+            &mut function,
+            &tables(),
+            &OrderOptions { mode, ..Options::default().order() },
+            None,
+        );
         let text = function.to_string();
         let place = |start: &str| {
             let found = text.lines().position(|line| line.trim_start().starts_with(start));
@@ -655,7 +660,7 @@ fn blocks_are_weighed_against_time() {
         }
         input += "  EXIT ; 4\n";
         let mut function = oriole_ori::parse::parse(&input).expect("Ori");
-        before_allocation(&mut function, &tables(), &Options::default().order());
+        before_allocation(&mut function, &tables(), &Options::default().order(), None);
         oriole_ori::Statistics::new(&function).general_registers
     };
     assert_eq!((registers(""), registers(" threads=256")), (64, 22));
@@ -934,8 +939,8 @@ b0:
     let places = |limit: u16, across_barriers: bool| -> (Vec<u32>, Option<u32>) {
         let mut function = oriole_ori::parse::parse(input).expect("Ori");
         let options = OrderOptions { limit: Some(limit), across_barriers, ..Options::default().order() };
-        let short =
-            before_allocation(&mut function, &tables(), &options).map(|budget| budget.general[BlockId(0)]);
+        let short = before_allocation(&mut function, &tables(), &options, None)
+            .map(|budget| budget.general[BlockId(0)]);
         (function.block(BlockId(0)).instructions.iter().map(|i| i.origin.0).collect(), short)
     };
     let kept = vec![0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -987,7 +992,7 @@ fn each_part_is_ordered_within_its_own_registers() {
         );
         let mut function = oriole_ori::parse::parse(&text).expect("Ori");
         let options = OrderOptions { across_barriers: false, ..Options::default().order() };
-        let short = before_allocation(&mut function, &tables(), &options);
+        let short = before_allocation(&mut function, &tables(), &options, None);
         let places = function.block(BlockId(2)).instructions.iter().map(|i| i.origin.0);
         let (mut live, mut most) = (0, 0);
         for place in places {

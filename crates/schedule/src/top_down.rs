@@ -105,20 +105,27 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let mut cycle = 0u32;
     while !ready.is_empty() {
         let tight: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
-        let mut key = |node: u32| -> (i32, i32) {
+        let is_tight = tight.contains(&true);
+        let weights: [i32; 3] = std::array::from_fn(|k| if tight[k] { WEIGHTS[k] } else { 0 });
+        // Of equals the first.
+        let mut best = (0, i64::MIN);
+        for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
             let wait = ready_at[node as usize].saturating_sub(cycle) as i32;
             let height = height[node as usize] as i32;
-            if tight.contains(&true) {
+            let (first, second) = if is_tight {
                 let change = state.change(node);
-                let more: i32 = (0..FILES.len()).filter(|&k| tight[k]).map(|k| WEIGHTS[k] * change[k]).sum();
+                let more = (0..FILES.len()).fold(0, |more, k| more + weights[k] * change[k]);
                 (-more, height - wait)
             } else {
                 (-wait, height)
+            };
+            // Both in one number, which is compared at once.
+            let key = (i64::from(first) << 32) + i64::from(second);
+            if key > best.1 {
+                best = (slot, key);
             }
-        };
-        // Of equals the first.
-        let best = (0..ready.len().min(WINDOW)).rev().max_by_key(|&slot| key(ready[slot]));
-        let Some(slot) = best else { break };
+        }
+        let (slot, _) = best;
         let node = ready.remove(slot);
         let issue = cycle.max(ready_at[node as usize]);
         cycle = issue + 1;

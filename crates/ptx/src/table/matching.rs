@@ -107,6 +107,24 @@ fn has_heads(row: &Row, tokens: &[Token<'_>]) -> bool {
     })
 }
 
+/// Whether each word is one that some slot of the row takes, which is quick to tell: most rows of an opcode are ruled out by a type.
+fn has_slots(row: &Row, tokens: &[Token<'_>]) -> bool {
+    tokens.iter().all(|token| match token {
+        Token::Word(word) if REPEATABLE.contains(word) => true,
+        Token::Unknown(_) => false,
+        token => row.slots.iter().any(|slot| match (slot, token) {
+            (
+                Slot::Head(words) | Slot::Must(words) | Slot::May(words) | Slot::Sequence(words),
+                Token::Word(word),
+            ) => words.contains(word),
+            (Slot::Type(types) | Slot::MayType(types), Token::Type(ty)) => types.contains(ty),
+            (Slot::Space(spaces) | Slot::MaySpace(spaces), Token::Space(space)) => spaces.contains(space),
+            (Slot::Vector(widths) | Slot::MayVector(widths), Token::Vector(width)) => widths.contains(width),
+            _ => false,
+        }),
+    })
+}
+
 /// Words that other PTX compilers take twice.
 const REPEATABLE: [Word; 7] =
     [Word::Sync, Word::Approx, Word::Sat, Word::Satfinite, Word::Relu, Word::Cc, Word::Uni];
@@ -425,7 +443,7 @@ pub fn match_form_with_shapes(opcode: Opcode, words: &[&str], shapes: &[Shape]) 
 pub fn match_forms(opcode: Opcode, words: &[&str], shapes: &[Shape]) -> Result<Vec<Form>, FormError> {
     let tokens: SmallVec<[Token<'_>; 8]> = join(words).iter().map(|pair| pair.1).collect();
     let mut forms = Vec::new();
-    for row in rows(opcode).filter(|row| has_heads(row, &tokens)) {
+    for row in rows(opcode).filter(|row| has_heads(row, &tokens) && has_slots(row, &tokens)) {
         let Some(form) = fitting(row, &tokens) else { continue };
         let (least, most) = form.operand_counts();
         if (least..=most).contains(&shapes.len()) && form.misfits(shapes) == 0 {

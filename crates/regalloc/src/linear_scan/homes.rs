@@ -98,22 +98,25 @@ impl Scan<'_> {
         self.homes.home(self.inputs.affinities.position(v))
     }
 
-    /// The instruction of the block at which the owner of a register comes home.
-    fn owner_comes(&self, register: u8) -> u32 {
-        let Some(owner) = self.homes.owner[usize::from(register)] else { return NEVER };
+    /// Whether the owner of a register comes home before such an instruction of the block.
+    #[inline]
+    fn owner_comes_before(&self, register: u8, index: u32) -> bool {
+        let Some(owner) = self.homes.owner[usize::from(register)] else { return false };
         if self.homes.home(owner) != Some(register) {
-            return NEVER;
+            return false;
         }
         match self.homes.next_definition[self.inputs.affinities.slot(owner)] {
-            NEVER if self.is_carried_here(owner.cluster) => END,
-            index => index,
+            // In the next iteration, that is at the end of this one.
+            NEVER => index > END && self.is_carried_here(owner.cluster),
+            next => next < index,
         }
     }
 
     /// Whether a register is overwritten by a call, or its owner comes home, while a value that is put there now is alive.
     pub(super) fn is_claimed(&self, register: u8, v: Value) -> bool {
         self.overwritten(v).contains(register)
-            || self.homes.owned.contains(register) && self.owner_comes(register) < self.homes.last_read[v]
+            || self.homes.owned.contains(register)
+                && self.owner_comes_before(register, self.homes.last_read[v])
     }
 
     /// What calls overwrite while a value of the cluster is alive.
@@ -124,9 +127,10 @@ impl Scan<'_> {
     /// Those of some registers that no call overwrites, and whose owners do not come home, while a value is alive.
     pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
         let registers = registers.without(self.overwritten(v));
+        let last_read = self.homes.last_read[v];
         let mut unclaimed = registers;
         for register in registers.within(self.homes.owned).iter() {
-            if self.is_claimed(register, v) {
+            if self.owner_comes_before(register, last_read) {
                 unclaimed.remove(register);
             }
         }
@@ -166,7 +170,7 @@ impl Scan<'_> {
         for (register, offset) in range.zip(0..) {
             // Who has moved away, or does not come again, owns nothing.
             let held = self.homes.owner[usize::from(register)].is_some_and(|owner| owner.cluster != id)
-                && self.owner_comes(register) != NEVER;
+                && self.owner_comes_before(register, NEVER);
             if !held {
                 self.homes.owner[usize::from(register)] = Some(Position { cluster: id, offset });
                 self.homes.owned.insert(register);

@@ -119,6 +119,8 @@ impl Scan<'_> {
         let others = next.instruction().destinations.iter().any(|d| d.file != file);
         if others || after_definitions.is_empty() {
             self.push(next, mark);
+        } else {
+            drop(next.into_instruction());
         }
     }
 

@@ -364,6 +364,11 @@ impl Table {
         (start..end).map(FormId).zip(&self.shapes[usize::from(start)..usize::from(end)])
     }
 
+    /// Whether some form of a mnemonic takes so many operands that are numbers or words of constant banks.
+    pub fn takes_constants(&self, op: Op, count: usize) -> bool {
+        self.shapes_of(op).any(|(_, shape)| shape.constants() >= count)
+    }
+
     /// The shape of a form that the table has.
     pub(crate) fn shape(&self, id: FormId) -> &'static Shape {
         &self.shapes[usize::from(id.0)]

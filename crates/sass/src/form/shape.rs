@@ -20,15 +20,23 @@ pub struct Shape {
     taken: u32,
     /// Bit n: some slot of kind n cannot be left out.
     needed: u32,
+    /// How many slots take a number or a word of a constant bank.
+    constants: u8,
     count: u8,
 }
 
 impl Shape {
-    const EMPTY: Shape = Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, count: 0 };
+    const EMPTY: Shape =
+        Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, constants: 0, count: 0 };
 
     /// How many operands the form has.
     pub(crate) const fn count(&self) -> usize {
         self.count as usize
+    }
+
+    /// How many operands of the form are numbers or words of constant banks.
+    pub(crate) const fn constants(&self) -> usize {
+        self.constants as usize
     }
 
     /// The kind of operand `at`.
@@ -67,6 +75,7 @@ impl Shape {
             let kind = slot_kind(&slots[at]);
             shape.kinds[at] = kind;
             shape.taken |= 1 << kind;
+            shape.constants += matches!(kind, IMMEDIATE | FLOAT | CONSTANT | BINDLESS) as u8;
             if can_be_left_out(&slots[at]) {
                 shape.optional |= 1 << at;
             } else {
@@ -143,6 +152,8 @@ pub(crate) const fn can_be_left_out(slot: &Slot) -> bool {
 // Kinds that a slot may take beside its own have the number of that kind: an index register that the text may leave
 // out, the parts of an address, a name. A descriptor may be one that texts leave out. For these the exact test is made.
 
+const IMMEDIATE: u8 = 7;
+const FLOAT: u8 = 8;
 const CONSTANT: u8 = 9;
 const BINDLESS: u8 = 11;
 const MEMORY: u8 = 12;
@@ -158,8 +169,8 @@ const fn slot_kind(slot: &Slot) -> u8 {
         SlotKind::UPred => 4,
         SlotKind::Barrier => 5,
         SlotKind::Scoreboard => 6,
-        SlotKind::Imm => 7,
-        SlotKind::Float(_) => 8,
+        SlotKind::Imm => IMMEDIATE,
+        SlotKind::Float(_) => FLOAT,
         SlotKind::Const | SlotKind::ConstIndexed | SlotKind::ConstUniformIndexed => CONSTANT,
         SlotKind::ConstBindless | SlotKind::ConstBindlessIndexed => BINDLESS,
         SlotKind::Memory { .. } => MEMORY,
@@ -182,8 +193,8 @@ const fn operand_kind(kind: &OperandKind) -> Option<u8> {
         OperandKind::UPred(_) => 4,
         OperandKind::Barrier(_) => 5,
         OperandKind::Scoreboard(_) => 6,
-        OperandKind::Imm(_) => 7,
-        OperandKind::Float(_) => 8,
+        OperandKind::Imm(_) => IMMEDIATE,
+        OperandKind::Float(_) => FLOAT,
         OperandKind::Const { .. }
         | OperandKind::ConstIndexed { .. }
         | OperandKind::ConstUniformIndexed { .. } => CONSTANT,
