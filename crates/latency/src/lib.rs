@@ -24,7 +24,7 @@ pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};
 pub use oriole_sass::info::{Class, Unit};
 pub use oriole_sass::{ResultPart, Slot};
 pub use resource::{Resources, UNITS};
-pub use spacing::{FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, longest_spacing, spacing};
+pub use spacing::{FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, accepted_spacing, longest_spacing, spacing};
 pub use table::{Distance, Origin};
 
 #[cfg(test)]

@@ -55,20 +55,30 @@ pub const FENCE_TO_PRODUCT: u8 = 6;
 /// The longest of these distances, cycles.
 pub const LONGEST_SPACING: u8 = 9;
 
+/// The cycles that code of others may leave: small products of the same factors have been seen three cycles apart.
+pub fn accepted_spacing(first: Milestone, second: Milestone) -> u8 {
+    match (first, second) {
+        (Milestone::Product, Milestone::Product) => 3,
+        _ => spacing(first, second),
+    }
+}
+
 /// The most cycles that any instruction keeps to this one behind it.
 pub fn longest_spacing(first: Milestone) -> u8 {
     Milestone::ALL.into_iter().map(|second| spacing(first, second)).max().unwrap_or(0)
 }
 
 /// The cycles from the issue of one to the issue of the other, 0 if there is no rule. Each is the least that mature code leaves;
-/// on an H200 products gave wrong results whose wait came one cycle behind them.
+/// on an H200 products gave wrong results whose wait came one cycle behind them, and so did kernels with products of 64 columns
+/// three cycles apart.
 pub fn spacing(first: Milestone, second: Milestone) -> u8 {
     use Milestone::*;
     match (first, second) {
         (Meeting, Grant) => LONGEST_SPACING,
         (Pause, Grant) => 8,
         (Fence, Product) => FENCE_TO_PRODUCT,
-        (Product, Product | Wait) => 3,
+        (Product, Product) => 4,
+        (Product, Wait) => 3,
         _ => 0,
     }
 }

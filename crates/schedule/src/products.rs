@@ -135,7 +135,7 @@ impl UnderWay {
         }
         if is_fence(instruction) {
             self.fresh = [0; 4];
-        } else if instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::DEPBAR) {
+        } else if is_wait(instruction) {
             let left = instruction.operands.iter().find_map(|operand| match operand.kind {
                 OperandKind::Imm(left) => u8::try_from(left).ok(),
                 _ => None,
@@ -148,6 +148,11 @@ impl UnderWay {
 /// True for the fence before products.
 fn is_fence(instruction: &Instruction) -> bool {
     instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::ARRIVE)
+}
+
+/// True for a wait for groups.
+fn is_wait(instruction: &Instruction) -> bool {
+    instruction.op == Op::WARPGROUP && instruction.mods.has(Mod::DEPBAR)
 }
 
 /// What is asked for by a register since whose product so many groups were closed.
@@ -198,6 +203,10 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
                 let made = MachineInstruction::new(tables.forms, missing, machine.origin)?;
                 let does = Effects::new(tables.latency, tables.forms, &made);
                 state.step(&made, &does);
+                if is_wait(&made.instruction) {
+                    // The warp group meets again before the next product, as in mature code.
+                    state.fresh = [u64::MAX; 4];
+                }
                 out.push(made);
                 out_effects.push(does);
             }
@@ -231,8 +240,7 @@ fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay
     })
 }
 
-/// Closes the open group at the last product, if that does not. A product without result that closed a group let the wait behind
-/// it pass too early on an H200.
+/// Closes the open group at the last product, if that does not.
 fn close(
     instructions: &mut [MachineInstruction],
     effects: &mut [Effects],

@@ -6,7 +6,9 @@ use crate::launch::HazardKind;
 use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
-use oriole_latency::{Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, Slot, is_branch_like, spacing};
+use oriole_latency::{
+    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, Slot, accepted_spacing, is_branch_like,
+};
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
 
@@ -281,7 +283,7 @@ impl<C: Condition> Tracker<C> {
         let Some(second) = Milestone::of(&step.instruction, step.class) else { return };
         for (first, last) in Milestone::ALL.into_iter().zip(self.milestones) {
             let Some((time, other)) = last else { continue };
-            let (distance, needed) = (self.time - time, spacing(first, second));
+            let (distance, needed) = (self.time - time, accepted_spacing(first, second));
             if distance < i64::from(needed) {
                 report(Conflict {
                     other,
