@@ -8,6 +8,7 @@
 
 use crate::AllocateError;
 mod affinity;
+mod banks;
 mod block_states;
 mod calls;
 mod choice;

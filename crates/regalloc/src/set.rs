@@ -5,6 +5,11 @@
 pub struct RegisterSet([u64; 4]);
 
 impl RegisterSet {
+    /// Registers with even numbers.
+    pub const EVEN: RegisterSet = RegisterSet([0x5555_5555_5555_5555; 4]);
+    /// Registers with odd numbers.
+    pub const ODD: RegisterSet = RegisterSet([0xaaaa_aaaa_aaaa_aaaa; 4]);
+
     /// The set of these words, bit n of word k for register `64 k + n`.
     pub fn from_words(words: [u64; 4]) -> RegisterSet {
         RegisterSet(words)

@@ -53,7 +53,24 @@ impl Scan<'_> {
         let free = if unclaimed.is_empty() { free } else { unclaimed };
         let cheap = free.within(self.registers.cheap);
         let free = if cheap.is_empty() { free } else { cheap };
-        self.lone(free)
+        self.lone(self.in_bank(free, v))
+    }
+
+    /// Of free registers those in the bank that what the value is read with leaves, if there are some. Only once the number of
+    /// registers is fixed: what is left of pairs would raise it.
+    fn in_bank(&self, free: RegisterSet, v: Value) -> RegisterSet {
+        if self.registers.file != File::R || !self.registers.least_recently_used {
+            return free;
+        }
+        let register = |other: Value| match self.assigned[other] {
+            NONE => self.home(other),
+            assigned => Some(assigned),
+        };
+        let wanted = match self.inputs.banks.preference(v, register) {
+            0 => return free,
+            preference => free.within(if preference > 0 { RegisterSet::ODD } else { RegisterSet::EVEN }),
+        };
+        if wanted.is_empty() { free } else { wanted }
     }
 
     /// The lowest register that spoils no free pair, else the lowest.

@@ -2,6 +2,7 @@
 //! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
 use super::affinity::{self, Affinities};
+use super::banks::Banks;
 use super::calls::Calls;
 use crate::next_use::{NextUse, Touches};
 use crate::operands::{destinations, is_parallel_copy, is_partial};
@@ -33,6 +34,8 @@ pub struct ScanInputs {
     pub affinities: Affinities,
     /// What calls mean to values.
     pub calls: Calls,
+    /// Which values are read together; nothing is known of other files.
+    pub banks: Banks,
     /// For each block whether it calls a routine: it is on a slow path, which few threads take.
     pub slow: TiVec<BlockId, bool>,
     /// For each block the most values of the file alive at once; for a header those of the loop.
@@ -74,6 +77,7 @@ impl ScanInputs {
             web: function.values.keys().collect(),
             affinities: Affinities::default(),
             calls: Calls::default(),
+            banks: Banks::default(),
             slow: function.blocks.iter().map(|block| block.instructions.iter().any(calls_routine)).collect(),
             pressure: ti_vec![0; function.blocks.len()],
             held: 0,
@@ -91,6 +95,9 @@ impl ScanInputs {
         };
         inputs.affinities = Affinities::new(&facts, clusters);
         inputs.calls = Calls::new(work, file, &inputs);
+        if file == File::R {
+            inputs.banks = Banks::new(function, &inputs.cfg, &inputs.loops);
+        }
         let held = inputs.held(&undefined);
         inputs.count_pressure(&held);
         inputs
