@@ -49,7 +49,7 @@ fn figures_and_code_side_by_side() {
 
         _Z3sumPj (sum(unsigned int*))
                                               first     second
-          registers                               5          5
+          registers                               7          7
           uniform registers                       6          6
           live at most                            4          4
           spill stores, bytes                     8          8
@@ -85,7 +85,7 @@ fn figures_and_code_side_by_side() {
         "local_loads":[0,0],
         "local_stores":[0,0],
         "predicates":[0,0],
-        "registers":[5,5],
+        "registers":[7,7],
         "shared_bytes":[0,0],
         "spill_loads_bytes":[4,4],
         "spill_stores_bytes":[8,8],
@@ -132,7 +132,7 @@ fn what_counts_as_a_difference() {
                 [
                     "_Z3sumPj",
                     "                                      first     second",
-                    "  registers                               5          5",
+                    "  registers                               7          7",
                     "  uniform registers                       6          6",
                     "  spill stores, bytes                     8          8",
                     "  spill loads, bytes                      4          4",
@@ -150,7 +150,7 @@ fn what_counts_as_a_difference() {
                 [
                     "_Z3sumPj",
                     "                                      first     second",
-                    "  registers                               5          5",
+                    "  registers                               7          7",
                     "  uniform registers                       6          6",
                     "  spill stores, bytes                     8          8",
                     "  spill loads, bytes                      4          4",

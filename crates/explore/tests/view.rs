@@ -93,7 +93,7 @@ fn what_is_told_of_small_kernels() {
                 "13: STG.E desc{u0 u1}[{r2 r3}].64, r6 mem(global w) ; 4",
                 "14: EXIT ; 5"
               ],
-              "registers": 5,
+              "registers": 7,
               "source": null,
               "text from line": [
                 [
@@ -167,7 +167,7 @@ fn what_is_told_of_small_kernels() {
                 "20: STG.E desc{u0 u1}[{r2 r3}].64, RZ mem(global w) ; 1",
                 "21: EXIT ; 2"
               ],
-              "registers": 4,
+              "registers": 6,
               "source": "zero(int*)",
               "text from line": [
                 [

@@ -17,7 +17,7 @@ fn a_kernel_and_what_it_needs() {
             Resources {
                 name: "k",
                 is_kernel: true,
-                registers: 4,
+                registers: 6,
                 frame_bytes: 0,
                 stack_bytes: Some(
                     0,

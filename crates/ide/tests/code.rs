@@ -230,7 +230,7 @@ fn a_cubin_as_text() {
     expect![[r#"
         // cubin for sm_90
 
-        k: // 2 registers, 0 bytes shared, frame 0, stack 0, 0 barriers
+        k: // 4 registers, 0 bytes shared, frame 0, stack 0, 0 barriers
             /*0000*/ [------:R-:W-:-:S05] EXIT
             /*0010*/ [------:R-:W-:Y:S00] BRA 0x10
         ```

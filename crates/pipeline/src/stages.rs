@@ -10,7 +10,7 @@ use oriole_legalize::library::LibraryFunction;
 use oriole_legalize::routine::Routine;
 use oriole_lower::LowerError;
 use oriole_optimize::rematerialize;
-use oriole_options::{Optimization, OrderOptions};
+use oriole_options::{AllocateOptions, Optimization, OrderOptions};
 use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Loops, MachineFunction};
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
@@ -24,6 +24,9 @@ const MOST_GROWTH: usize = 30;
 
 /// The most registers fewer from one try to the next for a function that needs the frame.
 const MOST_FEWER: u32 = 4;
+
+/// So many permille more blocks make up for a permille more instructions: what is added waits for less, but takes its time too.
+const BLOCKS_BEHIND_GROWTH: u64 = 8;
 
 /// Raw Ori of a body: what lowering gives, before any phase.
 ///
@@ -73,8 +76,9 @@ fn allocate_as(
     if !options.reorder {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
-    let fit = order(&mut function, options, known.as_deref_mut(), context);
     let registers_decide = options.occupancy && oriole_schedule::registers_decide(&function);
+    let unordered = registers_decide.then(|| function.clone());
+    let fit = order(&mut function, options, known.as_deref_mut(), context);
     if fit == Fit::Ample && !registers_decide {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
@@ -84,9 +88,7 @@ fn allocate_as(
         let known = known.unwrap_or(&mut own);
         return with_less_frame(&function, first, options, known, context).map_err(not_allocated);
     }
-    if !registers_decide {
-        return Ok(first);
-    }
+    let Some(unordered) = unordered else { return Ok(first) };
     let known = known.unwrap_or(&mut own);
     let (mut best, mut throughput) = (None, None);
     let tables = context.target.schedule();
@@ -98,7 +100,7 @@ fn allocate_as(
             Throughput::before_order(&tables, &function, first.assignment.general_registers, known)
         });
         let before = (&first, &*throughput);
-        let Some(fewer) = allocate_within(&function, before, limit, options, known, context) else { break };
+        let Some(fewer) = allocate_within(&unordered, before, limit, options, known, context) else { break };
         best = Some(fewer);
     }
     Ok(best.unwrap_or(first))
@@ -115,9 +117,20 @@ fn not_allocated(error: AllocateError) -> Failure {
 
 /// Allocates a function whose instructions are in order.
 fn allocate_ordered(function: Function, context: &Context) -> Result<Allocated, AllocateError> {
+    allocate_ordered_within(function, None, context)
+}
+
+/// The same within a limit beside that of the options, if there is one.
+fn allocate_ordered_within(
+    function: Function,
+    limit: Option<u16>,
+    context: &Context,
+) -> Result<Allocated, AllocateError> {
     let _span = span("AdvancedPhaseAllocReg");
-    let (function, assignment) =
-        oriole_regalloc::allocate(function, context.target.chip, &context.settings.allocate)?;
+    let asked = context.settings.allocate.limit;
+    let limit = limit.map(|limit| asked.map_or(limit, |asked| asked.min(limit))).or(asked);
+    let options = AllocateOptions { limit, ..context.settings.allocate };
+    let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &options)?;
     Ok(Allocated { function, assignment })
 }
 
@@ -153,7 +166,7 @@ fn order(
 }
 
 /// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
-/// `first` is the allocation of the function as it is, with its throughput.
+/// `first` is the allocation with an order for all registers, with its throughput.
 fn allocate_within(
     function: &Function,
     (first, throughput): (&Allocated, &Throughput),
@@ -166,19 +179,22 @@ fn allocate_within(
     for _ in 0..TRIES {
         let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
-        if order(&mut tried, &options, Some(known), context) == Fit::Short
-            || !throughput.is_kept_by(&Throughput::new(&context.target.schedule(), &tried, limit))
-        {
+        // What is short by the count of values may still do: registers are kept back for tuples, which may all have their place.
+        order(&mut tried, &options, Some(known), context);
+        let fewer = Throughput::new(&context.target.schedule(), &tried, limit);
+        if !throughput.is_kept_by(&fewer) {
             return None;
         }
-        let allocated = allocate_ordered(tried, context).ok()?;
-        let over = allocated.assignment.general_registers.saturating_sub(limit);
-        if over == 0 {
-            let cheap = allocated.assignment.spill_bytes == 0 && grown(first, &allocated) <= MOST_GROWTH;
-            return cheap.then_some(allocated);
+        // The more blocks there are, the more instructions they make up for.
+        let most = MOST_GROWTH.max((throughput.gain(&fewer) / BLOCKS_BEHIND_GROWTH) as usize);
+        let allocated = allocate_ordered_within(tried, Some(limit), context).ok()?;
+        let lacking = allocated.assignment.spill_bytes / 4;
+        if lacking == 0 {
+            let fits = allocated.assignment.general_registers <= limit;
+            return (fits && grown(first, &allocated) <= most).then_some(allocated);
         }
         // What allocation loses to tuples is known only now.
-        budget = budget.checked_sub(over)?;
+        budget = budget.checked_sub(lacking.min(MOST_FEWER) as u16)?;
     }
     None
 }

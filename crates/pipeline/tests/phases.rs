@@ -156,9 +156,9 @@ fn switches_of_allocation_change_kernels() {
     let rows = switches.iter().zip(found);
     let report: String = rows.map(|(switch, found)| format!("{switch}: {found:?}\n")).collect();
     expect![[r#"
-        no-remat: Some("mma_quarters, 28 to 0")
+        no-remat: Some("mma_quarters, 36 to 0")
         no-register-clusters: Some("sparse_floats, 0 to 0")
-        no-hoist-constants: Some("gemm_f16, 194 to 194")
+        no-hoist-constants: Some("gemm_f16, 220 to 220")
     "#]]
     .assert_eq(&report);
 }
@@ -207,10 +207,10 @@ fn registers_are_saved_for_a_block_more() {
         report += &format!("{pinned}: {without} {with}\n");
     }
     expect![[r#"
-        64: 80 80
-        81: 100 92
-        100: 116 116
-        113: 132 124
+        64: 82 78
+        81: 102 102
+        100: 118 118
+        113: 134 134
     "#]]
     .assert_eq(&report);
 }

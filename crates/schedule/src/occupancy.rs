@@ -70,6 +70,11 @@ impl Throughput {
         Throughput { time: known.time(function, tables.latency), blocks }
     }
 
+    /// How many permille more blocks there are with fewer registers.
+    pub fn gain(&self, fewer: &Throughput) -> u64 {
+        1000 * fewer.blocks.saturating_sub(self.blocks) / self.blocks.max(1)
+    }
+
     /// Whether the blocks that there are with fewer registers are together no slower than these.
     pub fn is_kept_by(&self, fewer: &Throughput) -> bool {
         100 * fewer.time * self.blocks <= (100 + WON_BACK) * self.time * fewer.blocks

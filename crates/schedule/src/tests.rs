@@ -881,8 +881,8 @@ fn products_are_fenced_and_waited_for() {
             --
             ------:-:-:-:02 WARPGROUP.ARRIVE
             ------:-:-:Y:05 MOV R28, R1
-            ------:-:-:Y:05 WARPGROUP.ARRIVE
-            ------:-:-:-:01 HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0
+            ------:-:-:Y:06 WARPGROUP.ARRIVE
+            ------:-:-:Y:03 HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0
             ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
             ------:-:-:-:01 MOV R28, R1
             ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
@@ -906,11 +906,11 @@ fn products_are_fenced_and_waited_for() {
         expect![[r#"
             --
             ------:-:0:-:02 LDG.E R24, desc[UR6][R2.64]
-            0-----:-:-:-:02 WARPGROUP.ARRIVE
+            0-----:-:-:Y:06 WARPGROUP.ARRIVE
             ------:-:-:-:01 HGMMA.64x8x16.F16 R24, gdesc[UR4], R24
             --
-            ------:-:-:-:02 WARPGROUP.ARRIVE
-            ------:-:-:-:01 HGMMA.64x8x16.F16 R32, gdesc[UR4], R32, gsb0
+            ------:-:-:Y:06 WARPGROUP.ARRIVE
+            ------:-:-:Y:03 HGMMA.64x8x16.F16 R32, gdesc[UR4], R32, gsb0
             ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x1
             ------:-:-:-:02 WARPGROUP.DEPBAR.LE gsb0, 0x0
             ------:-:-:Y:07 IADD3 R3, R25, R3, RZ

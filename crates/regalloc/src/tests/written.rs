@@ -97,7 +97,7 @@ b0:
 ",
         None,
         expect![[r#"
-            registers=3 frame=0
+            registers=5 frame=0
             kernel params=0 barriers=0
             b0:
               u260 = S2UR %(SR_CTAID.X) ; 0
@@ -129,7 +129,7 @@ b2:
 ",
         None,
         expect![[r#"
-            registers=4 frame=0
+            registers=6 frame=0
             kernel params=8 barriers=0
             b0: -> b1
               r0 = MOV 0x0 ; 0
@@ -199,7 +199,7 @@ b3:
 ",
         None,
         expect![[r#"
-            registers=3 frame=0
+            registers=5 frame=0
             kernel params=8 barriers=0
             b0: -> b2 b1
               r0 = S2R %(SR_TID.X) ; 0
@@ -241,7 +241,7 @@ b2:
 ",
         None,
         expect![[r#"
-            registers=14 frame=0
+            registers=16 frame=0
             kernel params=8 barriers=0
               symbol s0 helper "oriole.routine"
             b0: -> b2 b1
@@ -282,7 +282,7 @@ b0:
 ",
         None,
         expect![[r#"
-            registers=14 frame=0
+            registers=16 frame=0
             kernel params=8 barriers=0
               symbol s0 helper "oriole.routine"
             b0:
@@ -348,7 +348,7 @@ b0:
 ",
         Some(200),
         expect![[r#"
-            registers=8 frame=0
+            registers=10 frame=0
             routine params=0 barriers=0 clobbers=fd predicates=3
             b0:
               r0 = IADD3 r4, r6, r7 ; 1
@@ -464,17 +464,17 @@ b2:
 ",
         None,
         expect![[r#"
-            registers=4 frame=0
+            registers=6 frame=0
             kernel params=0 barriers=0
             b0: -> b1
               r0 = S2R %(SR_TID.X) ; 0
-              r2 = S2R %(SR_TID.Y) ; 0
+              r3 = S2R %(SR_TID.Y) ; 0
             b1: -> b1 b2
-              STS [r0], r2 mem(shared w) ; 1
-              p320, PT = ISETP.AND.GE r0, r2, PT ; 2
-              r3 = Copy r0 ; 3
-              r0 = Copy r2 ; 3
-              r2 = Copy r3 ; 3
+              STS [r0], r3 mem(shared w) ; 1
+              p320, PT = ISETP.AND.GE r0, r3, PT ; 2
+              r2 = Copy r0 ; 3
+              r0 = Copy r3 ; 3
+              r3 = Copy r2 ; 3
               @p320 BRA b1 ; 4
             b2:
               EXIT ; 5
@@ -504,7 +504,7 @@ b3: -> b1
 ",
         None,
         expect![[r#"
-            registers=4 frame=0
+            registers=6 frame=0
             kernel params=8 barriers=0
             b0: -> b1
               r0 = MOV 0x0 ; 0
@@ -535,83 +535,87 @@ fn values_leave_registers_that_are_given_back() {
         &text,
         None,
         expect![[r#"
-        registers=128 frame=32
-        kernel params=8 barriers=0 registers=128
-        b0:
-          r1 = LDC c[0][0x28] ; 0
-          r1 = IADD3 r1, 0xffffffe0, RZ ; 0
-          r0 = S2R %(SR_TID.X) ; 0
-          r2 = LDS [r0+0x4] mem(shared r) ; 0
-          r3 = LDS [r0+0x8] mem(shared r) ; 0
-          r4 = LDS [r0+0xc] mem(shared r) ; 0
-          r5 = LDS [r0+0x10] mem(shared r) ; 0
-          r6 = LDS [r0+0x14] mem(shared r) ; 0
-          r7 = LDS [r0+0x18] mem(shared r) ; 0
-          r8 = LDS [r0+0x1c] mem(shared r) ; 0
-          r9 = LDS [r0+0x20] mem(shared r) ; 0
-          r10 = LDS [r0+0x24] mem(shared r) ; 0
-          r11 = LDS [r0+0x28] mem(shared r) ; 0
-          r12 = LDS [r0+0x2c] mem(shared r) ; 0
-          r13 = LDS [r0+0x30] mem(shared r) ; 0
-          r14 = LDS [r0+0x34] mem(shared r) ; 0
-          r15 = LDS [r0+0x38] mem(shared r) ; 0
-          r16 = LDS [r0+0x3c] mem(shared r) ; 0
-          r17 = LDS [r0+0x40] mem(shared r) ; 0
-          r18 = LDS [r0+0x44] mem(shared r) ; 0
-          r19 = LDS [r0+0x48] mem(shared r) ; 0
-          r20 = LDS [r0+0x4c] mem(shared r) ; 0
-          r21 = LDS [r0+0x50] mem(shared r) ; 0
-          r22 = LDS [r0+0x54] mem(shared r) ; 0
-          r23 = LDS [r0+0x58] mem(shared r) ; 0
-          STL [r1], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x5c] mem(shared r) ; 0
-          STL [r1+0x4], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x60] mem(shared r) ; 0
-          STL [r1+0x8], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x64] mem(shared r) ; 0
-          STL [r1+0xc], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x68] mem(shared r) ; 0
-          STL [r1+0x10], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x6c] mem(shared r) ; 0
-          STL [r1+0x14], r23 mem(spill w) ; 0
-          r23 = LDS [r0+0x70] mem(shared r) ; 0
-          USETMAXREG.CTAPOOL.DEALLOC #24 ; 1
-          STS [r0], r2 mem(shared w) ; 2
-          STS [r0], r3 mem(shared w) ; 2
-          STS [r0], r4 mem(shared w) ; 2
-          STS [r0], r5 mem(shared w) ; 2
-          STS [r0], r6 mem(shared w) ; 2
-          STS [r0], r7 mem(shared w) ; 2
-          STS [r0], r8 mem(shared w) ; 2
-          STS [r0], r9 mem(shared w) ; 2
-          STS [r0], r10 mem(shared w) ; 2
-          STS [r0], r11 mem(shared w) ; 2
-          STS [r0], r12 mem(shared w) ; 2
-          STS [r0], r13 mem(shared w) ; 2
-          STS [r0], r14 mem(shared w) ; 2
-          STS [r0], r15 mem(shared w) ; 2
-          STS [r0], r16 mem(shared w) ; 2
-          STS [r0], r17 mem(shared w) ; 2
-          STS [r0], r18 mem(shared w) ; 2
-          STS [r0], r19 mem(shared w) ; 2
-          STS [r0], r20 mem(shared w) ; 2
-          STS [r0], r21 mem(shared w) ; 2
-          STS [r0], r22 mem(shared w) ; 2
-          r2 = LDL [r1] mem(spill r) ; 2
-          STS [r0], r2 mem(shared w) ; 2
-          r3 = LDL [r1+0x4] mem(spill r) ; 2
-          STS [r0], r3 mem(shared w) ; 2
-          r4 = LDL [r1+0x8] mem(spill r) ; 2
-          STS [r0], r4 mem(shared w) ; 2
-          r5 = LDL [r1+0xc] mem(spill r) ; 2
-          STS [r0], r5 mem(shared w) ; 2
-          r6 = LDL [r1+0x10] mem(spill r) ; 2
-          STS [r0], r6 mem(shared w) ; 2
-          r7 = LDL [r1+0x14] mem(spill r) ; 2
-          STS [r0], r7 mem(shared w) ; 2
-          STS [r0], r23 mem(shared w) ; 2
-          EXIT ; 3
-    "#]],
+            registers=128 frame=32
+            kernel params=8 barriers=0 registers=128
+            b0:
+              r1 = LDC c[0][0x28] ; 0
+              r1 = IADD3 r1, 0xffffffe0, RZ ; 0
+              r0 = S2R %(SR_TID.X) ; 0
+              r2 = LDS [r0+0x4] mem(shared r) ; 0
+              r3 = LDS [r0+0x8] mem(shared r) ; 0
+              r4 = LDS [r0+0xc] mem(shared r) ; 0
+              r5 = LDS [r0+0x10] mem(shared r) ; 0
+              r6 = LDS [r0+0x14] mem(shared r) ; 0
+              r7 = LDS [r0+0x18] mem(shared r) ; 0
+              r8 = LDS [r0+0x1c] mem(shared r) ; 0
+              r9 = LDS [r0+0x20] mem(shared r) ; 0
+              r10 = LDS [r0+0x24] mem(shared r) ; 0
+              r11 = LDS [r0+0x28] mem(shared r) ; 0
+              r12 = LDS [r0+0x2c] mem(shared r) ; 0
+              r13 = LDS [r0+0x30] mem(shared r) ; 0
+              r14 = LDS [r0+0x34] mem(shared r) ; 0
+              r15 = LDS [r0+0x38] mem(shared r) ; 0
+              r16 = LDS [r0+0x3c] mem(shared r) ; 0
+              r17 = LDS [r0+0x40] mem(shared r) ; 0
+              r18 = LDS [r0+0x44] mem(shared r) ; 0
+              r19 = LDS [r0+0x48] mem(shared r) ; 0
+              r20 = LDS [r0+0x4c] mem(shared r) ; 0
+              r21 = LDS [r0+0x50] mem(shared r) ; 0
+              STL [r1], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x54] mem(shared r) ; 0
+              STL [r1+0x4], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x58] mem(shared r) ; 0
+              STL [r1+0x8], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x5c] mem(shared r) ; 0
+              STL [r1+0xc], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x60] mem(shared r) ; 0
+              STL [r1+0x10], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x64] mem(shared r) ; 0
+              STL [r1+0x14], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x68] mem(shared r) ; 0
+              STL [r1+0x18], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x6c] mem(shared r) ; 0
+              STL [r1+0x1c], r21 mem(spill w) ; 0
+              r21 = LDS [r0+0x70] mem(shared r) ; 0
+              USETMAXREG.CTAPOOL.DEALLOC #24 ; 1
+              STS [r0], r2 mem(shared w) ; 2
+              STS [r0], r3 mem(shared w) ; 2
+              STS [r0], r4 mem(shared w) ; 2
+              STS [r0], r5 mem(shared w) ; 2
+              STS [r0], r6 mem(shared w) ; 2
+              STS [r0], r7 mem(shared w) ; 2
+              STS [r0], r8 mem(shared w) ; 2
+              STS [r0], r9 mem(shared w) ; 2
+              STS [r0], r10 mem(shared w) ; 2
+              STS [r0], r11 mem(shared w) ; 2
+              STS [r0], r12 mem(shared w) ; 2
+              STS [r0], r13 mem(shared w) ; 2
+              STS [r0], r14 mem(shared w) ; 2
+              STS [r0], r15 mem(shared w) ; 2
+              STS [r0], r16 mem(shared w) ; 2
+              STS [r0], r17 mem(shared w) ; 2
+              STS [r0], r18 mem(shared w) ; 2
+              STS [r0], r19 mem(shared w) ; 2
+              STS [r0], r20 mem(shared w) ; 2
+              r2 = LDL [r1] mem(spill r) ; 2
+              STS [r0], r2 mem(shared w) ; 2
+              r3 = LDL [r1+0x4] mem(spill r) ; 2
+              STS [r0], r3 mem(shared w) ; 2
+              r4 = LDL [r1+0x8] mem(spill r) ; 2
+              STS [r0], r4 mem(shared w) ; 2
+              r5 = LDL [r1+0xc] mem(spill r) ; 2
+              STS [r0], r5 mem(shared w) ; 2
+              r6 = LDL [r1+0x10] mem(spill r) ; 2
+              STS [r0], r6 mem(shared w) ; 2
+              r7 = LDL [r1+0x14] mem(spill r) ; 2
+              STS [r0], r7 mem(shared w) ; 2
+              r8 = LDL [r1+0x18] mem(spill r) ; 2
+              STS [r0], r8 mem(shared w) ; 2
+              r9 = LDL [r1+0x1c] mem(spill r) ; 2
+              STS [r0], r9 mem(shared w) ; 2
+              STS [r0], r21 mem(shared w) ; 2
+              EXIT ; 3
+        "#]],
     );
 }
 
@@ -640,7 +644,7 @@ b2:
 ",
         None,
         expect![[r#"
-            registers=13 frame=0
+            registers=15 frame=0
             kernel params=0 barriers=0
             b0: -> b1
               r0 = S2R %(SR_TID.X) ; 0
@@ -713,7 +717,7 @@ b5:
 ",
         None,
         expect![[r#"
-            registers=6 frame=0
+            registers=8 frame=0
             kernel params=0 barriers=0
             b0: -> b2 b1
               r0 = S2R %(SR_TID.X) ; 0
