@@ -39,8 +39,8 @@ fn routines_keep_what_they_state() {
             assert_eq!(linked.frame_bytes, 0);
             assert_eq!(linked.called().count(), 0);
             assert!(!linked.encoded.needs_call_stack, "{} parts the warp", which.name());
-            let count = 64 - clobbers.general.leading_zeros();
-            assert!(u32::from(linked.encoded.general_registers) <= count, "{}", which.name());
+            let count = 64 - clobbers.general.leading_zeros() as u16;
+            assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
         }
     }
 }
