@@ -16,7 +16,7 @@ def lacking(launch, text=""):
     arguments = [*launch["args"], *launch.get("bind", {}).values()]
     if any(argument.get("texture", {}).get("samples", 1) > 1 for argument in arguments):
         return "CUDA has no textures of several samples"
-    # Drivers since CUDA 12 load no module with such variables or parameters, whoever compiled it.
+    # The driver of CUDA 13.0 loads no module with such variables or parameters, whoever compiled it.
     if launch.get("bind") or REFERENCES.search(text):
         return "the driver knows no texture, sampler and surface references"
     if any("sampler" in argument for argument in arguments):
