@@ -16,11 +16,11 @@ extern "C" __global__ void texture_filter(cudaTextureObject_t image, float *out,
 
 extern "C" __global__ void texture_nearest(cudaTextureObject_t line, cudaTextureObject_t plane,
                                            cudaTextureObject_t volume, cudaTextureObject_t layers, const float *at,
-                                           unsigned *out) {
+                                           unsigned *out, cudaTextureObject_t memory) {
     int t = threadIdx.x;
     float u = at[2 * t], v = at[2 * t + 1];
     unsigned *to = out + 16 * t;
-    to[0] = tex1Dfetch<int>(line, t - 4);
+    to[0] = tex1Dfetch<int>(memory, t - 4);
     uchar4 texel = tex2D<uchar4>(plane, u, v);
     to[1] = texel.x;
     to[2] = texel.y;
@@ -52,13 +52,13 @@ extern "C" __global__ void texture_cube(cudaTextureObject_t cube, const float *a
 
 // Each lane names a texture of its own, on one side of a branch.
 extern "C" __global__ void texture_of_each(cudaTextureObject_t a, cudaTextureObject_t b, cudaTextureObject_t c,
-                                           int *out) {
+                                           int *out, cudaTextureObject_t memory) {
     int t = threadIdx.x;
     int value = -1;
     if (t % 4 != 3) {
         cudaTextureObject_t mine = t % 4 == 0 ? a : t % 4 == 1 ? b : c;
         value = tex2D<int>(mine, t % 8, t / 8);
-        if (t & 16) value += tex1Dfetch<int>(a, t & 7);
+        if (t & 16) value += tex1Dfetch<int>(memory, t & 7);
     }
     out[t] = value;
 }

@@ -22,6 +22,7 @@ import subprocess
 import sys
 
 import vectors
+from needs import lacking
 
 TARGET = re.compile(r"^\s*\.target\s+sm_(\d+)([af]?)", re.MULTILINE)
 
@@ -85,7 +86,9 @@ def main():
                 if stem not in targets:
                     targets[stem] = arch
                     (options.into / "ptx" / f"{stem}.ptx").write_text(text, encoding="utf-8")
-                out.write(json.dumps({**record, "ptx": f"{stem}.ptx"}) + "\n")
+                # The text stays here; why a launch cannot be made goes along.
+                reason = lacking(record, text)
+                out.write(json.dumps({**record, "ptx": f"{stem}.ptx", **({"lacking": reason} if reason else {})}) + "\n")
     jobs = [(command, options.into / "ptx" / f"{stem}.ptx", options.into / name / f"{stem}.cubin", arch)
             for name, command in compilers.items() for stem, arch in targets.items()]
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

@@ -6,7 +6,8 @@
 Each DIR holds one cubin a launch: NAME.cubin, or STEM.cubin of the launch's PTX file. Several DIRs are shown side by
 side (Oriole's and ptxas's, say). Launches run in processes of their own: one that does not end in S seconds is stopped
 with its process, and one that faults takes no other with it. Needs nothing but Python and libcuda; where there is no GPU
-it says so and exits 0. Exit status: 0 all right (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
+it says so and exits 0. A launch that the driver cannot make, whatever the cubin, is skipped with the reason. Exit status: 0
+nothing wrong (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
 """
 import argparse
 import concurrent.futures
@@ -21,6 +22,7 @@ import sys
 import textures
 import vectors
 from contents import contents, difference, encode
+from needs import lacking
 
 
 def load_driver():
@@ -30,6 +32,10 @@ def load_driver():
         except OSError:
             continue
     return None
+
+
+# Of a thread, so that kernels which call themselves find room: the driver gives them 1 KiB and cannot know how deep they go.
+STACK_SIZE, STACK_BYTES = 0, 16 * 1024
 
 
 class Driver:
@@ -53,6 +59,7 @@ class Driver:
         context = ctypes.c_void_p()
         self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
         self.call("cuCtxSetCurrent", context)
+        self.call("cuCtxSetLimit", STACK_SIZE, ctypes.c_size_t(STACK_BYTES))
 
     def call(self, name, *arguments):
         status = getattr(self.library, name)(*arguments)
@@ -127,8 +134,6 @@ def run(driver, launch, cubin):
     shared = launch.get("shared_bytes", 0)
     if shared > 48 * 1024:
         driver.call("cuFuncSetAttribute", function, 8, shared)
-    if "bind" in launch or any("sampler" in argument for argument in launch["args"]):
-        raise RuntimeError("variables of opaque types and samplers of their own are not bound here")
     buffers, objects, values = {}, {}, []
     for index, argument in enumerate(launch["args"]):
         if "buffer" in argument:
@@ -183,9 +188,22 @@ def launches(path):
     with open(path, encoding="utf-8") as file:
         text = file.read()
     try:
-        return [json.loads(text)]
+        records = [json.loads(text)]
     except ValueError:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
+        records = [json.loads(line) for line in text.splitlines() if line.strip()]
+    for launch in records:
+        if "lacking" not in launch:
+            launch["lacking"] = lacking(launch, source(path, launch))
+    return records
+
+
+def source(path, launch):
+    """The PTX of a launch, empty where the file is not at hand."""
+    try:
+        with open(os.path.join(os.path.dirname(path), launch["ptx"]), encoding="utf-8") as file:
+            return file.read()
+    except (KeyError, OSError):
+        return launch.get("ptx_text", "")
 
 
 def serve(connection):
@@ -274,6 +292,8 @@ def main():
         free.put(first if index == 0 else None)
 
     def all_folders(launch):
+        if launch["lacking"]:
+            return launch, [("skipped", launch["lacking"])] * len(options.cubins), {}
         runner = free.get() or Runner(options.seconds)
         try:
             cells, results = [], {}
@@ -297,7 +317,7 @@ def main():
             name, here = launch.get("name", launch["entry"]), 0
             for column, (verdict, _) in enumerate(cells):
                 counts[column][verdict] = counts[column].get(verdict, 0) + 1
-                here += verdict not in ("right", "ran")
+                here += verdict not in ("right", "ran", "skipped", "no cubin")
             wrong += here
             texts = [verdict if detail is None else f"{verdict} ({detail})" for verdict, detail in cells]
             if options.only_wrong and not here:

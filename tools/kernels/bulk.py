@@ -407,7 +407,7 @@ USE = '''
     setp.eq.u32 one, t, 0;
     add.u64 to, to, 32;
     @one tensormap.replace.tile.global_address.shared::cta.b1024.b64 [s], to;
-    mov.u32 v, 5;
+    mov.u32 v, 7;
     @one tensormap.replace.tile.global_dim.shared::cta.b1024.b32 [s], 0, v;
     bar.warp.sync 0xffffffff;
     tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned [at], [s], 128;
@@ -416,7 +416,7 @@ USE = '''
     bar.warp.sync 0xffffffff;
     elect.sync _|one, 0xffffffff;
     @!one bra done;
-    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {1, 1}], [tile];
+    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {4, 1}], [tile];
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
 done:
@@ -454,7 +454,7 @@ PUBLISHED = '''
     setp.eq.u32 one, t, 0;
     add.u64 to, to, 32;
     @one tensormap.replace.tile.global_address.global.b1024.b64 [at], to;
-    mov.u32 v, 5;
+    mov.u32 v, 7;
     @one tensormap.replace.tile.global_dim.b1024.b32 [at], 0, v;
     fence.proxy.tensormap::generic.release.cta;
     fence.proxy.tensormap::generic.release.cluster;
@@ -469,7 +469,7 @@ join:
     fence.proxy.tensormap::generic.acquire.sys [at], 128;
     setp.ne.u32 one, t, 32;
     @one bra done;
-    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {1, 1}], [tile];
+    cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [at, {4, 1}], [tile];
     cp.async.bulk.commit_group;
     cp.async.bulk.wait_group 0;
 done:
@@ -564,13 +564,13 @@ before = bytes(r.bits(8) for _ in range(128))
 case('tensor_map_fields', 'tensor_map', [1], [32], [
     Given('u8', before), Result('u8', changed(before) * 3)])
 
-# Boxes of 4 by 8 words; the tensor begins 32 bytes further, and its rows end at the fifth word.
+# Boxes of 4 by 8 words from the fifth word on; the tensor begins 32 bytes further, and its rows end at the seventh word.
 words = [r.bits() for _ in range(32)]
 target = [0] * 80
 for y in range(8):
     for x in range(4):
-        if 1 + x < 5 and 1 + y < 6:
-            target[8 + (1 + y) * 8 + 1 + x] = words[4 * y + x]
+        if 4 + x < 7 and 1 + y < 6:
+            target[8 + (1 + y) * 8 + 4 + x] = words[4 * y + x]
 for name, threads in (('tensor_map_use', 32), ('tensor_map_published', 64)):
     case(name, 'tensor_map', [1], [threads], [
         Given('u32', words), Given('u32', [0] * 32), Result('u32', target, [0] * 80),

@@ -38,13 +38,17 @@ class Dots:
 
 TEXTURES = {}
 for geometry, (size, levels, channels, layers, *kinds) in SHAPES.items():
-    TEXTURES['f32', geometry] = Pyramid(size, levels, channels, layers, number=lambda: r.between(-512, 512) / 8)
+    layout = 'cube' if 'cube' in geometry else None
+    TEXTURES['f32', geometry] = Pyramid(size, levels, channels, layers, number=lambda: r.between(-512, 512) / 8, layout=layout)
     for ty, kind in zip(('s32', 'u32'), kinds):
-        TEXTURES[ty, geometry] = Pyramid(size, levels, channels, layers, kind, integer(kind))
+        TEXTURES[ty, geometry] = Pyramid(size, levels, channels, layers, kind, integer(kind), layout)
 for geometry, layers in ('2dms', 1), ('a2dms', STACKED):
     TEXTURES['f32', geometry] = Dots('f32', lambda: r.between(-512, 512) / 8, layers)
     for kind in ('s32', 'u32'):
         TEXTURES[kind, geometry] = Dots(kind, integer(kind), layers)
+# Fetches from lines with whole coordinates find texels in plain memory only.
+for ty in ('f32', 's32', 'u32'):
+    TEXTURES[ty, 'memory'] = TEXTURES[ty, '1d'].levels[0].in_memory()
 NAMES = {key: f'of_{key[0][0]}_{key[1]}' for key in TEXTURES}
 
 
@@ -72,8 +76,9 @@ OFFSETS = [1, -2, 1]
 class Fetches(Forms):
     """A kernel of fetches; with samplers apart it names one behind each texture, another one where coordinates are integers."""
 
-    def __init__(self, name, apart=False):
-        super().__init__(name, THREADS, [*NAMES.values(), *(['smooth', 'plain'] if apart else [])], LOADS)
+    def __init__(self, name, apart=False, samples=False):
+        self.textures = [key for key in NAMES if key[1].endswith('ms') == samples]
+        super().__init__(name, THREADS, [*(NAMES[key] for key in self.textures), *(['smooth', 'plain'] if apart else [])], LOADS)
         self.apart, self.count = apart, 0
 
     def sampler(self, coordinate):
@@ -99,10 +104,13 @@ class Fetches(Forms):
         key = (ty if ty in ('s32', 'u32') else 'f32'), geometry
         texture, layered, is_cube = TEXTURES[key], geometry[0] == 'a', geometry.endswith('cube')
         dimensions = 3 if is_cube else int(geometry.strip('a')[0])
+        in_memory = geometry == '1d' and coordinate == 's32'
+        if in_memory:
+            key = key[0], 'memory'
         offsets = OFFSETS[:dimensions] if offset else [0] * dimensions
 
         def level_of(t):
-            chosen = 0 if mode != '.level' else t % STACKED if coordinate == 's32' else int(LEVELS[t] + 0.5)
+            chosen = 0 if mode != '.level' or in_memory else t % STACKED if coordinate == 's32' else int(LEVELS[t] + 0.5)
             return texture.levels[min(chosen, len(texture.levels) - 1)]
 
         def texel(t):
@@ -126,7 +134,7 @@ class Fetches(Forms):
         at = ['layer', 'pad'] if geometry == 'a2dms' else ['layer'] if layered or geometry == '2dms' else []
         at += (['x', 'y', 'z'] if is_cube else ['i', 'j', 'k'] if coordinate == 's32' else ['u', 'v', 's'])[:dimensions]
         at += at[-1:] * (len(at) == 3)
-        rest = '' if mode != '.level' else ', pad' if coordinate == 's32' else ', half'
+        rest = '' if mode != '.level' else ', 0' if in_memory else ', pad' if coordinate == 's32' else ', half'
         if offset:
             rest += ', {' + ', '.join(map(str, offsets + [0] * (dimensions == 3))) + '}'
         rest += ', depth' if depth else ''
@@ -177,9 +185,16 @@ def every(name, mode, apart=False):
             f.one(mode, geometry, ty)
             if ty[0] == 'f':
                 f.one(mode, geometry, ty, depth=True)
-    for n, ty in enumerate(TYPES if mode != '.level' else []):
-        f.one(mode, ['2dms', 'a2dms'][n % 2], ty, 's32')
-        f.one(mode, ['a2dms', '2dms'][n % 2], ty, 's32', offset=True)
+    return f
+
+
+def samples(name, apart=False):
+    """Textures of several samples, in a kernel of their own: the driver makes none for CUDA."""
+    f = Fetches(name, apart, samples=True)
+    for mode in ('', '.base'):
+        for n, ty in enumerate(TYPES):
+            f.one(mode, ['2dms', 'a2dms'][n % 2], ty, 's32')
+            f.one(mode, ['a2dms', '2dms'][n % 2], ty, 's32', offset=True)
     return f
 
 
@@ -245,7 +260,7 @@ def extremes():
 
 FILES = {False: 'texture_rows', True: 'texture_rows_apart'}
 KERNELS = {apart: [every(f'fetch{name}', '', apart), every(f'fetch_base{name}', '.base', apart), every(f'fetch_level{name}', '.level', apart),
-                   gathers(f'gather{name}', apart)] for apart, name in ((False, ''), (True, '_apart'))}
+                   gathers(f'gather{name}', apart), samples(f'fetch_samples{name}', apart)] for apart, name in ((False, ''), (True, '_apart'))}
 
 
 def write_ptx():
@@ -258,9 +273,9 @@ def write_ptx():
 
 floats = [[*place, reference, *d[0], level] for place, reference, d, level in zip(PLACES, REFERENCES, DIRECTIONS, LEVELS)]
 given = [Given('f32', sum(floats, [])), Given('s32', sum(WHOLE, []))]
-arguments = [texture.argument() for texture in TEXTURES.values()]
 for apart, kernels in KERNELS.items():
     for kernel in kernels:
+        arguments = [TEXTURES[key].argument() for key in kernel.textures]
         samplers = [Sampler(normalized=True), Sampler()] if apart else []
         case(kernel.name, FILES[apart], [1], [THREADS], [*arguments, *samplers, *given, left(kernel)])
 extremes()

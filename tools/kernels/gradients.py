@@ -16,16 +16,17 @@ r = Random(91)
 class Pyramid:
     """A texture with levels, each half as large as the one before; numbers that halves hold exactly."""
 
-    def __init__(self, size, levels, channels=1, layers=1, kind='f32', number=lambda: r.between(-512, 512) / 8):
+    def __init__(self, size, levels, channels=1, layers=1, kind='f32', number=lambda: r.between(-512, 512) / 8, layout=None):
         self.sizes = [[max(n >> level, 1) for n in size] for level in range(levels)]
         count = channels * layers
         self.levels = [Texture(kind, s, [number() for _ in range(math.prod(s) * count)], channels, layers, normalized=True)
                        for s in self.sizes]
-        self.kind, self.channels, self.layers = kind, channels, layers
+        self.kind, self.channels, self.layers, self.layout = kind, channels, layers, layout
 
     def argument(self):
         first = self.levels[0]
-        whole = Texture(self.kind, first.given, sum((level.values for level in self.levels), []), self.channels, self.layers, normalized=True)
+        whole = Texture(self.kind, first.given, sum((level.values for level in self.levels), []), self.channels, self.layers, normalized=True,
+                        layout=self.layout)
         return whole.argument(levels=len(self.levels))
 
     def near(self, squares):
@@ -52,9 +53,10 @@ LINES = Pyramid([16], 3, channels=2, layers=3)
 PLANE = Pyramid([16, 8], 4, channels=4)
 PLANES = Pyramid([8, 8], 3, layers=3)
 BODY = Pyramid([8, 8, 4], 3, channels=2)
-CUBE = Pyramid([8, 8], 3, layers=6)
-CUBES = Pyramid([4, 4], 2, channels=2, layers=12)
-TEXTURES = {'line': LINE, 'lines': LINES, 'plane': PLANE, 'planes': PLANES, 'body': BODY, 'cube': CUBE, 'cubes': CUBES}
+CUBE = Pyramid([8, 8], 3, layers=6, layout='cube')
+CUBES = Pyramid([4, 4], 2, channels=2, layers=12, layout='cube')
+# Fetches from lines with whole coordinates find texels in plain memory only.
+TEXTURES = {'memory': LINE.levels[0].in_memory(), 'line': LINE, 'lines': LINES, 'plane': PLANE, 'planes': PLANES, 'body': BODY, 'cube': CUBE, 'cubes': CUBES}
 
 
 def drawn():
@@ -98,6 +100,8 @@ class Gradients(Forms):
 
     def flat(self, ty, name, geometry, integers=False, offset=None, depth=False):
         texture, dimensions = TEXTURES[name], int(geometry[-2])
+        if integers and geometry == '1d':
+            name = 'memory'
         layered, out = geometry[0] == 'a', ty.split('.')[-1]
 
         def texel(t):
@@ -105,6 +109,8 @@ class Gradients(Forms):
             layer, scale = (WHOLE[t][3] if layered else 0), (32 if integers else 1)
             level = texture.at([[scale * g for g in step[:dimensions]] for step in steps], not integers)
             offsets = (offset or []) + [0] * 3
+            if name == 'memory':
+                return texture.levels[0].load(*WHOLE[t][:dimensions], offsets=offsets)
             if integers:
                 return level.load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
             found = level.nearest(*places[:dimensions], layer=layer, offsets=offsets)

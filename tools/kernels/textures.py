@@ -15,11 +15,11 @@ class Texture:
     """A texture as the model reads it; `values` are components, texel after texel, row after row."""
 
     def __init__(self, kind, size, values, channels=1, layers=1, linear=False, normalized=False, address='clamp',
-                 fractions=False):
+                 fractions=False, layout=None):
         self.kind, self.channels, self.layers = kind, channels, layers
         self.size = list(size) + [1] * (3 - len(size))
         self.values, self.linear, self.normalized = list(values), linear, normalized
-        self.address, self.fractions, self.given = address, fractions, list(size)
+        self.address, self.fractions, self.given, self.layout = address, fractions, list(size), layout
 
     def argument(self, what='texture', **more):
         sampler = {'linear': self.linear, 'normalized': self.normalized, 'address': [self.address]}
@@ -27,7 +27,13 @@ class Texture:
             more['layers'] = self.layers
         if self.fractions:
             more['fractions'] = True
+        if self.layout:
+            more['layout'] = self.layout
         return Image(what, self.kind, self.given, self.values, self.channels, sampler=sampler, **more)
+
+    def in_memory(self):
+        """The first line in plain memory, where fetches with whole coordinates find it."""
+        return Texture(self.kind, self.given, self.values[:self.given[0] * self.channels], self.channels, layout='linear')
 
     def inside(self, index, axis, address=None):
         count, address = self.size[axis], address or self.address
@@ -137,9 +143,10 @@ for t in range(32):
     expected += [line.load(t - 4)[0], *texel, bits(deep[0]), bits(deep[3]), layer[0], layer[1], line.nearest(u)[0],
                  plane.nearest(u, v)[2], texel[0], *plane.gathered(u, v, 1)]
 case('texture_nearest', 'textures', [1], [32], [
-    line.argument(), plane.argument(), volume.argument(), layers.argument(), Given('f32', at), Result('s32', expected)])
+    line.argument(), plane.argument(), volume.argument(), layers.argument(), Given('f32', at), Result('s32', expected),
+    line.in_memory().argument()])
 
-cube = Texture('f32', [4, 4], [r.single(-9, 9) for _ in range(4 * 4 * 6 * 4)], channels=4, layers=6, normalized=True)
+cube = Texture('f32', [4, 4], [r.single(-9, 9) for _ in range(4 * 4 * 6 * 4)], channels=4, layers=6, normalized=True, layout='cube')
 at, expected = [], []
 while len(at) < 3 * 64:
     direction = [r.single(-2, 2) for _ in range(3)]
@@ -160,7 +167,7 @@ for t in range(64):
             value += a.load(t & 7, 0)[0]
     expected.append(value)
 case('texture_of_each', 'textures', [1], [64], [
-    a.argument(), b.argument(), c.argument(), Result('s32', expected)])
+    a.argument(), b.argument(), c.argument(), Result('s32', expected), Texture('s32', [8], a.values[:8], layout='linear').argument()])
 
 side = 6
 before = [r.bits(8) for _ in range(side * side * 4)]
@@ -250,8 +257,7 @@ HALVES = Texture('f32', [8, 6], [r.between(-512, 512) / 8 for _ in range(192)], 
 STACK = Texture('f32', [8, 6], [r.single(-4, 4) for _ in range(288)], channels=2, layers=3, address='mirror')
 BODY = Texture('u16', [8, 6, 5], [r.bits(16) for _ in range(240)])
 SHADES = Texture('u8', [8, 6], [r.bits(8) for _ in range(48)], fractions=True, linear=True)
-CUBES = Texture('u8', [4, 4], [r.bits(8) for _ in range(768)], channels=4, layers=12, normalized=True)
-DOTS = [[r.bits(32) for _ in range(4)] for _ in range(48)]
+CUBES = Texture('u8', [4, 4], [r.bits(8) for _ in range(768)], channels=4, layers=12, normalized=True, layout='cube')
 FLOATS, INTEGERS, DIRECTIONS = [], [], []
 while len(FLOATS) < THREADS:
     direction = [r.single(-2, 2) for _ in range(3)]
@@ -265,17 +271,13 @@ U, V, S, D = [lambda t, at=at: FLOATS[t][at] for at in range(4)]
 I, J, K, L = [lambda t, at=at: INTEGERS[t][at] for at in range(4)]
 
 
-def dot(x, y, sample):
-    return [DOTS[y * 8 + x][sample], 0, 0, 1] if 0 <= x < 8 and 0 <= y < 6 else [0] * 4
-
-
 def halves(texel):
     return [struct.unpack('<H', struct.pack('<e', c))[0] for c in texel]
 
 
 def unified():
     """Fetches of all geometries, with offsets, levels, gradients and numbers to compare with."""
-    f = Forms('texture_forms', THREADS, ['rows', 'photo', 'precise', 'stack', 'body', 'cubes', 'dots'])
+    f = Forms('texture_forms', THREADS, ['rows', 'photo', 'precise', 'stack', 'body', 'cubes'])
     row = lambda t, o=0: ROWS.nearest(U(t), layer=L(t), offsets=[o])
     at = lambda texture, t, *o, **more: texture.nearest(U(t), V(t), offsets=o or (0, 0), **more)
     f.fetch('tex.a1d.v4.s32.f32', 'rows, {layer, u}', row)
@@ -302,10 +304,8 @@ def unified():
             lambda t: BODY.nearest(U(t), V(t), S(t), offsets=[-1, 2, 1]), ', {-1, 2, 1, 0}')
     f.fetch('tex.level.3d.v4.u32.s32', 'body, {i, j, k, k}', lambda t: BODY.load(I(t), J(t), K(t)), ', 0')
     cube = lambda t, layer: CUBES.nearest(*DIRECTIONS[t][1:], layer=6 * layer + DIRECTIONS[t][0])
-    f.fetch('tex.cube.v4.u32.f32', 'cubes, {x, y, z, z}', lambda t: cube(t, 0))
+    f.fetch('tex.acube.v4.u32.f32', 'cubes, {0, x, y, z}', lambda t: cube(t, 0))
     f.fetch('tex.level.acube.v4.u32.f32', 'cubes, {1, x, y, z}', lambda t: cube(t, 1), ', half')
-    f.fetch('tex.2dms.v4.u32.s32', 'dots, {layer, i, j, j}', lambda t: dot(I(t), J(t) + 1, L(t)), ', {0, 1}')
-    f.fetch('tex.a2dms.v4.u32.s32', 'dots, {2, layer, i, j}', lambda t: dot(I(t), J(t), 2))
     f.fetch('tld4.a.2d.v4.f32.f32', 'photo, {u, v}',
             lambda t: words(PHOTO.gathered(U(t), V(t), 3, offsets=[-3, 5])), ', {-3, 5}')
     f.fetch('tld4.r.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
@@ -521,8 +521,8 @@ def surfaces():
         after[6] |= t
         after[7] &= t
     before = list(line)
-    whole = (after[8] & 0xffffffff | (line[9] & 0xffffffff) << 32) + sum(range(THREADS))
-    after[8] = record.wrap('s32', whole)
+    whole = (after[8] & 0xffffffff | (after[9] & 0xffffffff) << 32) + sum(range(THREADS))
+    after[8], after[9] = record.wrap('s32', whole), record.wrap('s32', whole >> 32)
     floats = [f32(t / part) for t in range(THREADS) for part in (1, 4)]
     layers = bytearray(r.bits(8) for _ in range(4 * 16))
     old = bytes(layers)
@@ -568,19 +568,18 @@ def left(forms):
 
 
 surfaces()
-samples = Image('texture', 'u32', [8, 6], sum(DOTS, []), samples=4)
 case('texture_forms', 'textures_forms', [1], [THREADS], [
-    ROWS.argument(), PHOTO.argument(), HALVES.argument(), STACK.argument(), BODY.argument(), CUBES.argument(), samples,
+    ROWS.argument(), PHOTO.argument(), HALVES.argument(), STACK.argument(), BODY.argument(), CUBES.argument(),
     *given(), left(unified())])
 case('texture_variables', 'textures_variables', [1], [THREADS], [*given(), left(named())],
-     bind={'the_photo': PHOTO.argument(), 'the_rows': ROWS.argument(), 'the_spare': SPARE.argument(),
+     bind={'the_photo': PHOTO.argument(), 'the_rows': ROWS.in_memory().argument(), 'the_spare': SPARE.argument(),
            'the_surface': PHOTO.argument('surface')})
 case('texture_samplers', 'textures_samplers', [1], [THREADS], [
     PHOTO.argument(), ROWS.argument(), Sampler(normalized=True, address=['wrap']), *given(), left(independent())],
      bind={'plain': Sampler()})
 floats, integers = given()
 case('texture_parameters', 'textures_parameters', [1], [THREADS], [
-    floats, PHOTO.argument(), integers, ROWS.argument(), left(parameters()), PHOTO.argument('surface'), SPARE.argument()],
+    floats, PHOTO.argument(), integers, ROWS.in_memory().argument(), left(parameters()), PHOTO.argument('surface'), SPARE.argument()],
      bind={'the_spare': SPARE.argument()})
 case('texture_parameters_again', 'textures_parameters', [1], [THREADS], [
     floats, PHOTO.argument(), integers, SPARE.argument(), left(parameters_again()), PHOTO.argument('surface')],
@@ -588,7 +587,7 @@ case('texture_parameters_again', 'textures_parameters', [1], [THREADS], [
 case('texture_sampler_parameters', 'textures_sampler_parameters', [1], [THREADS], [
     floats, PHOTO.argument(), integers, Sampler(normalized=True, address=['wrap']), left(sampler_parameters())],
      bind={'plain': Sampler()})
-BOUND = {'the_rows': ROWS.argument(), 'the_photo': PHOTO.argument(), 'the_spare': SPARE.argument()}
+BOUND = {'the_rows': ROWS.in_memory().argument(), 'the_photo': PHOTO.argument(), 'the_spare': SPARE.argument()}
 case('debugger_textures_named', 'debugger_textures', [1], [THREADS], [floats, integers, left(functions_named())], bind=BOUND)
 case('debugger_textures_given', 'debugger_textures', [1], [THREADS], [
     Scalar('u64', 1), SPARE.argument(), Scalar('u64', 2), floats, integers, left(functions_given())], bind=BOUND)

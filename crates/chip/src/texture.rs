@@ -85,11 +85,31 @@ pub struct Sampler {
     pub address: [AddressMode; 3],
 }
 
+/// How texels lie, which decides what can read them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Layout {
+    /// An array. A fetch from a line with whole coordinates finds zeros there.
+    #[default]
+    Array,
+    /// An array whose layers are the faces of cubes. A fetch from a cube finds zeros elsewhere.
+    Cube,
+    /// A line of texels in plain memory.
+    Linear,
+}
+
+impl Layout {
+    /// All, by name.
+    pub const ALL: [(&'static str, Layout); 3] =
+        [("array", Layout::Array), ("cube", Layout::Cube), ("linear", Layout::Linear)];
+}
+
 /// A texture with its sampler, or a surface.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Texture {
     /// Texels in each direction; 1 in those that it does not have.
     pub size: [u32; 3],
+    /// How its texels lie.
+    pub layout: Layout,
     /// Layers of an array, faces of a cube counted; 1 where there are none.
     pub layers: u32,
     /// Samples of each texel, as a rule 1.

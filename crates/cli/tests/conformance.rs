@@ -86,6 +86,69 @@ fn tensor_memory_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// A kernel of the project's with one thing changed, run on both machines: what they print.
+fn changed(name: &str, [from, to]: [&str; 2], change: impl Fn(&mut Value)) -> Vec<String> {
+    let (folder, kernels) = (scratch(), data("kernels"));
+    let record = std::fs::read_to_string(kernels.join(format!("{name}.json"))).expect("a launch record");
+    let mut record: Value = serde_json::from_str(&record).expect("a launch record");
+    let source = kernels.join(record["ptx"].as_str().expect("a launch record names its kernel file"));
+    let source = std::fs::read_to_string(source).expect("a kernel file");
+    assert!(source.contains(from), "{name}: {from}");
+    let other = folder.path().join("other.ptx");
+    std::fs::write(&other, source.replace(from, to)).expect("a temporary file");
+    record["ptx"] = text(&other).into();
+    change(&mut record);
+    let launch = folder.path().join("launch.json");
+    std::fs::write(&launch, record.to_string()).expect("a temporary file");
+    let run = |machine: &&[&str]| {
+        let run = oriole(&[&["run", &text(&launch), "--json"], *machine].concat());
+        run.out + &run.err
+    };
+    MACHINES.iter().map(run).collect()
+}
+
+/// What a GPU ends with an illegal instruction is a fault on both machines.
+#[test]
+fn boxes_that_a_gpu_refuses_are_refused() {
+    let check = |name: &str, edit: [&str; 2], change: &dyn Fn(&mut Value), told: &str| {
+        for answer in changed(name, edit, change) {
+            assert!(answer.contains(told), "{name}: {answer}");
+        }
+    };
+    let same = |_: &mut Value| {};
+    check("load_line", ["[m, {896}]", "[m, {900}]"], &same, "no multiple of 16");
+    check("store_line", ["[m, {896}]", "[m, {900}]"], &same, "no multiple of 16");
+    check("load_swizzle_64", ["[m, {28, -3}]", "[m, {30, -3}]"], &same, "no multiple of 16");
+    check("store_swizzle_64", ["[m, {28, 5}]", "[m, {-4, 5}]"], &same, "negative coordinate");
+    check("store_narrow", ["[m, {8, 6, 1}]", "[m, {8, -1, 1}]"], &same, "negative coordinate");
+    let bounded =
+        |record: &mut Value| record["args"][2]["tensor_map"]["image"]["lower"] = serde_json::json!([-1, -1]);
+    check("store_image", ["", ""], &bounded, "negative coordinate");
+    let single = |record: &mut Value| record["args"][2]["tensor_map"]["type"] = "f32".into();
+    check("reduce_image", ["", ""], &single, "no minimum and no maximum");
+}
+
+/// A fetch reads zeros from texels that lie otherwise than it takes for granted.
+#[test]
+fn texels_are_read_where_they_lie() {
+    let zeros = |answer: &str, argument: usize, words: usize| {
+        let answer: Value =
+            answer.lines().next().and_then(|line| serde_json::from_str(line).ok()).expect(answer);
+        let bytes = answer["args"][argument]["bytes_hex"].as_str().expect("a buffer").to_owned();
+        (0..words).all(|word| bytes[8 * word..8 * word + 8] == *"00000000")
+    };
+    for answer in
+        changed("texture_cube", ["", ""], |record| record["args"][0]["texture"]["layout"] = "array".into())
+    {
+        assert!(zeros(&answer, 2, 128), "{answer}");
+    }
+    for answer in
+        changed("texture_nearest", ["", ""], |record| record["args"][6]["texture"]["layout"] = "array".into())
+    {
+        assert!(zeros(&answer, 5, 1), "{answer}");
+    }
+}
+
 /// A depth of 96 is of one chip, in both machines.
 #[test]
 fn a_depth_of_96_is_of_the_chip_that_has_it() {

@@ -9,7 +9,7 @@ use crate::grid::first_block;
 use crate::launch::{Fault, FaultKind};
 use crate::memory::{Place, in_block, misaligned, shared_address, word};
 use crate::step::{BoxStep, BulkStep, FieldStep, Location, PolicyStep, Signal, Source};
-use crate::tensor::{Cell, MAP_BYTES, TensorMap};
+use crate::tensor::{Cell, MAP_BYTES, TensorMap, Walk};
 
 /// What bulk copies count in, and where their blocks begin.
 const LINE: u64 = 16;
@@ -168,6 +168,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     let offsets: SmallVec<[u64; 3]> = step.offsets.iter().map(|source| at.read(*source)).collect();
     let cells = map.cells(&coordinates, &offsets, step.walk).map_err(illegal)?;
     let Some(shared) = &step.shared else { return Ok(()) };
+    map.check_start(&coordinates).map_err(illegal)?;
     let start = at.address(shared);
     if !start.is_multiple_of(BOX_ALIGNMENT) {
         return Err(misaligned(Place::Shared, start, BOX_ALIGNMENT as usize));
@@ -176,6 +177,13 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
         return load_box(at, step, &map, &cells, start);
     }
     let bytes = map.element_bytes();
+    if let Some(named) = step.combine {
+        map.check_combination(named).map_err(illegal)?;
+    }
+    // Rows that are named by their numbers lie anywhere.
+    if step.walk != Walk::Rows && cells.iter().any(|cell| cell.before) {
+        return Err(illegal("a store of a box reaches a negative coordinate".into()));
+    }
     reads(at, Place::Shared, start, room(&cells, bytes), true);
     for cell in cells {
         let place = map.swizzled(start + cell.offset);

@@ -6,7 +6,7 @@
 use smallvec::SmallVec;
 
 use crate::step::AtomicOperation;
-use crate::value::float::{FloatOperation, Mode};
+use crate::value::float::{FloatOperation, Mode, OUT_OF_BOUNDS};
 use crate::value::integer::Kind;
 use crate::value::soft::Format;
 
@@ -14,6 +14,8 @@ use crate::value::soft::Format;
 pub const MAP_BYTES: usize = 128;
 /// Most dimensions of a tensor.
 const MOST: usize = 5;
+/// Bytes of a line, which copies move whole.
+const LINE: i64 = 16;
 
 /// A tensor map.
 #[derive(Debug)]
@@ -101,6 +103,8 @@ pub struct Cell {
     pub global: Option<u64>,
     /// Its offset in the box as it lies in shared memory, before swizzling.
     pub offset: u64,
+    /// One of its coordinates is negative.
+    pub before: bool,
 }
 
 fn word(bytes: &[u8], at: usize) -> u64 {
@@ -162,11 +166,33 @@ impl TensorMap {
         self.element.bytes() as usize
     }
 
+    /// A copy begins at a line of global memory, inside of the tensor or not.
+    pub fn check_start(&self, coordinates: &[i64]) -> Result<(), String> {
+        let bytes = coordinates[0] * self.element.bytes() as i64;
+        match bytes % LINE {
+            0 => Ok(()),
+            _ => Err(format!(
+                "the first coordinate is {bytes} bytes from the tensor's begin, no multiple of 16"
+            )),
+        }
+    }
+
+    /// Whether boxes of such elements can be reduced in this way.
+    pub fn check_combination(&self, named: AtomicOperation) -> Result<(), String> {
+        match (named, self.element) {
+            (
+                AtomicOperation::Minimum(_) | AtomicOperation::Maximum(_),
+                Element::Float(Format::F32 | Format::F64),
+            ) => Err("there is no minimum and no maximum of singles and doubles in a tensor".into()),
+            _ => Ok(()),
+        }
+    }
+
     /// What lies outside of the tensor reads as.
     pub fn filling(&self) -> u64 {
         match self.element {
             Element::Float(format) if self.fills_nan => match format {
-                Format::F16 | Format::BF16 => 0x7fff,
+                Format::F16 | Format::BF16 => OUT_OF_BOUNDS,
                 Format::F64 => u64::MAX >> 1,
                 _ => 0x7fff_ffff,
             },
@@ -298,7 +324,8 @@ impl TensorMap {
         let global = self
             .address
             .wrapping_add(coordinates.iter().zip(self.strides).map(distance).fold(0, u64::wrapping_add));
-        Cell { global: inside.then_some(global), offset: number * self.element.bytes() }
+        let before = coordinates.iter().any(|&at| at < 0);
+        Cell { global: inside.then_some(global), offset: number * self.element.bytes(), before }
     }
 
     fn tile(&self, coordinates: &[i64]) -> Vec<Cell> {

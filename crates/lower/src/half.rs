@@ -14,7 +14,7 @@ use oriole_sass::{Mod, Op};
 pub(crate) const SIGNS: u32 = 0x8000_8000;
 
 /// The not-a-number that a copy of a tensor writes for what is out of bounds, as the upper half of a single.
-const OUT_OF_BOUNDS: u32 = 0x7fff_0000;
+const OUT_OF_BOUNDS: u32 = 0x7ff7_0000;
 
 /// Which half-precision type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -90,6 +90,8 @@ fn singles() {
         ("FRND.FLOOR R9, R0", &[0xbf00_0000], 0xbf80_0000),
         ("F2FP.F16.F32.PACK_AB R9, R0, R1", &[ONE, TWO], 0x3c00_4000),
         ("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R9, R0, R1, RZ", &[ONE, 0x447a_0000], 0x387e),
+        ("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R9, R0, R1, RZ", &[0xffc0_0000, 0x7f80_0001], 0x7f7f),
+        ("F2FP.SATFINITE.E5M2.F32.PACK_AB_MERGE_C R9, R0, R1, RZ", &[0xffc0_0000, 0x7f80_0001], 0x7f7f),
         ("F2FP.F16.E4M3.UNPACK_B R9, R0", &[0x7e38], 0x5f00_3c00),
     ]);
 }
@@ -105,6 +107,9 @@ fn doubles_and_halves() {
         ("DFMA R2, R0, R2, -R0\nMOV R9, R2", &[a, b, c, d], 1.5f64.mul_add(0.1, -1.5).to_bits() as u32),
         ("DSETP.GT.AND P0, PT, R0, R2, PT\nSEL R9, R4, RZ, P0", &[a, b, c, d, 1], 1),
         ("F2F.F32.F64 R9, R0", &[c, d], 0.1f32.to_bits()),
+        ("F2I.U16.F64 R9, R0", &[3, u32::MAX], 0x8000),
+        ("F2I.S16.F64.TRUNC R9, R0", &[3, u32::MAX], 0xffff_8000),
+        ("F2I.U32.F64.TRUNC R9, R0", &[3, u32::MAX], 0x8000_0000),
         ("MUFU.RCP64H R9, R1", &[a, b], double(1.0 / 1.5)[1]),
         ("HADD2 R9, R0, R1", &[0x3c00_4000, 0x3c00_3c00], 0x4000_4200),
         ("HADD2.F32 R9, -RZ, R0.H1_H1", &[0x4000_0000], TWO),
@@ -113,6 +118,9 @@ fn doubles_and_halves() {
         ("I2F.F64.U16 R2, R0.H1\nMOV R9, R3", &[0x1199_52b5], double(f64::from(0x1199))[1]),
         ("I2F.F64.S8 R2, R0.B3\nMOV R9, R3", &[0xff00_0000], double(-1.0)[1]),
         ("HFMA2.MMA R9, R0, R1, R2", &[0x4000_3c00, 0x4000_4000, 0x3c00_3c00], 0x4500_4200),
+        // What a copy of a tensor fills in counts for nothing; any other not-a-number stays.
+        ("HFMA2.OOB R9, R0, R1, R2", &[0x7ff7_7fff, 0x4000_4000, 0x3c00_3c00], 0x7fff),
+        ("HFMA2.BF16_V2.OOB R9, R0, R1, R2", &[0x4000_4000, 0x7ff7_7fff, 0x3f80_3f80], 0x7fff),
         ("HMUL2.BF16_V2 R9, R0, R1", &[0x3f80_4000, 0x4000_4000], 0x4000_4080),
         ("HMNMX2 R9, R0, R1, PT", &[0x7e00_3c00, 0x4000_bc00], 0x4000_bc00),
         // A pair of subnormal immediates is flushed as a register is.

@@ -1,7 +1,7 @@
 //! Textures, samplers and surfaces of a launch record.
 
 use super::{Argument, decode};
-use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
+use oriole_chip::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
 use serde::Deserialize;
 
 /// A texture or surface as written.
@@ -11,6 +11,8 @@ use serde::Deserialize;
 pub(super) struct Image {
     /// Texels in each direction, one to three numbers.
     size: Vec<u32>,
+    /// `array`, `cube` or `linear`.
+    layout: Option<String>,
     layers: Option<u32>,
     samples: Option<u32>,
     levels: Option<u32>,
@@ -85,9 +87,25 @@ fn texture(image: Image) -> Result<Texture, String> {
     if size.iter().any(|&size| size > MOST) || layers > 1 << 12 || samples > 32 || levels > 18 {
         return Err("a texture that no chip holds".to_owned());
     }
+    let layout = match &image.layout {
+        None => Layout::default(),
+        Some(name) => {
+            let found = Layout::ALL.iter().find(|row| row.0 == name).map(|row| row.1);
+            found.ok_or_else(|| format!("`{name}` is no layout of a texture"))?
+        }
+    };
+    let fits = match layout {
+        Layout::Array => true,
+        Layout::Cube => layers % 6 == 0 && size[0] == size[1] && size[2] == 1 && samples == 1,
+        Layout::Linear => image.size.len() == 1 && counts == [1; 3],
+    };
+    if !fits {
+        return Err("a texture whose size does not fit its layout".to_owned());
+    }
     let bytes = decode(&image.bytes_hex)?;
     let texture = Texture {
         size,
+        layout,
         layers,
         samples,
         levels,

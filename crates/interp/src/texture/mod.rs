@@ -6,7 +6,7 @@ mod surface;
 
 use std::collections::BTreeMap;
 
-use oriole_chip::texture::{Opaque, Sampler, Texture};
+use oriole_chip::texture::{Layout, Opaque, Sampler, Texture};
 use rustc_apfloat::Float;
 use rustc_apfloat::FloatConvert;
 use rustc_apfloat::ieee::{Half, Single};
@@ -311,7 +311,15 @@ impl Fetch {
             compared,
             cube: self.space.cube,
         };
-        let found = if !self.by_sampler {
+        // What lies otherwise than the instruction reads it gives nothing.
+        let layout = match self.space {
+            Space { cube: true, .. } => Some(Layout::Cube),
+            Space { dimensions: 1, layered: false, .. } if !self.by_sampler => Some(Layout::Linear),
+            _ => None,
+        };
+        let found = if layout.is_some_and(|layout| texture.layout != layout) {
+            [0; 4]
+        } else if !self.by_sampler {
             let coordinates: Vec<i64> = words.iter().map(|&word| i64::from(word as i32)).collect();
             sample::integer(texture, &coordinates, &place, sample)
         } else {

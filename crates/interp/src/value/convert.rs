@@ -64,7 +64,7 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
             let value = a & from.mask();
             let value = if flush { soft::flush(from, value) } else { value };
             if from.is_nan(value) {
-                // A 64-bit integer from NaN is the value with the top bit alone; so are 32 bits from a double.
+                // A 64-bit integer from NaN is the value with the top bit alone; so is any integer from a double.
                 // Every other NaN becomes zero.
                 return nan_as_integer(from, to);
             }
@@ -143,10 +143,7 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
 }
 
 fn nan_as_integer(from: Format, to: Kind) -> u64 {
-    if to.bits == 64 || (from == Format::F64 && to.bits == 32) {
-        return 1 << (to.bits - 1);
-    }
-    0
+    if to.bits == 64 || from == Format::F64 { to.extend(1 << (to.bits - 1)) as u64 } else { 0 }
 }
 
 /// To a narrower or wider float.
@@ -169,11 +166,7 @@ fn is_tiny(value: f64, round: Round) -> bool {
 
 fn narrow_eighth(to: Eighth, value: f64, relu: bool) -> u64 {
     let result = soft::to_eighth(to, value, Round::NearestTiesToEven);
-    match (relu, value.is_nan()) {
-        (true, true) => result & 0x7f,
-        (true, false) if result & 0x80 != 0 => 0,
-        _ => result,
-    }
+    if relu && result & 0x80 != 0 { 0 } else { result }
 }
 
 fn tf32(value: u64, round: Round, relu: bool, finite: bool) -> u64 {
@@ -222,6 +215,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_no_number_as_an_integer() {
+        let run = |from, bits, signed, value| {
+            let to = Kind { bits, signed };
+            let conversion = Conversion::ToInteger { from, to, round: Round::TowardZero, flush: false };
+            evaluate(&conversion, value, 0, 0)
+        };
+        let double = |bits, signed| run(Format::F64, bits, signed, 0xffff_ffff_0000_0003);
+        assert_eq!([8, 16, 32, 64].map(|bits| double(bits, false)), [0x80, 0x8000, 1 << 31, 1 << 63]);
+        assert_eq!(
+            [8, 16, 32, 64].map(|bits| double(bits, true) as i64),
+            [-1 << 7, -1 << 15, -1 << 31, i64::MIN]
+        );
+        let single = |bits| run(Format::F32, bits, false, u64::from(f32::NAN.to_bits()));
+        assert_eq!([8, 16, 32, 64].map(single), [0, 0, 0, 1 << 63]);
+    }
+
+    #[test]
     fn integers_widen_and_saturate() {
         let run = |value: u64, from, to, saturate| {
             evaluate(&Conversion::Integers { from, to, saturate }, value, 0, 0)
@@ -245,6 +255,18 @@ mod tests {
         }
         assert_eq!(soft::to_eighth(Eighth::E4M3, 1e9, Round::NearestTiesToEven), 0x7e);
         assert_eq!(soft::to_eighth(Eighth::E5M2, f64::NEG_INFINITY, Round::NearestTiesToEven), 0xfb);
+    }
+
+    #[test]
+    fn eighths_have_one_not_a_number() {
+        for eighth in [Eighth::E4M3, Eighth::E5M2] {
+            for bits in [0x7f80_0001, 0x7fc0_0000, 0x7fff_ffff, 0xff80_0001, 0xffc0_0000, 0xffff_ffff] {
+                for relu in [false, true] {
+                    let conversion = Conversion::PackEighths { to: eighth, relu };
+                    assert_eq!(evaluate(&conversion, bits, bits, 0), 0x7f7f, "{eighth:?} {bits:#x}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub struct Mode {
 }
 
 /// What a copy of a tensor writes for a half that is out of bounds.
-const OUT_OF_BOUNDS: u64 = 0x7fff;
+pub(crate) const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 impl Default for Mode {
     fn default() -> Mode {

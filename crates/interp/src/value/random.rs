@@ -79,11 +79,7 @@ impl Conversion {
             Target::Eighth(eighth) => soft::to_eighth(eighth, value, Round::NearestTiesToEven),
             Target::Narrow(narrow) => return narrow.of(value, self.relu),
         };
-        match (self.relu, value.is_nan()) {
-            (true, true) => result & 0x7f,
-            (true, false) if result & 0x80 != 0 => 0,
-            _ => result,
-        }
+        if self.relu && result & 0x80 != 0 { 0 } else { result }
     }
 }
 

@@ -242,16 +242,12 @@ pub fn to_integer(format: Format, value: u64, round: Round) -> i128 {
     with_format!(format, F => F::from_bits(value.into()).to_i128_r(70, round, &mut false).value)
 }
 
-/// To an eight-bit format with overflow and infinities held at the largest number; a NaN keeps its sign.
+/// To an eight-bit format with overflow and infinities held at the largest number; there is one NaN.
 pub fn to_eighth(eighth: Eighth, value: f64, round: Round) -> u64 {
     let wide = Double::from_bits(u128::from(value.to_bits()));
     let sign = u64::from(value.is_sign_negative()) << 7;
     if value.is_nan() {
-        return match eighth {
-            Eighth::E4M3 => sign | 0x7f,
-            // The upper bits of the payload survive, made quiet.
-            Eighth::E5M2 => sign | 0x7e | value.to_bits() >> 50 & 1,
-        };
+        return 0x7f;
     }
     match eighth {
         Eighth::E4M3 => {

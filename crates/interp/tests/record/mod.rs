@@ -5,7 +5,7 @@ mod tensor_map;
 
 use std::path::Path;
 
-use oriole_chip::texture::{AddressMode, Element, Opaque, Sampler, Texture};
+use oriole_chip::texture::{AddressMode, Element, Layout, Opaque, Sampler, Texture};
 use oriole_interp::{Arg, Launch};
 use serde_json::Value;
 
@@ -121,8 +121,10 @@ fn object(value: &Value) -> Opaque {
 fn texture(value: &Value) -> Texture {
     let count = |value: &Value| value.as_u64().unwrap_or(1) as u32;
     let element = Element::ALL.iter().find(|row| Some(row.0) == value["element"].as_str());
+    let layout = Layout::ALL.iter().find(|row| Some(row.0) == value["layout"].as_str());
     Texture {
         size: [0, 1, 2].map(|axis| count(&value["size"][axis])),
+        layout: layout.map_or_else(Layout::default, |row| row.1),
         layers: count(&value["layers"]),
         samples: count(&value["samples"]),
         levels: count(&value["levels"]),

@@ -544,9 +544,9 @@ fn products_out_of_bounds() {
               r13 = SEL r12, 0x0, p11 ; 1
               r14 = IADD3 r10, r13, RZ ; 1
               r15 = SHF.HI.R.U32 RZ, 0x10, r14 ; 1
-              p16, PT = ISETP.AND.EQ.U32 r5, 0x7fff0000, PT ; 1
+              p16, PT = ISETP.AND.EQ.U32 r5, 0x7ff70000, PT ; 1
               r17 = SEL RZ, r15, p16 ; 1
-              p18, PT = ISETP.AND.EQ.U32 r7, 0x7fff0000, PT ; 1
+              p18, PT = ISETP.AND.EQ.U32 r7, 0x7ff70000, PT ; 1
               r19 = SEL RZ, r17, p18 ; 1
               r20 = Copy r19 ; 1
               EXIT ; 2

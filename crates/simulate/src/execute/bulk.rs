@@ -1,6 +1,7 @@
 //! Bulk copies: what the engine does that reads its orders from uniform registers. Copies are done at once.
 
 use super::atomic::{Kind, combine, wide};
+use super::half::OUT_OF_BOUNDS;
 use super::load_store::{SHARED_ADDRESS_MASK, Space, load, place};
 use super::tensor::{self, LINE, Map, Row};
 use super::{Context, LaunchContext};
@@ -223,6 +224,12 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
     Ok(found.map_or(Kind::Integer { bytes: 4, signed: false }, |row| row.1))
 }
 
+/// Extremes of floating-point numbers are taken of halves only.
+fn wide_extreme(context: &Context, map: &Map) -> bool {
+    let wide = matches!(map.kind, tensor::Kind::Single | tensor::Kind::Double);
+    wide && (context.has(Mod::MIN) || context.has(Mod::MAX))
+}
+
 /// The type of a reduction into a tensor.
 fn tensor_kind(map: &Map) -> Kind {
     let bytes = map.element as u32;
@@ -263,6 +270,7 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     let map = Map::at(context, map_address)?;
     let packed =
         if matches!(context.kind(2), Ok(OperandKind::UReg(_))) { uniform(context, 2, 0)? } else { 0 };
+    map.begins_at_line(&coordinates)?;
     let rows = if by_rows {
         map.numbered_rows(&coordinates)?
     } else if context.has(Mod::W) || context.has(Mod::W128) {
@@ -277,6 +285,12 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     }
     let start = u64::from(uniform(context, 0, 0)?);
     box_aligned(start)?;
+    if !by_rows && rows.iter().any(|row| row.before) {
+        return Err(Fault::Tensor("a store into it reaches negative coordinates".into()));
+    }
+    if op == Op::UTMAREDG && wide_extreme(context, &map) {
+        return Err(Fault::Tensor("its singles or doubles have no minimum and no maximum".into()));
+    }
     reads(context, start, room(&map, &rows), true);
     for row in rows {
         let data = read_lines(context, &map, start + row.offset, row.count as u64 * map.element)?;
@@ -342,13 +356,13 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
 
 /// A row that is all outside.
 fn filling(map: &Map, count: usize) -> Vec<u8> {
-    let float = !matches!(map.kind, tensor::Kind::Unsigned | tensor::Kind::Signed);
     let length = map.element as usize;
-    let mut element = vec![if float && map.nan { 0xff } else { 0 }; length];
-    if let Some(top) = element.last_mut() {
-        *top &= 0x7f;
-    }
-    element.repeat(count)
+    let element = match map.kind {
+        tensor::Kind::Half | tensor::Kind::BrainHalf if map.nan => OUT_OF_BOUNDS,
+        tensor::Kind::Single | tensor::Kind::Double if map.nan => u64::MAX >> (65 - 8 * length),
+        _ => 0,
+    };
+    element.to_le_bytes()[..length].repeat(count)
 }
 
 /// Bytes of a row in shared memory.

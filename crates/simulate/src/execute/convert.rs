@@ -98,7 +98,7 @@ fn named_integer(context: &Context) -> Integer {
     INTEGERS.iter().find(|row| context.has(row.0)).map_or((32, true), |row| row.1)
 }
 
-/// Rounds and saturates to an integer type. NaN becomes zero, or the least signed value of the width.
+/// Rounds and saturates to an integer type. NaN becomes zero, or the top bit of the type alone.
 fn convert(value: Value, (bits, signed): Integer, round: Round, nan_to_zero: bool) -> u64 {
     let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
     let (least, greatest) = if signed { (1u64 << (bits - 1), (1u64 << (bits - 1)) - 1) } else { (0, mask) };
@@ -111,7 +111,8 @@ fn convert(value: Value, (bits, signed): Integer, round: Round, nan_to_zero: boo
     };
     match value {
         Value::NotANumber if nan_to_zero => 0,
-        Value::NotANumber => 1 << (bits.max(32) - 1),
+        Value::NotANumber if signed => least.wrapping_neg(),
+        Value::NotANumber => 1 << (bits - 1),
         Value::Infinite(negative) => clamp(negative, u64::MAX),
         Value::Finite(real) => {
             let (negative, magnitude, _) = to_integer(real, round);
@@ -231,10 +232,8 @@ impl Narrowing {
         let Narrowing { to, eight, round, relu, saturate, .. } = self;
         let value = from.unpack(bits);
         if eight && let Value::NotANumber = value {
-            // A NaN keeps its sign and the top of its payload, as far as the narrow format has room.
-            let sign = if bits & from.sign() != 0 { 0x80 } else { 0 };
-            let payload = (bits >> (from.fraction_bits() - 2)) as u32 & 3;
-            return sign | if to == E4M3 { 0x7f } else { 0x7e | payload };
+            // All bits but the sign, whatever the sign and the payload were.
+            return 0x7f;
         }
         let negative = match value {
             Value::Finite(real) => real.negative,

@@ -5,7 +5,7 @@ use crate::launch::Fault;
 use crate::number::{F16, Round};
 use crate::sampling::{Point, face, gather, load, sample};
 use crate::warp::Lanes;
-use oriole_chip::texture::{Opaque, Sampler, Texture};
+use oriole_chip::texture::{Layout, Opaque, Sampler, Texture};
 use oriole_sass::register::RZ;
 use oriole_sass::{Mod, Op, OperandKind, Symbol};
 
@@ -216,6 +216,9 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
     let handle = if general == 1 { next() } else { 0 };
     let [level, offsets, compared, sample_number] = wanted.map(|wanted| if wanted { next() } else { 0 });
     let (texture, sampler) = fetch.objects(context, handle)?;
+    if !readable(texture, op, fetch.shape) {
+        return Ok([0; 4]);
+    }
     // Distance of the fields, and their width.
     let (apart, bits) = if op == Op::TLD4 { (8, 6) } else { (4, 4) };
     let offset =
@@ -252,6 +255,15 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
         return Ok(gather(texture, &sampler, &point, channel));
     }
     Ok(sample(texture, &sampler, &point))
+}
+
+/// Whether the texels lie as this instruction reads them; elsewhere it finds zeros.
+fn readable(texture: &Texture, op: Op, shape: Symbol) -> bool {
+    match shape {
+        Symbol::_1D if op == Op::TLD => texture.layout == Layout::Linear,
+        Symbol::CUBE | Symbol::ARRAY_CUBE => texture.layout == Layout::Cube,
+        _ => true,
+    }
 }
 
 /// A field of a word with its sign.

@@ -11,7 +11,7 @@ use oriole_sass::{Mod, Op, OperandKind};
 type Pairs = [[u64; 2]; 32];
 
 /// What a copy of a tensor fills in for a half that is out of bounds, all bits but the sign.
-const OUT_OF_BOUNDS: u64 = 0x7fff;
+pub(super) const OUT_OF_BOUNDS: u64 = 0x7ff7;
 
 fn format(context: &Context) -> Format {
     if context.has(Mod::BF16_V2) { BF16 } else { F16 }

@@ -82,6 +82,8 @@ pub(super) struct Row {
     pub inside: std::ops::Range<i64>,
     /// All elements.
     pub count: i64,
+    /// One of its coordinates is negative.
+    pub before: bool,
 }
 
 fn bits(word: u32, low: u32, count: u32) -> u32 {
@@ -148,6 +150,15 @@ impl Map {
             dimensions,
             image,
         })
+    }
+
+    /// The engine moves lines of global memory, so that a box begins at one.
+    pub(super) fn begins_at_line(&self, start: &[i64]) -> Result<(), Fault> {
+        let distance = start.first().map_or(0, |first| first * self.element as i64);
+        if distance % LINE as i64 == 0 {
+            return Ok(());
+        }
+        Err(Fault::Tensor(format!("its box begins {distance} bytes along the row, no multiple of {LINE}")))
     }
 
     /// The rows of the box at some coordinates; `pixels` are the offsets in an image where the instruction means one.
@@ -236,7 +247,7 @@ impl Map {
         for (at, dimension) in place.iter().zip(&self.dimensions) {
             address = address.wrapping_add((*at as u64).wrapping_mul(dimension.stride));
         }
-        Row { offset: 0, address, inside, count }
+        Row { offset: 0, address, inside, count, before: place.iter().any(|at| *at < 0) }
     }
 
     fn tile_rows(&self, start: &[i64]) -> Vec<Row> {
