@@ -14,7 +14,10 @@ use oriole_ori::{
     SourceKind, Value, is_legal,
 };
 use oriole_sass::{Mod, Op};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
+
+/// The truth table of the first operand and the second.
+const AND: i64 = 0xc0;
 
 /// The longest chain of operations that is followed back from a descriptor.
 const LONGEST_CHAIN: u32 = 4;
@@ -58,16 +61,26 @@ struct BlockRewrite<'a> {
     definitions: &'a Definitions,
     /// Uniform registers that hold what general ones hold.
     known: FxHashMap<Value, Value>,
+    /// General registers of which sums in the block are made: they are copied anyway.
+    wanted: FxHashSet<Value>,
     out: Vec<Instruction>,
 }
 
 impl<'a> BlockRewrite<'a> {
     fn new(function: &'a mut Function, chip: Chip, definitions: &'a Definitions) -> BlockRewrite<'a> {
-        BlockRewrite { function, chip, definitions, known: FxHashMap::default(), out: Vec::new() }
+        let (known, wanted) = (FxHashMap::default(), FxHashSet::default());
+        BlockRewrite { function, chip, definitions, known, wanted, out: Vec::new() }
     }
 
     fn run(&mut self, id: BlockId) -> bool {
         let instructions = std::mem::take(&mut self.function.block_mut(id).instructions);
+        for (low, high) in instructions.iter().zip(instructions.iter().skip(1)) {
+            if let (Some((_, low)), Some((_, high))) = (copied_word(low), copied_word(high))
+                && let Some(sum) = self.definition(&instructions, low)
+            {
+                self.wanted.extend(widened_sum(&sum, [low, high]).map(|(word, _)| word));
+            }
+        }
         let mut changed = false;
         let mut skip = false;
         // What the block has gone by cannot be looked at through the function: it is `earlier`.
@@ -78,6 +91,10 @@ impl<'a> BlockRewrite<'a> {
             let behind = instructions.get(index + 1);
             if let (Some(low), Some(high)) = (copied_word(instruction), behind.and_then(copied_word))
                 && self.sum_of_two_words(&instructions, instruction, low, high)
+            {
+                (changed, skip) = (true, true);
+            } else if let (Some(low), Some(high)) = (copied_word(instruction), behind.and_then(copied_word))
+                && self.word_and_numbers(&instructions, instruction, low, high)
             {
                 (changed, skip) = (true, true);
             } else if let Some(word) = copied_word(instruction)
@@ -121,14 +138,59 @@ impl<'a> BlockRewrite<'a> {
             self.emit(Op::UMOV, &[], &[to], [Source::imm(*bits)], copy);
             return true;
         }
-        // Others would need the word where it is.
-        if self.definitions.uses(from) != 1 {
+        // Others would need the word where it is, so that it is worth it only if what it is made of is copied anyway.
+        let is_known = |word: &Value| self.known.contains_key(word);
+        let mut read = definition.sources.iter().filter_map(Source::as_plain_value);
+        let mut is_copied = || read.any(|word| is_known(&word) || self.wanted.contains(&word));
+        if self.definitions.uses(from) != 1 && (is_known(&from) || !is_copied()) {
             return self.copy_once(copy, to, from);
         }
         let made = self.uniform_form(here, &definition, copy, LONGEST_CHAIN);
         let Some(mut made) = made else { return self.copy_once(copy, to, from) };
         made.destinations[0] = Destination::new(File::UR, [to]);
         self.out.push(made);
+        self.known.entry(from).or_insert(to);
+        true
+    }
+
+    /// Both words of a sum of a word, widened, and a number of two words, where the lower words give no carry: a copy behind a
+    /// product waits for that, so that all of them are made of one.
+    fn word_and_numbers(
+        &mut self,
+        here: &[Instruction],
+        copy: &Instruction,
+        (to_low, low): (Value, Value),
+        (to_high, high): (Value, Value),
+    ) -> bool {
+        if self.known.contains_key(&low) {
+            return false;
+        }
+        let Some(sum) = self.definition(here, low) else { return false };
+        let Some((word, [number, above])) = widened_sum(&sum, [low, high]) else { return false };
+        let number_of = |value| {
+            let definition = self.definition(here, value)?;
+            match definition.sources.as_slice() {
+                [Source { kind: SourceKind::Imm(bits), .. }]
+                    if definition.opcode == Opcode::Sass(Op::MOV) =>
+                {
+                    Some(*bits)
+                }
+                _ => None,
+            }
+        };
+        let most = self.definition(here, word).and_then(|definition| most(&definition));
+        let (Some(number), Some(above), Some(most)) = (number_of(number), number_of(above), most) else {
+            return false;
+        };
+        if !self.definitions.is_stable(word) || number.checked_add(most).is_none() {
+            return false;
+        }
+        let word = self.uniform(here, word, copy, 0);
+        let zero = Source::plain(SourceKind::Zero(File::UR));
+        self.emit(Op::UIADD3, &[], &[to_low], [word.into(), Source::imm(number), zero], copy);
+        self.emit(Op::UMOV, &[], &[to_high], [Source::imm(above)], copy);
+        self.known.insert(low, to_low);
+        self.known.insert(high, to_high);
         true
     }
 
@@ -278,6 +340,46 @@ fn copied_word(instruction: &Instruction) -> Option<(Value, Value)> {
         && destination.fixed.is_none();
     let from = instruction.sources.first()?.as_plain_value()?;
     copies.then_some((*to, from))
+}
+
+/// `{low, high} <- word * 1 + {a, b}`: the word, and the two that are added.
+fn widened_sum(i: &Instruction, [low, high]: [Value; 2]) -> Option<(Value, [Value; 2])> {
+    let ([destination], [word, one, added]) = (i.destinations.as_slice(), i.sources.as_slice()) else {
+        return None;
+    };
+    let SourceKind::Values(added) = &added.kind else { return None };
+    let &[a, b] = added.as_slice() else { return None };
+    let is_sum = i.opcode == Opcode::Sass(Op::IMAD)
+        && i.mods.has(Mod::WIDE)
+        && i.mods.has(Mod::U32)
+        && i.guard.is_none()
+        && destination.values.as_slice() == [low, high]
+        && one.kind == SourceKind::Imm(1);
+    is_sum.then_some((word.as_plain_value()?, [a, b]))
+}
+
+/// The most that a word can be, by what makes it.
+fn most(i: &Instruction) -> Option<u32> {
+    let bits = |source: Option<&Source>| match source?.kind {
+        SourceKind::Imm(bits @ 0..32) => Some(bits),
+        _ => None,
+    };
+    match i.opcode {
+        Opcode::Sass(Op::SGXT) if i.mods.has(Mod::U32) => bits(i.sources.get(1)).map(|bits| (1 << bits) - 1),
+        Opcode::Sass(Op::SHF) if i.mods.has(Mod::R) && i.mods.has(Mod::U32) && i.mods.has(Mod::HI) => {
+            let zero = i.sources.first()?.kind == SourceKind::Zero(File::R);
+            bits(i.sources.get(1)).filter(|_| zero).map(|bits| u32::MAX >> bits)
+        }
+        Opcode::Sass(Op::LOP3) if i.destinations.len() == 1 => match i.sources.as_slice() {
+            [_, Source { kind: SourceKind::Imm(mask), .. }, _, table, _]
+                if table.kind == SourceKind::Literal(AND) =>
+            {
+                Some(*mask)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
 }
 
 /// `d, carry <- word + number`
