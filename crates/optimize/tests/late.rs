@@ -453,3 +453,59 @@ b0:
     "#]]
     .assert_debug_eq(&defined("sm_100"));
 }
+
+/// One word is copied for all descriptors that are it and a number; where the lower words may give a carry, the sum is copied.
+#[test]
+fn descriptors_that_differ_by_numbers_are_made_of_one_word() {
+    let text = |bits: &str| {
+        format!(
+            "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = SGXT.U32 r0, {bits} ; 0
+  r2 = MOV 0x40000040 ; 1
+  u3 = Copy r1 ; 2
+  u4 = Copy r2 ; 2
+  u5 = Copy r1 ; 2
+  u6 = Copy r2 ; 2
+  {{r7 r8 r9 r10}} = HGMMA.64x8x16.F32 {{u3 u4 u5 u6}}, RZ, !UPT mem(shared r) ; 3
+  r11 = MOV 0xffff0000 ; 4
+  {{r12 r13}} = IMAD.U32.WIDE r1, 0x1, {{r11 r2}} ; 4
+  u14 = Copy r12 ; 5
+  u15 = Copy r13 ; 5
+  {{r16 r17 r18 r19}} = HGMMA.64x8x16.F32 {{u14 u15 u5 u6}}, {{r7 r8 r9 r10}}, %(gsb0) mem(shared r) ; 6
+  STS.128 [r0], {{r16 r17 r18 r19}} mem(shared w) ; 7
+  EXIT ; 8
+"
+        )
+    };
+    let copies = |bits: &str| {
+        let mut function = parse::parse(&text(bits)).expect("Ori");
+        oriole_optimize::group_descriptors::run(&mut function, Chip::SM_90A);
+        let lines = function.to_string();
+        lines
+            .lines()
+            .filter(|line| line.trim_start().starts_with('u'))
+            .map(|line| format!("{line}\n"))
+            .collect::<String>()
+    };
+    expect![[r#"
+          u3 = Copy r1 ; 2
+          u4 = UMOV 0x40000040 ; 2
+          u5 = Copy u3 ; 2
+          u6 = UMOV 0x40000040 ; 2
+          u14 = UIADD3 u3, 0xffff0000, URZ ; 5
+          u15 = UMOV 0x40000040 ; 5
+    "#]]
+    .assert_eq(&copies("0xe"));
+    expect![[r#"
+          u3 = Copy r1 ; 2
+          u4 = UMOV 0x40000040 ; 2
+          u5 = Copy u3 ; 2
+          u6 = UMOV 0x40000040 ; 2
+          u14 = Copy r12 ; 5
+          u15 = Copy r13 ; 5
+    "#]]
+    .assert_eq(&copies("0x11"));
+}

@@ -173,7 +173,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 23] = [
+    let rows: [(&str, &[HazardKind]); 27] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -224,6 +224,23 @@ fn hazards_are_found() {
             "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R1",
             &[OverwriteUnread],
         ),
+        // The wait keeps a distance to the product, the product to the fence, and what it reads is written ahead of that.
+        (
+            "HGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0 ; stall=2\nWARPGROUP.DEPBAR.LE gsb0, 0x0\nMOV R28, R24",
+            &[TooClose],
+        ),
+        (
+            "WARPGROUP.ARRIVE ; stall=5\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24, gsb0\nWARPGROUP.DEPBAR.LE gsb0, 0x0",
+            &[TooClose],
+        ),
+        (
+            "MOV R28, R1 ; stall=4\nWARPGROUP.ARRIVE ; stall=6\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24",
+            &[],
+        ),
+        (
+            "MOV R28, R1 ; stall=3\nWARPGROUP.ARRIVE ; stall=15\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24",
+            &[ReadTooEarly],
+        ),
         (
             "WARPGROUP.ARRIVE\nMOV R28, R1 ; stall=15\nWARPGROUP.ARRIVE\nHGMMA.64x8x16.F16 R24, R28, gdesc[UR4], R24",
             &[],
@@ -246,9 +263,28 @@ fn hazards_are_found() {
         OverwriteUnread,
         KeptTooLong,
         WithoutFence,
+        TooClose,
     ] {
         assert!(found.iter().any(|hazard| hazard.kind == kind), "{kind:?}");
     }
+}
+
+/// The kernel asks for 64 registers, of which the hardware keeps two.
+#[test]
+fn registers_of_the_hardware_are_not_named() {
+    let named = |register: u8| {
+        let cubin = assemble(&format!("MOV R{register}, R1 ; stall=15\nEXIT"));
+        let found: Vec<_> = oriole_simulate::lint(&cubin).iter().map(|hazard| hazard.to_string()).collect();
+        let error = oriole_simulate::run(&cubin, &launch(1, &[0; 8], 1)).error.map(|error| error.to_string());
+        (found, error)
+    };
+    assert_eq!(named(61), (vec![], None));
+    let (found, error) = named(62);
+    assert_eq!(found, ["k+0x0: names R62, code may name 62 registers"]);
+    assert!(
+        error.as_ref().is_some_and(|text| text.contains("R62 is used where code may name 62 registers")),
+        "{error:?}"
+    );
 }
 
 #[test]
