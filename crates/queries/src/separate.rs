@@ -331,6 +331,7 @@ impl Program<'_> {
     fn complete(&self, shared: &SharedPlaces, tables: &[u64], module: &mut Module) -> Result<(), Failed> {
         let constants: BTreeMap<String, u64> =
             module.constants.iter().map(|constant| (constant.name.clone(), constant.offset)).collect();
+        let constant_bytes = module.constants.iter().map(|constant| constant.offset + constant.size).max();
         let headers = self.place_headers(module)?;
         for (at, image) in module.kernels.iter_mut().enumerate() {
             let image = triomphe::Arc::make_mut(image);
@@ -350,6 +351,7 @@ impl Program<'_> {
                 image.addresses_shared |= in_shared.is_some();
                 let known = match relocation.target {
                     SymbolRef::OwnConstants => Some((tables[at], 2)),
+                    SymbolRef::ConstantSize => Some((constant_bytes.unwrap_or(0), 0)),
                     _ => in_shared
                         .map(|place| (place, 0))
                         .or_else(|| named(&constants).map(|place| (place, 3))),

@@ -4,6 +4,9 @@ use crate::support::{cold, cold_for};
 use oriole_chip::Chip;
 use oriole_cubin::attribute::code::{MAXREG_COUNT, MBARRIER_INSTR_OFFSETS, MIN_STACK_SIZE, NUM_MBARRIERS};
 use oriole_cubin::{Cubin, Payload};
+use oriole_inputs::{Config, Database, SourceFile};
+use oriole_options::{DebugOptions, Options};
+use oriole_queries::compile;
 
 fn compiled(body: &str) -> Cubin {
     let compiled = cold(&format!(".version 8.0\n.target sm_90\n.address_size 64\n{body}"));
@@ -193,4 +196,33 @@ fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
         })
         .collect();
     assert_eq!(sizes, [272]);
+}
+
+/// Which generic addresses are constants is asked of as many bytes as the module has: global variables lie right behind them.
+/// In modules for debuggers too, whose functions have sections of their own.
+#[test]
+fn constants_end_where_those_of_the_module_do() {
+    let numbers = |bytes: u32, options: &Options| -> Vec<u32> {
+        let constants = if bytes > 0 { format!(".const .b8 values[{bytes}];\n") } else { String::new() };
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n{constants}\
+             .visible .entry k(.param .u64 p) {{ .reg .b64 %a; .reg .b32 %r; .reg .pred %p;\n\
+             ld.param.u64 %a, [p]; isspacep.const %p, %a; selp.u32 %r, 1, 0, %p; st.global.u32 [%a], %r; ret; }}\n"
+        );
+        let db = Database::default();
+        let file = SourceFile::open(&db, &text);
+        let compiled = compile(&db, file, Config::create(&db, Chip::SM_90, options), 1);
+        let cubin =
+            oriole_cubin::read(&compiled.cubin.expect("a cubin")).expect("what is written can be read");
+        let words = cubin.kernels[0].code.iter().map(|word| (word >> 32) as u32);
+        words.filter(|number| [0x104, 0x10000].contains(number)).collect()
+    };
+    let mut for_debuggers = Options::default();
+    for_debuggers.level = 0;
+    for_debuggers.debug = DebugOptions { full: true, ..DebugOptions::default() };
+    for options in [Options::default(), for_debuggers] {
+        assert_eq!(numbers(0x104, &options), [0x104]);
+        assert_eq!(numbers(0x10000, &options), [0x10000]);
+        assert!(numbers(0, &options).is_empty());
+    }
 }

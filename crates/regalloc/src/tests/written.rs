@@ -81,6 +81,47 @@ fn accumulators_count_once() {
     assert_eq!(assignment.general_registers, 96);
 }
 
+/// The left factor of the widest product of doubles lies at a multiple of sixteen, the others at one of eight.
+#[test]
+fn the_widest_factor_has_its_own_alignment() {
+    let tuple = |from: u32, count: u32| {
+        let registers: Vec<String> = (from..from + count).map(|k| format!("r{k}")).collect();
+        format!("{{{}}}", registers.join(" "))
+    };
+    let (left, right, sum) = (tuple(10, 16), tuple(30, 8), tuple(40, 8));
+    let mut text = String::from("kernel params=0 barriers=0\nb0:\n  r0 = S2R %(SR_TID.X) ; 0\n");
+    for register in (10..26).chain(30..38).chain(40..48) {
+        text += &format!("  r{register} = LDS [r0+{:#x}] mem(shared r) ; 0\n", 4 * register);
+    }
+    text += &format!("  {sum} = DMMA.16x8x16 {left}, {right}, {sum} ; 1\n");
+    (40..48).for_each(|k| text += &format!("  STS [r0+{:#x}], r{k} mem(shared w) ; 2\n", 4 * k));
+    text += "  EXIT ; 3\n";
+    let function = parse(&text).expect("test input parses");
+    let (_, assignment) = allocate(function, Chip::SM_90, &options(None)).expect("allocation");
+    let register = |value: u32| assignment.registers[Value(value)].expect("a register");
+    assert_eq!((register(10) % 16, register(30) % 8, register(40) % 8), (0, 0, 0));
+}
+
+/// Of a chain of multiply-adds each factor lies in the other bank than what it is multiplied with.
+#[test]
+fn what_is_read_together_lies_in_both_banks() {
+    let mut text = String::from("kernel params=0 barriers=0\nb0:\n  r0 = S2R %(SR_TID.X) ; 0\n");
+    text += "  {r1 r2 r3 r4} = LDS.128 [r0] mem(shared r) ; 0\n";
+    for (step, at) in (0..6).zip((10..).step_by(4)) {
+        for k in 0..4 {
+            let before = if step == 0 { 1 + k } else { at + k - 4 };
+            text += &format!("  r{} = FFMA r{before}, r{}, 0x3f000000 ; 1\n", at + k, 1 + k);
+        }
+    }
+    (0..4).for_each(|k| text += &format!("  STS [r0+{:#x}], r{} mem(shared w) ; 2\n", 4 * k, 30 + k));
+    text += "  EXIT ; 3\n";
+    let function = parse(&text).expect("test input parses");
+    let (_, assignment) = allocate(function, Chip::SM_90, &options(None)).expect("allocation");
+    let bank = |value: u32| assignment.registers[Value(value)].expect("a register") % 2;
+    let apart = (14..34).filter(|&value| bank(value - 4) != bank(1 + (value - 10) % 4)).count();
+    assert_eq!(apart, 20);
+}
+
 /// A copy and its source may lie in one register while both are read; the checker knows what the register holds.
 #[test]
 fn a_uniform_copy_shares_the_register_of_its_source() {
