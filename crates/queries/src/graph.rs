@@ -548,6 +548,13 @@ pub fn reaching_kernels<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Fu
     link::reaching_kernels(db, unit)
 }
 
+/// The bytes of the module's constants, which a kernel asks for that tells their generic addresses from others.
+#[salsa::tracked]
+pub fn constant_bytes(db: &dyn Db, file: SourceFile) -> u64 {
+    let _running = db.executes("constant_bytes", Place::File(file));
+    module_layout(db, file).symbols.constant_bytes
+}
+
 /// Where the variables of the module lie, without their values.
 #[salsa::tracked(returns(ref))]
 pub fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {

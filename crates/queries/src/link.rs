@@ -405,7 +405,7 @@ fn reach<'db>(db: &'db dyn Db, entry: FunctionUnit<'db>, config: Config) -> Resu
                     reached.symbols.opaque.clone_from(&graph::module_layout(db, file).symbols.opaque);
                 }
                 SymbolKind::ConstantSize => {
-                    reached.symbols.constant_bytes = graph::module_layout(db, file).symbols.constant_bytes;
+                    reached.symbols.constant_bytes = *graph::constant_bytes(db, file);
                 }
                 SymbolKind::Opaque
                 | SymbolKind::OpaqueParameter(_)

@@ -233,6 +233,16 @@ const LAUNCHING: &[Edit] = &[
     ("with a launch, another kernel launched", |text| text.replace("%rk, k6;", "%rk, k0;")),
 ];
 
+/// The module whose `k8` asks whether an address is one of a constant.
+fn with_a_question() -> String {
+    let asks = "\t.reg .pred %pk;\n\tisspacep.const %pk, %rd1;\n\t@%pk ret;\n\tmov";
+    in_kernel(&module(), 8, "\tmov", asks).replacen(".visible", ".const .align 4 .b8 fixed[8];\n.visible", 1)
+}
+
+/// Edits of that module.
+const ASKING: &[Edit] =
+    &[("with a question, a constant of another size", |text| text.replace("fixed[8]", "fixed[12]"))];
+
 /// A change of options of the table.
 type Knob = (&'static str, fn(&mut Options));
 
@@ -280,6 +290,7 @@ fn edits_run_what_the_table_says() {
         session.executed();
     }
     differing += &edits_with(&mut session, &with_a_launch(), &Options::default(), LAUNCHING);
+    differing += &edits_with(&mut session, &with_a_question(), &Options::default(), ASKING);
     session.edit(&base);
     session.compile();
     session.executed();
