@@ -487,7 +487,7 @@ b0:
         lines
             .lines()
             .filter(|line| line.trim_start().starts_with('u'))
-            .map(|line| format!("{line}\n"))
+            .map(|line| format!("{}\n", line.trim_start()))
             .collect::<String>()
     };
     expect![[r#"
