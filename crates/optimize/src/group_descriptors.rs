@@ -149,7 +149,9 @@ impl<'a> BlockRewrite<'a> {
         let Some(mut made) = made else { return self.copy_once(copy, to, from) };
         made.destinations[0] = Destination::new(File::UR, [to]);
         self.out.push(made);
-        self.known.entry(from).or_insert(to);
+        if self.definitions.is_stable(to) {
+            self.known.entry(from).or_insert(to);
+        }
         true
     }
 
@@ -189,8 +191,10 @@ impl<'a> BlockRewrite<'a> {
         let zero = Source::plain(SourceKind::Zero(File::UR));
         self.emit(Op::UIADD3, &[], &[to_low], [word.into(), Source::imm(number), zero], copy);
         self.emit(Op::UMOV, &[], &[to_high], [Source::imm(above)], copy);
-        self.known.insert(low, to_low);
-        self.known.insert(high, to_high);
+        if [to_low, to_high].iter().all(|&to| self.definitions.is_stable(to)) {
+            self.known.insert(low, to_low);
+            self.known.insert(high, to_high);
+        }
         true
     }
 
