@@ -16,7 +16,7 @@ use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
 use oriole_schedule::{KnownBlocks, Throughput};
 
-/// How often a function is ordered for a number of registers, each time for as many fewer as the allocation took too many.
+/// How often a function is ordered for a number of registers, each time for fewer by what the allocation lacked.
 const TRIES: usize = 3;
 
 /// So many permille more instructions one block more on each SM may cost.
@@ -78,8 +78,8 @@ fn allocate_as(
     }
     let registers_decide = options.occupancy && oriole_schedule::registers_decide(&function);
     let unordered = registers_decide.then(|| function.clone());
-    let fit = order(&mut function, options, known.as_deref_mut(), context);
-    if fit == Fit::Ample && !registers_decide {
+    let fits = order(&mut function, options, known.as_deref_mut(), context);
+    if fits && !registers_decide {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
     let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
@@ -134,35 +134,24 @@ fn allocate_ordered_within(
     Ok(Allocated { function, assignment })
 }
 
-/// Whether an ordered function fits into the registers.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fit {
-    /// In the first order.
-    Ample,
-    /// With values that are made again.
-    Tight,
-    /// More values are live at once than there are registers.
-    Short,
-}
-
 /// Orders instructions; what does not fit into registers even so is made again behind the places of the highest pressure where
-/// that is cheap, and ordered once more.
+/// that is cheap, and ordered once more. Gives whether they fitted in the first order.
 fn order(
     function: &mut Function,
     options: &OrderOptions,
     mut known: Option<&mut KnownBlocks>,
     context: &Context,
-) -> Fit {
+) -> bool {
     let _span = span("AdvancedPhasePreSched");
     let tables = context.target.schedule();
     let Some(budget) = oriole_schedule::before_allocation(function, &tables, options, known.as_deref_mut())
     else {
-        return Fit::Ample;
+        return true;
     };
-    let fits = options.rematerialize
-        && rematerialize::run(function, &budget)
-        && oriole_schedule::before_allocation(function, &tables, options, known).is_none();
-    if fits { Fit::Tight } else { Fit::Short }
+    if options.rematerialize && rematerialize::run(function, &budget) {
+        oriole_schedule::before_allocation(function, &tables, options, known);
+    }
+    false
 }
 
 /// Orders and allocates a function within so many registers, if they suffice without the frame and an SM is no slower with them.
