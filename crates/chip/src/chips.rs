@@ -38,6 +38,8 @@ pub(crate) struct Row {
     pub marks_entries: bool,
     /// A barrier of the block has an instruction without effect in front of it in the code of other compilers.
     pub pauses_before_barriers: bool,
+    /// Pairs of words are read from a constant bank by the products that they are added to; otherwise they are loaded first.
+    pub adds_long_constants: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
     /// Where in shared memory, before the first variable, it is written down which tensor memory is taken; `None` if the
@@ -71,6 +73,7 @@ const TURING_FAMILY: Row = Row {
     loads_before_signals: 0,
     marks_entries: false,
     pauses_before_barriers: false,
+    adds_long_constants: true,
     uniform_handles: false,
     tensor_partition: None,
     bank: Some(&TURING),
@@ -98,6 +101,7 @@ const HOPPER_FAMILY: Row = Row {
     short_addresses: false,
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
+    adds_long_constants: false,
     uniform_handles: true,
     bank: Some(&HOPPER),
     ..TURING_FAMILY

@@ -74,6 +74,11 @@ impl Chip {
         self.row().registers.uniform.count != 0
     }
 
+    /// True if products of words are added to pairs of a constant bank as they stand there; later chips load those first.
+    pub const fn adds_long_constants(self) -> bool {
+        self.row().adds_long_constants
+    }
+
     /// True if handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub const fn uniform_handles(self) -> bool {
         self.row().uniform_handles

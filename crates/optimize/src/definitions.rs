@@ -4,7 +4,7 @@
 //! and outside it: a value is *stable* if it has one definition, without a guard, that dominates every use. In SSA
 //! all values are; outside it most are, and the others are left alone.
 
-use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Phi, Value};
+use oriole_ori::{BlockId, Cfg, Dominators, Function, Instruction, Opcode, Phi, Pseudo, Value};
 use std::cell::RefCell;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -25,6 +25,8 @@ pub struct Definitions {
     places: TiVec<Value, Place>,
     stable: TiVec<Value, bool>,
     uses: TiVec<Value, u32>,
+    /// Some values are undefined.
+    any_undefined: bool,
     /// Values of which [`Definitions::is_read_once`] said no.
     shared: RefCell<Vec<Value>>,
 }
@@ -74,7 +76,13 @@ impl Definitions {
                 });
             }
         }
-        Definitions { places, stable, uses, shared: RefCell::default() }
+        Definitions {
+            places,
+            stable,
+            uses,
+            any_undefined: any_undefined(function),
+            shared: RefCell::default(),
+        }
     }
 
     fn judged(
@@ -108,7 +116,13 @@ impl Definitions {
                 *place = Place::Unknown;
             }
         }
-        Definitions { places, stable, uses, shared: RefCell::default() }
+        Definitions {
+            places,
+            stable,
+            uses,
+            any_undefined: any_undefined(function),
+            shared: RefCell::default(),
+        }
     }
 
     /// True if the value means the same at every use.
@@ -121,6 +135,11 @@ impl Definitions {
     #[inline]
     pub fn place(&self, value: Value) -> Place {
         self.places.get(value).copied().unwrap_or(Place::Unknown)
+    }
+
+    /// True if the value is whatever its register holds: each reader may take it for what it likes.
+    pub fn is_undefined(&self, function: &Function, value: Value) -> bool {
+        self.any_undefined && self.instruction(function, value).is_some_and(is_undefined)
     }
 
     /// How many operands read the value.
@@ -192,6 +211,16 @@ impl Definitions {
             Place::Unknown => None,
         }
     }
+}
+
+fn is_undefined(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
+}
+
+/// True if the function begins with undefined values, as that of SSA does which reads registers that nothing has written.
+fn any_undefined(function: &Function) -> bool {
+    let entry = function.blocks.first().map_or(&[][..], |block| &block.instructions);
+    entry.iter().take(2).any(is_undefined)
 }
 
 fn reaches(

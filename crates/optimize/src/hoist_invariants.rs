@@ -21,11 +21,19 @@ const REGISTERS: usize = 128;
 /// Registers that are kept free for what allocation needs between.
 const MARGIN: usize = 16;
 
+/// Predicates that a loop may keep throughout. The others of the file are for what it asks itself: a predicate more would live in a
+/// general register, and be asked for again like the comparison that makes it.
+const PREDICATES: usize = 4;
+
 /// The pass.
 pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Licm),
     ..Pass::new(|function, context| Outcome::changed_if(run(function, context.form)))
 };
+
+/// In a loop of so many instructions one constant that is read once stays where it is read: what it costs to make it again each time
+/// is little beside a register that is taken throughout.
+const BESIDE_A_CONSTANT: usize = 48;
 
 /// So many loops around a block are tried, from the innermost: in deeper nests the time would grow with the square of
 /// the depth.
@@ -69,26 +77,39 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         return changed;
     }
     let (members, pressures) = members_and_pressures(function, &cfg, &loops);
+    let count = |instruction: &Instruction, predicates: bool| -> usize {
+        let of_file = |file| matches!(file, File::P | File::UP) == predicates;
+        instruction.destinations.iter().filter(|d| of_file(d.file)).map(|d| d.values.len()).sum()
+    };
     let budget =
         function.register_limit.map_or(REGISTERS, |limit| usize::from(nameable(limit))).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
         let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
-        let mut free = budget.saturating_sub(pressures[index] + MARGIN);
+        let mut free = budget.saturating_sub(pressures[index].general + MARGIN);
+        let mut free_predicates = PREDICATES.saturating_sub(pressures[index].predicates);
         let mut moved: Vec<Instruction> = Vec::new();
+        let instructions = |&id: &BlockId| function.block(id).instructions.len();
+        let mut constants = members[index].iter().map(instructions).sum::<usize>() / BESIDE_A_CONSTANT;
         for &id in &members[index] {
             if !this.latches.iter().all(|&latch| dominators.dominates(id, latch)) {
                 continue;
             }
             let mut block = std::mem::take(function.block_mut(id));
             block.instructions.retain(|instruction| {
-                let results: usize = instruction.destinations.iter().map(|d| d.values.len()).sum();
+                let (results, predicates) = (count(instruction, false), count(instruction, true));
                 let invariant = free >= results
+                    && free_predicates >= predicates
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
                     && reads_only_outside(instruction, &definitions, &defined_in, &loops, index);
+                if invariant && constants > 0 && is_constant_read_once(instruction, &definitions) {
+                    constants -= 1;
+                    return true;
+                }
                 if invariant {
                     free -= results;
+                    free_predicates -= predicates;
                     instruction.for_each_definition(|value| defined_in[value] = Some(preheader));
                     moved.push(instruction.clone());
                 }
@@ -117,17 +138,44 @@ fn blocks_of_definitions(function: &Function, cfg: &Cfg) -> TiVec<Value, Option<
     defined_in
 }
 
+/// The most registers that are live at once at the borders of blocks.
+#[derive(Clone, Copy, Default)]
+struct Pressure {
+    general: usize,
+    predicates: usize,
+}
+
+impl Pressure {
+    fn of(function: &Function, live: &[Value]) -> Pressure {
+        let predicates = live.iter().filter(|&&value| function.file(value) == File::P).count();
+        Pressure { general: live.len() - predicates, predicates }
+    }
+
+    fn max(self, other: Pressure) -> Pressure {
+        Pressure {
+            general: self.general.max(other.general),
+            predicates: self.predicates.max(other.predicates),
+        }
+    }
+}
+
 /// The blocks of each loop, those of inner ones included, in RPO; and the highest register pressure at their borders.
-fn members_and_pressures(function: &Function, cfg: &Cfg, loops: &Loops) -> (Vec<Vec<BlockId>>, Vec<usize>) {
-    let liveness = Liveness::of(function, cfg, |value| function.file(value) == File::R);
+fn members_and_pressures(
+    function: &Function,
+    cfg: &Cfg,
+    loops: &Loops,
+) -> (Vec<Vec<BlockId>>, Vec<Pressure>) {
+    let liveness = Liveness::of(function, cfg, |value| matches!(function.file(value), File::R | File::P));
     let mut members: Vec<Vec<BlockId>> = vec![Vec::new(); loops.loops.len()];
-    let mut pressures: Vec<usize> = vec![0; loops.loops.len()];
+    let mut pressures: Vec<Pressure> = vec![Pressure::default(); loops.loops.len()];
     for &id in cfg.order() {
         let around = std::iter::successors(loops.innermost(id), |&index| loops.loops[index].parent);
         around.take(LEVELS).for_each(|index| members[index].push(id));
         if let Some(index) = loops.innermost(id) {
-            let live = liveness.live_in(id).len().max(liveness.live_out(id).len());
-            pressures[index] = pressures[index].max(live);
+            let live = [liveness.live_in(id), liveness.live_out(id)];
+            for live in live {
+                pressures[index] = pressures[index].max(Pressure::of(function, live));
+            }
         }
     }
     for index in (0..loops.loops.len()).rev() {
@@ -208,6 +256,14 @@ fn make_preheaders(function: &mut Function) -> bool {
         changed = true;
     }
     changed
+}
+
+/// A number in a general register that one operand reads.
+fn is_constant_read_once(instruction: &Instruction, definitions: &Definitions) -> bool {
+    let [destination] = instruction.destinations.as_slice() else { return false };
+    let ([value], File::R) = (destination.values.as_slice(), destination.file) else { return false };
+    let number = matches!(instruction.sources.as_slice(), [only] if matches!(only.kind, SourceKind::Imm(_)));
+    number && instruction.opcode == Opcode::Sass(Op::MOV) && definitions.uses(*value) == 1
 }
 
 fn writes_uniform(instruction: &Instruction) -> bool {

@@ -29,7 +29,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     ) {
         return false;
     }
-    let mut changed = false;
+    let mut changed = all_lanes(view, i);
     for index in 0..i.sources.len() {
         let source = &i.sources[index];
         if source.fixed.is_some() {
@@ -39,6 +39,13 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             changed |= known_index(facts, i, index);
             continue;
         };
+        if let [value] = values.as_slice()
+            && function.file(*value) == File::R
+            && definitions.is_undefined(function, *value)
+        {
+            changed |= put(view, i, index, Source::rz());
+            continue;
+        }
         // Whatever may stand for the operand is told by what is known of its first word.
         let known =
             |value| matches!(facts.of(value), Fact::Word(_) | Fact::Bank { .. } | Fact::Address { .. });
@@ -144,6 +151,26 @@ enum Written {
     InItsSlot,
     Exchanged(Instruction),
     InARegister,
+}
+
+/// A wait for lanes that are all of the warp says so itself.
+fn all_lanes(view: &View<'_>, i: &mut Instruction) -> bool {
+    let [mask] = i.sources.as_slice() else { return false };
+    let is_wait = i.opcode == Opcode::Sass(Op::WARPSYNC);
+    if !is_wait || mask.as_plain_value().and_then(|mask| view.facts.word(mask)) != Some(u32::MAX) {
+        return false;
+    }
+    let mut all = i.clone();
+    all.sources[0] = Source::literal(u32::MAX.into());
+    if !is_legal(view.chip, view.function, &all) {
+        all.sources.clear();
+        all.mods.insert(Mod::ALL);
+    }
+    let fits = is_legal(view.chip, view.function, &all);
+    if fits {
+        *i = all;
+    }
+    fits
 }
 
 /// The lane of a shuffle, and the lanes among which it is, are numbers of the instruction.

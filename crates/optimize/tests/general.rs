@@ -4,8 +4,8 @@ use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
-    convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants, join_phis,
-    linear_replacement, live_dead, reassociate,
+    constant_addends, convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants,
+    join_phis, linear_replacement, live_dead, reassociate, sink,
 };
 use oriole_options::Options;
 use oriole_ori::{
@@ -1061,6 +1061,7 @@ fn random_arithmetic_keeps_its_meaning() {
 
 #[test]
 fn random_control_flow_keeps_its_meaning() {
+    let mut sunk = 0;
     for seed in seeds(80) {
         let original = random_function(seed);
         let before = evaluator::run(&original, &world(seed));
@@ -1073,11 +1074,13 @@ fn random_control_flow_keeps_its_meaning() {
             hoist_invariants::run(&mut function, Form::Ssa);
             gvn_cse::run(&mut function);
             reassociate::run(&mut function, Chip::SM_90);
+            sunk += usize::from(sink::run(&mut function));
             let what = format!("seed {seed} round {round}");
             assert_verified(&function, Form::Ssa, &what);
             assert_same(&before, &evaluator::run(&function, &world(seed)), &what);
         }
     }
+    assert!(sunk > 10, "something goes down in {sunk} of them");
 }
 
 /// A half that was taken out of a register is read there, and two roundings that are joined are one.
@@ -1283,6 +1286,213 @@ b0:
               PT, r4 = SHFL.DOWN r3, r0, #31 ; 2
               STS [r0], r4 mem(shared w) ; 3
               EXIT ; 4
+        "#]],
+    );
+}
+
+/// What only one way uses is computed there, operands that nothing else reads along with it; what takes time stays, and what a loop
+/// uses does not go into it.
+#[test]
+fn computations_go_down_to_the_branch_that_uses_them() {
+    check(
+        |function| assert!(sink::run(function)),
+        "
+kernel
+b0: -> b2 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 1
+  r2 = MOV 0x10 ; 2
+  r3 = IMAD r2, r1, r0 ; 3
+  r4 = IADD3 r0, r1, RZ ; 4
+  r5 = I2F.U32 r0 ; 5
+  r6 = MOV 0x3 ; 6
+  p7, PT = ISETP.AND.LT r0, r1, PT ; 7
+  @p7 BRA b2 ; 8
+b1: -> b3
+  STS [r0], r3 mem(shared w) ; 9
+  STS [r1], r5 mem(shared w) ; 10
+b2: -> b3
+b3: -> b4
+  r8 = phi b1: r4, b2: RZ
+b4: -> b4 b5
+  r9 = phi b3: r8, b4: r10
+  r10 = IADD3 r9, r6, RZ ; 11
+  p11, PT = ISETP.AND.LT r10, r1, PT ; 12
+  @p11 BRA b4 ; 13
+b5:
+  STS [r10], r0 mem(shared w) ; 14
+  EXIT ; 15
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b2 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 1
+              r5 = I2F.U32 r0 ; 5
+              p7, PT = ISETP.AND.LT r0, r1, PT ; 7
+              @p7 BRA b2 ; 8
+            b1: -> b3
+              r2 = MOV 0x10 ; 2
+              r3 = IMAD r2, r1, r0 ; 3
+              r4 = IADD3 r0, r1, RZ ; 4
+              STS [r0], r3 mem(shared w) ; 9
+              STS [r1], r5 mem(shared w) ; 10
+            b2: -> b3
+            b3: -> b4
+              r8 = phi b1: r4, b2: RZ
+              r6 = MOV 0x3 ; 6
+            b4: -> b4 b5
+              r9 = phi b3: r8, b4: r10
+              r10 = IADD3 r9, r6, RZ ; 11
+              p11, PT = ISETP.AND.LT r10, r1, PT ; 12
+              @p11 BRA b4 ; 13
+            b5:
+              STS [r10], r0 mem(shared w) ; 14
+              EXIT ; 15
+        "#]],
+    );
+}
+
+/// A pair from a constant bank that is only added to products of words is an operand of those on chips that read it there, and a
+/// number that was a factor takes one register for all of them. A pair with another reader stays.
+#[test]
+fn pairs_of_constants_are_addends_of_products() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  {r2 r3} = LDC.64 c[0][0x160] ; 1
+  r4 = MOV c[0][0x168] ; 2
+  r5 = MOV c[0][0x16c] ; 2
+  {r6 r7} = LDC.64 c[0][0x170] ; 3
+  {r8 r9} = IMAD.WIDE r0, 0x4, {r2 r3} ; 4
+  {r10 r11} = IMAD.WIDE r0, 0x4, {r4 r5} ; 5
+  {r12 r13} = IMAD.WIDE r0, 0x8, {r6 r7} ; 6
+  r14 = LDG.E [{r8 r9}] mem(global r) ; 7
+  r15 = LDG.E [{r10 r11}] mem(global r) ; 8
+  r16 = LDG.E [{r6 r7}] mem(global r) ; 9
+  r17 = IADD3 r14, r15, r16 ; 10
+  STG.E [{r12 r13}], r17 mem(global w) ; 11
+  EXIT ; 12
+";
+    let run = |chip: &str| {
+        let mut function = parse(text).expect("Ori");
+        let changed = constant_addends::run(&mut function, chip.parse().expect("a chip"));
+        assert_verified(&function, Form::Plain, "after");
+        changed.then(|| body(&function))
+    };
+    assert_eq!(run("sm_90"), None);
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          r18 = MOV 0x4 ; 1
+          {r6 r7} = LDC.64 c[0][0x170] ; 3
+          {r8 r9} = IMAD.WIDE r0, r18, c[0][0x160] ; 4
+          {r10 r11} = IMAD.WIDE r0, r18, c[0][0x168] ; 5
+          {r12 r13} = IMAD.WIDE r0, 0x8, {r6 r7} ; 6
+          r14 = LDG.E [{r8 r9}] mem(global r) ; 7
+          r15 = LDG.E [{r10 r11}] mem(global r) ; 8
+          r16 = LDG.E [{r6 r7}] mem(global r) ; 9
+          r17 = IADD3 r14, r15, r16 ; 10
+          STG.E [{r12 r13}], r17 mem(global w) ; 11
+          EXIT ; 12
+    "#]]
+    .assert_eq(&run("sm_86").expect("something changes"));
+}
+
+/// A register that nothing has written may be taken for zero, and a wait whose lanes turn out to be all of the warp says so.
+#[test]
+fn undefined_operands_are_zero_and_whole_masks_are_told() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = Undefined ; 0
+  r1 = S2R %(SR_TID.X) ; 0
+  r2 = MOV 0xffffffff ; 1
+  r3 = LDS [r1] mem(shared r) ; 2
+  WARPSYNC r2 ; 3
+  PT, r4 = SHFL.DOWN r3, #1, #31 ; 3
+  r5 = PRMT r4, 0x5410, r0 ; 4
+  STS [r1], r5 mem(shared w) ; 5
+  EXIT ; 6
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r1 = S2R %(SR_TID.X) ; 0
+              r3 = LDS [r1] mem(shared r) ; 2
+              WARPSYNC.ALL ; 3
+              PT, r4 = SHFL.DOWN r3, #1, #31 ; 3
+              r5 = PRMT r4, 0x5410, RZ ; 4
+              STS [r1], r5 mem(shared w) ; 5
+              EXIT ; 6
+        "#]],
+    );
+}
+
+/// A loop keeps no more predicates throughout than leave it some for itself; the comparisons of the others stay in it. Of a long
+/// loop one constant in so many instructions stays, too.
+#[test]
+fn loops_keep_few_predicates_and_constants() {
+    let comparisons: String =
+        (0..6).map(|k| format!("  p{}, PT = ISETP.AND.GT r0, {:#x}, PT ; 3\n", 20 + k, 1 + k)).collect();
+    let stores: String =
+        (0..6).map(|k| format!("  @p{} STS [r0+{:#x}], r1 mem(shared w) ; 4\n", 20 + k, 4 * k)).collect();
+    let filler: String =
+        (0..40).map(|k| format!("  STS [r0+{:#x}], r2 mem(shared w) ; 4\n", 64 + 4 * k)).collect();
+    let text = format!(
+        "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 1
+b1: -> b1 b2
+  r2 = phi b0: r1, b1: r5
+{comparisons}  r3 = MOV 0x3f000000 ; 5
+  r4 = MOV 0x3f800000 ; 5
+  r6 = FFMA r2, 0.5, r3 ; 6
+  r5 = FFMA r6, 0.25, r4 ; 6
+{stores}{filler}  p7, PT = FSETP.AND.LT r5, r1, PT ; 7
+  @p7 BRA b1 ; 8
+b2:
+  EXIT ; 9
+"
+    )
+    .replace("0.5", "0x3f000000")
+    .replace("0.25", "0x3e800000");
+    check(
+        |function| {
+            hoist(function);
+            // What fills the loop is not shown.
+            for block in &mut function.blocks {
+                block.instructions.retain(|i| i.opcode != oriole_ori::Opcode::Sass(Op::STS));
+            }
+        },
+        &text,
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 1
+              p20, PT = ISETP.AND.GT r0, 0x1, PT ; 3
+              p21, PT = ISETP.AND.GT r0, 0x2, PT ; 3
+              p22, PT = ISETP.AND.GT r0, 0x3, PT ; 3
+              p23, PT = ISETP.AND.GT r0, 0x4, PT ; 3
+              r4 = MOV 0x3f800000 ; 5
+            b1: -> b1 b2
+              r2 = phi b0: r1, b1: r5
+              p24, PT = ISETP.AND.GT r0, 0x5, PT ; 3
+              p25, PT = ISETP.AND.GT r0, 0x6, PT ; 3
+              r3 = MOV 0x3f000000 ; 5
+              r6 = FFMA r2, 0x3f000000, r3 ; 6
+              r5 = FFMA r6, 0x3e800000, r4 ; 6
+              p7, PT = FSETP.AND.LT r5, r1, PT ; 7
+              @p7 BRA b1 ; 8
+            b2:
+              EXIT ; 9
         "#]],
     );
 }

@@ -127,6 +127,8 @@ pub struct AllocateOptions {
     pub minimal: bool,
     /// Constants that both sides of a branch put into one register are put there before it.
     pub hoist_constants: bool,
+    /// Moves on a back edge stand before the branch where they may.
+    pub latch_moves: bool,
     /// Values that copies and tuples connect are given registers together.
     pub clusters: bool,
     /// Branches go past blocks that stayed empty, and fall through where they can.
@@ -208,6 +210,7 @@ impl Options {
             level: self.level,
             minimal: self.bool("min-regs"),
             hoist_constants: self.level > 0 && !self.bool("no-hoist-constants"),
+            latch_moves: self.level > 0 && !self.bool("no-latch-moves"),
             clusters: !self.bool("no-register-clusters"),
             thread_branches: self.level > 0 && !self.bool("no-thread-branches"),
             limit: self.register_limit(),

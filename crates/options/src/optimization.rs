@@ -31,13 +31,15 @@ pub enum Optimization {
     UniformRegisters,
     /// Back copy propagation.
     BackCopy,
+    /// Computations go down to the branch that uses them.
+    Sinking,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }
 
 impl Optimization {
     /// Every one.
-    pub const ALL: [Optimization; 15] = [
+    pub const ALL: [Optimization; 16] = [
         Optimization::Contraction,
         Optimization::Folding,
         Optimization::DeadCode,
@@ -52,6 +54,7 @@ impl Optimization {
         Optimization::JoinBlocks,
         Optimization::UniformRegisters,
         Optimization::BackCopy,
+        Optimization::Sinking,
         Optimization::Routines,
     ];
 

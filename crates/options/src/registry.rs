@@ -117,6 +117,11 @@ pub const KNOBS: &[Knob] = &[
         Optimization::LinearReplacement,
         "Leave out the fusion of adds, shifts and multiplies.",
     ),
+    without(
+        "no-sinking",
+        Optimization::Sinking,
+        "Leave computations where they are, though one way of a branch uses them only.",
+    ),
     without("no-licm", Optimization::Licm, "Leave out loop-invariant code motion."),
     without("no-gvn", Optimization::Gvn, "Leave out global value numbering."),
     without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),
@@ -199,6 +204,11 @@ pub const KNOBS: &[Knob] = &[
         "no-hoist-constants",
         &[Reader::Allocate],
         "Put constants into registers on both sides of a branch, even where both put them into the same ones.",
+    ),
+    switch(
+        "no-latch-moves",
+        &[Reader::Allocate],
+        "Keep the moves that a loop needs on its back edge in a block of their own.",
     ),
     switch(
         "no-register-clusters",

@@ -3,9 +3,9 @@
 
 use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
-    back_copy, branch_opt, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi,
-    group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement, live_dead, predication,
-    reassociate, strength_reduce, uniform_registers,
+    back_copy, branch_opt, constant_addends, convert_mov_phi, expand_sync, general_optimize,
+    generate_mov_phi, group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement,
+    live_dead, predication, reassociate, sink, strength_reduce, uniform_registers,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -188,7 +188,7 @@ pub static PHASES: [Phase; 159] = [
     row(25, "StageAndFence", SsaEarly, 1, NotYet, "Fences and staging for coherence."),
     row(26, "OriRemoveRedundantBarriers", SsaEarly, 2, NotYet, "Removes barriers proven redundant."),
     row(27, "AnalyzeUniformsForSpeculation", SsaEarly, 1, NotYet, "Which constant loads may be speculated."),
-    row(28, "SinkRemat", SsaEarly, 2, By("AdvancedPhasePreSched"), "Sinks computations toward their uses."),
+    row(28, "SinkRemat", SsaEarly, 2, By("OriDoRemat and AdvancedPhasePreSched"), "Sinks computations toward their uses."),
     row(29, "GeneralOptimize", SsaEarly, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(30, "DoSwitchOptSecond", SsaEarly, 1, NotYet, "Shapes of switches."),
     row(31, "OriLinearReplacement", SsaEarly, 1, Work::Pass(&linear_replacement::PASS), "Affine chains become IADD3, IMAD, LEA; contraction to FFMA."),
@@ -230,14 +230,14 @@ pub static PHASES: [Phase; 159] = [
     row(66, "OriHoistInvariantsLate", SsaLate, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(67, "DoKillMovement", SsaLate, 3, NotYet, "Moves kills."),
     row(68, "DoTexMovement", SsaLate, 3, NotYet, "Moves texture fetches up."),
-    row(69, "OriDoRemat", SsaLate, 2, By("AdvancedPhasePreSched"), "Rematerialization."),
+    row(69, "OriDoRemat", SsaLate, 2, Work::Pass(&sink::PASS), "Computations go down to the branch that uses them; AdvancedPhasePreSched makes values again where registers do not suffice."),
     row(70, "OriPropagateVaryingSecond", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
     row(71, "OptimizeSyncInstructions", SsaLate, 2, By("LateExpandSyncInstructions"), "Removes warp synchronizations where the whole warp has converged."),
     row(135, "AdvancedPhaseLateExpandSyncInstructions", SsaLate, 0, NotForCompute, "Backend hook before 72."),
     row(72, "LateExpandSyncInstructions", SsaLate, 0, Work::Pass(&expand_sync::PASS), "Places convergence barriers."),
     row(73, "ConvertAllMovPhiToMov", SsaLate, 0, Work::Pass(&convert_mov_phi::PASS), "Leaves partial SSA: parallel copies on edges."),
     row(74, "ConvertToUniformReg", Legal, 1, Work::Pass(&uniform_registers::PASS), "Warp-uniform values move to uniform registers."),
-    row(75, "LateArchOptimizeFirst", Legal, 1, NotYet, "Rewrites for the chip."),
+    row(75, "LateArchOptimizeFirst", Legal, 1, Work::Pass(&constant_addends::PASS), "Pairs of words from constant banks become addends of products, where the chip reads them there."),
     row(76, "UpdateAfterOptimize", Legal, 0, By("the canonical form at the end of the stage"), "Canonical form."),
     row(77, "AdvancedPhaseLateConvUnSup", Legal, 0, NotForCompute, "Backend hook."),
     row(78, "LateExpansionUnsupportedOps", Legal, 0, Work::Pass(&expand_wide::PASS), "64-bit operations become sequences."),

@@ -60,7 +60,7 @@ const ALTERNATIVES: &[(&str, &str, &str, &str)] = &[
 
 /// The same of the rows that only sm_120 has.
 const LONG_ROWS: &[(&str, &str, &str)] = &[
-    ("choice between pairs: SEL.64", "reduce", "reduce_argmax_f32"),
+    ("choice between pairs: SEL.64", "scan", "scan_block_i64"),
     ("move a pair of registers: MOV.64", "floating", "float_newton_f64"),
     ("move two numbers to uniform registers: UMOV.64", "barrier_objects", "copy_pipeline"),
     ("move two numbers: MOV.64", "floating", "float_horner_f64"),

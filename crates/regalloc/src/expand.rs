@@ -6,10 +6,12 @@
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves};
+use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves, latch_moves};
 use oriole_chip::{Chip, allocated};
 use oriole_options::AllocateOptions;
-use oriole_ori::branches::{fold_equal_targets, guarded_branch, skip_blocks_without_code, skip_empty_blocks};
+use oriole_ori::branches::{
+    fold_equal_targets, guarded_branch, is_plain_branch, skip_blocks_without_code, skip_empty_blocks,
+};
 use oriole_ori::effects::is_transfer;
 use oriole_ori::{
     AddressPart, Assignment, BlockId, CallShape, Cfg, Clobbers, ConstBase, Destination, File, Function,
@@ -38,6 +40,9 @@ pub fn expand(
     }
     if has_long_integers(chip) {
         join_halves::join(&mut expander.function, &expander.assignment);
+    }
+    if options.latch_moves {
+        latch_moves::merge(&mut expander.function, &expander.assignment);
     }
     if options.thread_branches {
         thread(&mut expander.function);
@@ -736,6 +741,29 @@ fn fall_through(function: &mut Function, id: BlockId, next: BlockId) {
     here.successors.swap(0, 1);
 }
 
+/// A block that goes back where it does not end the thread branches back and ends it else: a loop goes round by one instruction.
+fn turn_back(function: &mut Function, id: BlockId) {
+    let here = function.block_mut(id);
+    let [back] = here.successors[..] else { return };
+    let jump = here.instructions.last().is_some_and(is_plain_branch);
+    let at = here.instructions.len().checked_sub(1 + usize::from(jump));
+    let Some(exit) = at.map(|at| &mut here.instructions[at]).filter(|it| it.opcode == Opcode::Sass(Op::EXIT))
+    else {
+        return;
+    };
+    if back > id || exit.guard.is_none() {
+        return;
+    }
+    let end = Instruction { guard: None, ..exit.clone() };
+    if let Some(guard) = &mut exit.guard {
+        guard.negated = !guard.negated;
+    }
+    exit.opcode = Op::BRA.into();
+    exit.sources.push(Source::plain(SourceKind::Block(back)));
+    here.instructions.truncate(here.instructions.len() - usize::from(jump));
+    here.instructions.push(end);
+}
+
 /// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
 fn layout(function: &mut Function, options: &AllocateOptions) {
     canonical::order_blocks(function);
@@ -748,6 +776,9 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
         let next = BlockId(block.0 + 1);
         if options.thread_branches || options.level == 0 {
             fall_through(function, block, next);
+        }
+        if options.thread_branches {
+            turn_back(function, block);
         }
         let here = &mut function.blocks[block];
         let ends = here.instructions.last().is_some_and(|i| is_transfer(i) && i.guard.is_none());

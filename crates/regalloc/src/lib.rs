@@ -19,6 +19,7 @@ mod frame;
 mod handles;
 mod hoist_constants;
 mod join_halves;
+mod latch_moves;
 mod linear_scan;
 mod moves;
 mod next_use;

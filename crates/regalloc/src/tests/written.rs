@@ -778,3 +778,101 @@ b5:
         "#]],
     );
 }
+
+/// The move of a back edge stands before the branch, if the other way does not read what it overwrites; otherwise in a block of its
+/// own.
+#[test]
+fn moves_of_a_back_edge_stand_before_its_branch() {
+    let with = |stored: &str| {
+        format!(
+            "kernel params=8 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = Copy r0 ; 0
+b1: -> b3 b2
+  r2 = IADD3 r1, 0x1, RZ ; 1
+  STS [r1], r2 mem(shared w) ; 2
+  p3, PT = ISETP.AND.GE r2, 0x10, PT ; 3
+  STS [r2], r1 mem(shared w) ; 4
+  @!p3 BRA b3 ; 5
+b2:
+  STS [r2], {stored} mem(shared w) ; 6
+  EXIT ; 7
+b3: -> b1
+  r1 = ParallelCopy r2 ; 5
+"
+        )
+    };
+    show(
+        &with("r2"),
+        None,
+        expect![[r#"
+        registers=5 frame=0
+        kernel params=8 barriers=0
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+        b1: -> b1 b2
+          r2 = IADD3 r0, 0x1, RZ ; 1
+          STS [r0], r2 mem(shared w) ; 2
+          p320, PT = ISETP.AND.GE r2, 0x10, PT ; 3
+          STS [r2], r0 mem(shared w) ; 4
+          r0 = Copy r2 ; 5
+          @!p320 BRA b1 ; 5
+        b2:
+          STS [r2], r2 mem(shared w) ; 6
+          EXIT ; 7
+    "#]],
+    );
+    show(
+        &with("r1"),
+        None,
+        expect![[r#"
+        registers=5 frame=0
+        kernel params=8 barriers=0
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+        b1: -> b3 b2
+          r2 = IADD3 r0, 0x1, RZ ; 1
+          STS [r0], r2 mem(shared w) ; 2
+          p320, PT = ISETP.AND.GE r2, 0x10, PT ; 3
+          STS [r2], r0 mem(shared w) ; 4
+          @!p320 BRA b3 ; 5
+        b2:
+          STS [r2], r0 mem(shared w) ; 6
+          EXIT ; 7
+        b3: -> b1
+          r0 = Copy r2 ; 5
+          BRA b1 ; 5
+    "#]],
+    );
+}
+
+/// A loop that a thread leaves by its end goes round by the branch alone.
+#[test]
+fn a_loop_that_ends_the_thread_branches_back() {
+    show(
+        "kernel params=8 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+b1: -> b1
+  r0 = IADD3 r0, 0x1, RZ ; 1
+  STS [r0], r0 mem(shared w) ; 2
+  p1, PT = ISETP.AND.GE r0, 0x10, PT ; 3
+  @p1 EXIT ; 4
+  BRA b1 ; 5
+",
+        None,
+        expect![[r#"
+            registers=4 frame=0
+            kernel params=8 barriers=0
+            b0: -> b1
+              r0 = S2R %(SR_TID.X) ; 0
+            b1: -> b1
+              r0 = IADD3 r0, 0x1, RZ ; 1
+              STS [r0], r0 mem(shared w) ; 2
+              p320, PT = ISETP.AND.GE r0, 0x10, PT ; 3
+              @!p320 BRA b1 ; 4
+              EXIT ; 4
+        "#]],
+    );
+}

@@ -1,0 +1,228 @@
+//! Phase 75, LateArchOptimizeFirst: a pair of registers that is loaded from a constant bank only to be added to products of words
+//! is an operand of those, where the chip reads constants there.
+//!
+//! An instruction has one place for a number and for a constant, so that the other factor, where it is a number, moves to a
+//! register: one for all products with that factor, instead of a pair for each address. The addresses of elements of arrays are
+//! such sums, and a kernel has as many as it has arrays.
+
+use crate::definitions::{Definitions, Place};
+use crate::live_dead;
+use crate::value_facts::is_plain_constant_load;
+use oriole_chip::Chip;
+use oriole_options::Optimization;
+use oriole_ori::{
+    BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
+    Pseudo, Source, SourceKind, Value, is_legal,
+};
+use oriole_sass::{Mod, Op};
+use rustc_hash::FxHashMap;
+
+/// The addend of a wide product, among its operands.
+const ADDEND: usize = 2;
+
+/// The factor that may be a number.
+const FACTOR: usize = 1;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::OutsideSsa,
+    optimization: Some(Optimization::Folding),
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+};
+
+/// Makes all pairs operands that are nothing else. True if there was one.
+pub fn run(function: &mut Function, chip: Chip) -> bool {
+    if !chip.adds_long_constants() {
+        return false;
+    }
+    let pairs = pairs(function, chip);
+    if pairs.is_empty() {
+        return false;
+    }
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let mut factors = Factors::default();
+    // In the order of the blocks, so that a factor is where most can read it.
+    for &id in cfg.order() {
+        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        for instruction in &mut instructions {
+            let Some(pair) = addend(instruction).and_then(|addend| pairs.get(&addend)) else { continue };
+            instruction.sources[ADDEND] = pair.constant.clone();
+            if let SourceKind::Imm(number) = instruction.sources[FACTOR].kind {
+                let value = factors.in_register(function, &dominators, number, pair.place);
+                instruction.sources[FACTOR] = Source::value(value);
+            }
+        }
+        function.block_mut(id).instructions = instructions;
+    }
+    factors.write(function);
+    live_dead::run(function);
+    true
+}
+
+/// A pair that holds a constant.
+struct Pair {
+    constant: Source,
+    /// The instruction that writes its upper word, which comes before all readers.
+    place: (BlockId, u32),
+}
+
+/// Two words that are read as one addend.
+type Words = [Value; 2];
+
+/// The pairs that become operands.
+fn pairs(function: &Function, chip: Chip) -> FxHashMap<Words, Pair> {
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
+    // How often each pair is read by products that may read the constant, and how often each word by what will.
+    let mut read: FxHashMap<Words, u32> = FxHashMap::default();
+    for words in instructions().filter_map(addend) {
+        *read.entry(words).or_default() += 1;
+    }
+    if read.is_empty() {
+        return FxHashMap::default();
+    }
+    let definitions = Definitions::new(function);
+    let mut pairs: FxHashMap<Words, Pair> = FxHashMap::default();
+    for &words in read.keys() {
+        if let Some(pair) = constant_pair(function, &definitions, words) {
+            pairs.insert(words, pair);
+        }
+    }
+    let mut others: FxHashMap<Value, u32> = FxHashMap::default();
+    for instruction in instructions().filter(|instruction| takes_constants(instruction)) {
+        instruction.for_each_use(|value| *others.entry(value).or_default() += 1);
+    }
+    for instruction in instructions() {
+        let Some(words) = addend(instruction) else { continue };
+        let Some(pair) = pairs.get(&words) else { continue };
+        let mut candidate = instruction.clone();
+        candidate.sources[ADDEND] = pair.constant.clone();
+        if let SourceKind::Imm(_) = candidate.sources[FACTOR].kind {
+            // Any register will do.
+            candidate.sources[FACTOR] = Source::value(words[0]);
+        }
+        if !is_legal(chip, function, &candidate) {
+            pairs.remove(&words);
+        }
+    }
+    pairs.retain(|words, _| {
+        let count = read[words];
+        words.iter().all(|word| definitions.uses(*word) == count + others.get(word).copied().unwrap_or(0))
+    });
+    pairs
+}
+
+/// The pair of registers that a product of words is added to.
+fn addend(i: &Instruction) -> Option<Words> {
+    let product = i.opcode == Opcode::Sass(Op::IMAD)
+        && i.mods.has(Mod::WIDE)
+        && i.mods.iter().all(|name| matches!(name, Mod::WIDE | Mod::U32))
+        && i.sources.len() == 3
+        && i.destinations.len() == 1;
+    let factor = product.then(|| &i.sources[FACTOR].kind);
+    if !matches!(factor, Some(SourceKind::Imm(_) | SourceKind::Values(_))) {
+        return None;
+    }
+    let addend = &i.sources[ADDEND];
+    match &addend.kind {
+        SourceKind::Values(values) if !addend.negate && !addend.invert && addend.fixed.is_none() => {
+            Words::try_from(values.as_slice()).ok()
+        }
+        _ => None,
+    }
+}
+
+/// What reads words of a constant bank as operands, now or when it is expanded.
+fn takes_constants(i: &Instruction) -> bool {
+    matches!(
+        i.opcode,
+        Opcode::Pseudo(Pseudo::Add64 | Pseudo::SetPredicate64 | Pseudo::Select64 | Pseudo::Logic64)
+            | Opcode::Sass(Op::IADD3 | Op::ISETP)
+    )
+}
+
+/// Two words that stand behind each other in a constant bank, at a multiple of their size.
+fn constant_pair(function: &Function, definitions: &Definitions, words: Words) -> Option<Pair> {
+    let [low, high] = words.map(|word| {
+        let source = constant_word(function, definitions, word)?;
+        let SourceKind::Const { bank, base, offset } = source.kind else { return None };
+        Some((bank, base, offset))
+    });
+    let ((bank, base, offset), (high_bank, high_base, behind)) = (low?, high?);
+    let together = high_bank == bank && high_base == base && behind == offset + 4 && offset % 8 == 0;
+    let Place::Instruction(block, at) = definitions.place(words[1]) else { return None };
+    together.then(|| Pair {
+        constant: Source::plain(SourceKind::Const { bank, base, offset }),
+        place: (block, at),
+    })
+}
+
+/// The word of a constant bank that a register holds wherever it is read.
+fn constant_word(function: &Function, definitions: &Definitions, word: Value) -> Option<Source> {
+    if !definitions.is_stable(word) || function.file(word) != File::R {
+        return None;
+    }
+    let maker = definitions.instruction(function, word)?;
+    let at = maker.destinations.first()?.values.iter().position(|&value| value == word)?;
+    let moved = matches!(maker.opcode, Opcode::Sass(Op::MOV) | Opcode::Pseudo(Pseudo::Copy));
+    if !(is_plain_constant_load(maker) || moved && maker.sources.len() == 1) {
+        return None;
+    }
+    let mut source = maker.sources.first()?.clone();
+    match &mut source.kind {
+        SourceKind::Const { offset, .. } => *offset += 4 * at as i32,
+        _ => return None,
+    }
+    Some(source)
+}
+
+/// The numbers that stand in registers.
+#[derive(Default)]
+struct Factors {
+    known: Vec<Factor>,
+}
+
+/// A number in a register from a place on.
+struct Factor {
+    number: u32,
+    value: Value,
+    place: (BlockId, u32),
+}
+
+impl Factors {
+    /// A register that holds the number from this place on.
+    fn in_register(
+        &mut self,
+        function: &mut Function,
+        dominators: &Dominators,
+        number: u32,
+        place: (BlockId, u32),
+    ) -> Value {
+        let before = |factor: &&mut Factor| {
+            factor.number == number
+                && (factor.place.0 == place.0 || dominators.dominates(factor.place.0, place.0))
+        };
+        if let Some(factor) = self.known.iter_mut().find(before) {
+            if factor.place.0 == place.0 {
+                factor.place.1 = factor.place.1.min(place.1);
+            }
+            return factor.value;
+        }
+        let value = function.new_value(File::R, None);
+        self.known.push(Factor { number, value, place });
+        value
+    }
+
+    /// Writes them.
+    fn write(mut self, function: &mut Function) {
+        // From behind, so that the places stay right.
+        self.known.sort_by_key(|factor| std::cmp::Reverse((factor.place, factor.number)));
+        for Factor { number, value, place: (block, at) } in self.known {
+            let instructions = &mut function.block_mut(block).instructions;
+            let mut write = Instruction::new(Op::MOV, instructions[at as usize].origin);
+            write.destinations.push(Destination::new(File::R, [value]));
+            write.sources.push(Source::imm(number));
+            instructions.insert(at as usize, write);
+        }
+    }
+}

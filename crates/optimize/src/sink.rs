@@ -1,0 +1,185 @@
+//! Phases 28 and 69, SinkRemat and OriDoRemat: what only one way of a branch uses is computed on that way.
+//!
+//! A computation goes down to the block that dominates all its uses, as long as that lies in the same loops: it runs less often
+//! there, and its results take no registers on the other ways. What takes time to arrive stays where it is started early. Sums and
+//! the like go down only where that lengthens the live ranges of no more registers than it shortens.
+//!
+//! Values that are made again where registers do not suffice are phase 97's.
+
+use oriole_options::Optimization;
+use oriole_ori::{
+    BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode, Outcome,
+    Pass, Pseudo, Value, effects,
+};
+use oriole_sass::info::Unit;
+use typed_index_collections::{TiVec, ti_vec};
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::Sinking),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
+
+/// Moves what it can. In SSA. True if something changed.
+pub fn run(function: &mut Function) -> bool {
+    let branches = function.blocks.iter().any(|block| block.successors.len() > 1);
+    if !branches {
+        return false;
+    }
+    let cfg = Cfg::new(function);
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
+    if loops.is_irreducible() {
+        return false;
+    }
+    let graph = Graph { cfg: &cfg, dominators: &dominators, loops: &loops };
+    if !finds_any(function, &graph) {
+        return false;
+    }
+    let liveness = Liveness::of(function, &cfg, |value| matches!(function.file(value), File::R | File::P));
+    let mut uses = Uses::of_phis(function, &graph);
+    let mut moved: TiVec<BlockId, Vec<Instruction>> = ti_vec![Vec::new(); function.blocks.len()];
+    let mut changed = false;
+    // From the end, so that what a computation reads can follow it.
+    for &id in cfg.order().iter().rev() {
+        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        let mut left: Vec<Instruction> = Vec::with_capacity(instructions.len());
+        for instruction in instructions.drain(..).rev() {
+            let place = is_movable(&instruction)
+                .then(|| graph.place(id, uses.of(&instruction, &graph)))
+                .flatten()
+                .filter(|&place| pays(&instruction, &liveness, place));
+            let at = place.unwrap_or(id);
+            instruction.for_each_use(|value| uses.add(value, at, &graph));
+            match place {
+                Some(place) => {
+                    moved[place].push(instruction);
+                    changed = true;
+                }
+                None => left.push(instruction),
+            }
+        }
+        left.reverse();
+        function.block_mut(id).instructions = left;
+    }
+    for (id, mut moved) in moved.into_iter_enumerated() {
+        if !moved.is_empty() {
+            moved.reverse();
+            function.block_mut(id).instructions.splice(0..0, moved);
+        }
+    }
+    changed
+}
+
+/// True if there is something that may go down.
+fn finds_any(function: &Function, graph: &Graph<'_>) -> bool {
+    let mut uses = Uses::of_phis(function, graph);
+    graph.cfg.order().iter().rev().any(|&id| {
+        function.block(id).instructions.iter().rev().any(|instruction| {
+            let found = is_movable(instruction) && graph.place(id, uses.of(instruction, graph)).is_some();
+            instruction.for_each_use(|value| uses.add(value, id, graph));
+            found
+        })
+    })
+}
+
+/// Arithmetic that is through after a few cycles, and constants.
+fn is_movable(instruction: &Instruction) -> bool {
+    let quick = match instruction.opcode {
+        Opcode::Sass(op) => op.info().units.iter().all(|unit| matches!(unit, Unit::Alu | Unit::Fma)),
+        Opcode::Pseudo(pseudo) => matches!(
+            pseudo,
+            Pseudo::Copy
+                | Pseudo::Add64
+                | Pseudo::Shl64
+                | Pseudo::Shr64
+                | Pseudo::Logic64
+                | Pseudo::Select64
+                | Pseudo::SetPredicate64
+        ),
+    };
+    quick
+        && instruction.guard.is_none()
+        && instruction.tied.is_empty()
+        && instruction.call.is_none()
+        && effects::is_pure(instruction)
+        && !instruction.destinations.is_empty()
+        && instruction.destinations.iter().all(|d| d.fixed.is_none() && matches!(d.file, File::R | File::P))
+        && instruction.sources.iter().all(|source| source.fixed.is_none())
+}
+
+/// True if no more registers are read there that nothing else reads from there on than are written.
+fn pays(instruction: &Instruction, liveness: &Liveness, place: BlockId) -> bool {
+    let mut written = 0;
+    instruction.for_each_definition(|_| written += 1);
+    let mut longer: Vec<Value> = Vec::new();
+    instruction.for_each_use(|value| {
+        if liveness.live_in(place).binary_search(&value).is_err() && !longer.contains(&value) {
+            longer.push(value);
+        }
+    });
+    longer.len() <= written
+}
+
+/// What is known of the graph.
+struct Graph<'a> {
+    cfg: &'a Cfg,
+    dominators: &'a Dominators,
+    loops: &'a Loops,
+}
+
+impl Graph<'_> {
+    /// The last block that dominates both.
+    fn common(&self, mut a: BlockId, mut b: BlockId) -> BlockId {
+        while a != b {
+            let later = if self.cfg.position(a) > self.cfg.position(b) { &mut a } else { &mut b };
+            match self.dominators.immediate(*later) {
+                Some(above) => *later = above,
+                None => return *later,
+            }
+        }
+        a
+    }
+
+    /// The block below this one where a computation is used from, in the same loops.
+    fn place(&self, from: BlockId, used: Option<BlockId>) -> Option<BlockId> {
+        let mut at = used?;
+        while at != from && self.loops.innermost(at) != self.loops.innermost(from) {
+            at = self.dominators.immediate(at)?;
+        }
+        (at != from).then_some(at)
+    }
+}
+
+/// For each value the block that dominates all its uses, as far as they are known: from the end on.
+struct Uses(TiVec<Value, Option<BlockId>>);
+
+impl Uses {
+    /// The uses by phis, at the ends of the edges that they read on. Those by instructions come after their readers have their places.
+    fn of_phis(function: &Function, graph: &Graph<'_>) -> Uses {
+        let mut uses = Uses(ti_vec![None; function.values.len()]);
+        for phi in function.blocks.iter().flat_map(|block| &block.phis) {
+            for (from, source) in &phi.sources {
+                source.value().into_iter().for_each(|value| uses.add(value, *from, graph));
+            }
+        }
+        uses
+    }
+
+    fn add(&mut self, value: Value, at: BlockId, graph: &Graph<'_>) {
+        let known = self.0[value];
+        self.0[value] = Some(known.map_or(at, |known| graph.common(known, at)));
+    }
+
+    /// The block that dominates all uses of the results.
+    fn of(&self, instruction: &Instruction, graph: &Graph<'_>) -> Option<BlockId> {
+        let mut found = None;
+        instruction.for_each_definition(|value| {
+            if let Some(at) = self.0[value] {
+                found = Some(found.map_or(at, |known| graph.common(known, at)));
+            }
+        });
+        found
+    }
+}
