@@ -188,14 +188,11 @@ impl TensorMap {
         }
     }
 
-    /// What lies outside of the tensor reads as.
+    /// What lies outside of the tensor reads as: as many bytes of it as an element has. Wide floats are filled with the half
+    /// over and over.
     pub fn filling(&self) -> u64 {
         match self.element {
-            Element::Float(format) if self.fills_nan => match format {
-                Format::F16 | Format::BF16 => OUT_OF_BOUNDS,
-                Format::F64 => u64::MAX >> 1,
-                _ => 0x7fff_ffff,
-            },
+            Element::Float(_) if self.fills_nan => OUT_OF_BOUNDS * 0x0001_0001_0001_0001,
             _ => 0,
         }
     }

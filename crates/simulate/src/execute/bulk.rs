@@ -356,13 +356,13 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
 
 /// A row that is all outside.
 fn filling(map: &Map, count: usize) -> Vec<u8> {
-    let length = map.element as usize;
-    let element = match map.kind {
-        tensor::Kind::Half | tensor::Kind::BrainHalf if map.nan => OUT_OF_BOUNDS,
-        tensor::Kind::Single | tensor::Kind::Double if map.nan => u64::MAX >> (65 - 8 * length),
-        _ => 0,
-    };
-    element.to_le_bytes()[..length].repeat(count)
+    let length = map.element as usize * count;
+    // The 16 bits of the engine, in wide elements as well.
+    match map.kind {
+        tensor::Kind::Unsigned | tensor::Kind::Signed => vec![0; length],
+        _ if map.nan => (OUT_OF_BOUNDS as u16).to_le_bytes().repeat(length / 2),
+        _ => vec![0; length],
+    }
 }
 
 /// Bytes of a row in shared memory.
