@@ -33,7 +33,7 @@ class Dots:
     def texel(self, x, y, sample, layer):
         if not (0 <= x < WIDTH and 0 <= y < HEIGHT):
             return [0] * 4
-        return [self.values[((layer * HEIGHT + y) * WIDTH + x) * SAMPLES + sample], 0, 0, 1]
+        return [self.values[((layer * HEIGHT + y) * WIDTH + x) * SAMPLES + sample], 0, 0, 0]
 
 
 TEXTURES = {}

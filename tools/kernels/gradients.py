@@ -234,7 +234,7 @@ def of_lanes():
         return texture.nearest(f32(POINTS[t][0][0] * 4 - 1.5), POINTS[t][0][1])[0]
 
     modes = ['clamp', 'wrap', 'border']
-    f.fetch('tex.2d.v4.f32.f32', 'texture, sampler, {u, v}', lambda t: words([texel(t, modes), 0, 0, 1] if in_range(t, modes) else [0] * 4))
+    f.fetch('tex.2d.v4.f32.f32', 'texture, sampler, {u, v}', lambda t: words([texel(t, modes), 0, 0, 0]))
     f.lines.append('    setp.ge.u32 p, t, 11;\n    @p bra REST;')
     f.add('tex.2d.v4.f32.f32 {w0, _, _, _}, [texture, bordered, {u, v}];',
           lambda t: [0xaaaaaaaa] if t >= 11 else [bits(float(texel(t, ['border'] * 3)))])
@@ -251,10 +251,6 @@ def of_lanes():
     ld.param.b32 w0, [found];
     }''', lambda t: [bits(float(diagonal(t, modes)))])
     return f
-
-
-def in_range(t, modes):
-    return modes[t % 3] != 'border' or 0 <= f32(POINTS[t][0][0] * 4 - 1.5) < 1
 
 
 def diagonal(t, modes):

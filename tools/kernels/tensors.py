@@ -1,8 +1,8 @@
 """Kernels that move boxes of tensors: stores and reductions of tiles and of images, with every way to swizzle.
 
-A GPU refuses three things as an illegal instruction, and no case does them: a box whose first element is not at a multiple of 16
-bytes, inside of the tensor or not; a store or a reduction that reaches a negative coordinate; the extreme of singles. Images are
-stored without bounds, since it is not known which of these a store may have."""
+A GPU refuses some things as an illegal instruction, and no case does them: a box whose first element is not at a multiple of 16
+bytes, inside of the tensor or not; a store or a reduction that reaches a negative coordinate; a store of an image with a negative lower
+bound; a reduction that the PTX manual does not list for the type, as the extreme of singles. Images are stored without bounds."""
 import os
 import struct
 
@@ -175,7 +175,8 @@ again:
     ret;
 }
 '''
-HALF = {'f16': 0x7ff7}
+# What fills with a NaN, over and over.
+NAN = b'\xf7\x7f'
 
 r = Random(77)
 LOADS = []
@@ -199,7 +200,7 @@ def load(name, tensor, start, offsets=None, halves=1, own=False, hint=False):
     for part, box in enumerate(cells):
         for shared, place in box:
             at = part * bytes_of_box + shared
-            outside = (HALF[tensor.kind].to_bytes(2, 'little') if tensor.fill == 'nan' else bytes(tensor.size))
+            outside = NAN * (tensor.size // 2) if tensor.fill == 'nan' else bytes(tensor.size)
             tile[at:at + tensor.size] = outside if place is None else memory[place:place + tensor.size]
     dims = len(tensor.dims)
     image, hinted = '.im2col' if tensor.image else '', '.L2::cache_hint' if hint else ''
@@ -396,6 +397,8 @@ store('reduce_image_xor', Tensor('u32', [8, 5, 4, 3, 2], image=dict(lower=[0, 0,
 store('store_image_line', Tensor('u32', [8, 9, 3], image=dict(lower=[0], upper=[0], channels=8, pixels=12)), [0, 3, 0], hint=True)
 store('store_image_body', Tensor('u32', [8, 5, 4, 3, 2], image=dict(lower=[0, 0, 0], upper=[0, 0, 0], channels=8, pixels=30)), [0, 2, 0, 1, 0])
 store('store_hinted', Tensor('u32', [40, 10], [16, 8], swizzle=64), [32, 5], hint=True)
+load('load_nan_single', Tensor('f32', [20, 6, 2], [8, 4, 2], fill='nan'), [16, 4, 0])
+load('load_nan_double', Tensor('f64', [10, 6, 2], [4, 4, 2], swizzle=32, fill='nan'), [8, 4, 1])
 
 
 def write_ptx():

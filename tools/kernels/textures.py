@@ -57,7 +57,8 @@ class Texture:
         found = self.values[number * self.channels:(number + 1) * self.channels]
         if self.fractions:
             found = [f32(v / (2 ** record.BITS[self.kind] - 1)) for v in found]
-        return found + [0, 0, 0, 1][len(found):]
+        # What it lacks is 0, the fourth component too.
+        return found + [0] * (4 - len(found))
 
     def place(self, coordinate, axis, offset=0):
         return coordinate * (self.size[axis] if self.normalized else 1) + offset

@@ -177,12 +177,13 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
         return load_box(at, step, &map, &cells, start);
     }
     let bytes = map.element_bytes();
-    if let Some(named) = step.combine {
-        map.check_combination(named).map_err(illegal)?;
-    }
     // Rows that are named by their numbers lie anywhere.
     if step.walk != Walk::Rows && cells.iter().any(|cell| cell.before) {
         return Err(illegal("a store of a box reaches a negative coordinate".into()));
+    }
+    match step.combine {
+        Some(named) => map.check_combination(named).map_err(illegal)?,
+        None => map.check_bounds().map_err(illegal)?,
     }
     reads(at, Place::Shared, start, room(&cells, bytes), true);
     for cell in cells {

@@ -79,6 +79,14 @@ impl Element {
         }
     }
 
+    /// As launch records and the driver name it.
+    fn name(self) -> String {
+        match self {
+            Element::Integer(kind) => format!("{}{}", if kind.signed { 's' } else { 'u' }, kind.bits),
+            Element::Float(format) => format!("{format:?}").to_lowercase(),
+        }
+    }
+
     fn of_code(code: u32) -> Result<Element, String> {
         let integer = |bits, signed| Element::Integer(Kind { bits, signed });
         Ok(match code {
@@ -177,25 +185,43 @@ impl TensorMap {
         }
     }
 
-    /// Whether boxes of such elements can be reduced in this way.
+    /// Whether boxes of such elements can be reduced in this way: a GPU does what the PTX manual lists for the type.
     pub fn check_combination(&self, named: AtomicOperation) -> Result<(), String> {
-        match (named, self.element) {
-            (
-                AtomicOperation::Minimum(_) | AtomicOperation::Maximum(_),
-                Element::Float(Format::F32 | Format::F64),
-            ) => Err("there is no minimum and no maximum of singles and doubles in a tensor".into()),
+        let listed = match (named, self.element) {
+            (AtomicOperation::Add(_), Element::Float(_)) => true,
+            (AtomicOperation::Add(_), Element::Integer(kind)) => {
+                kind.bits == 32 || (kind.bits == 64 && !kind.signed)
+            }
+            (AtomicOperation::Minimum(_) | AtomicOperation::Maximum(_), Element::Float(format)) => {
+                matches!(format, Format::F16 | Format::BF16)
+            }
+            (AtomicOperation::Increment | AtomicOperation::Decrement, Element::Integer(kind)) => {
+                kind.bits == 32 && !kind.signed
+            }
+            (_, Element::Integer(kind)) => kind.bits >= 32,
+            (_, Element::Float(_)) => false,
+        };
+        if listed {
+            return Ok(());
+        }
+        Err(format!("a tensor has no such reduction of {}", self.element.name()))
+    }
+
+    /// Whether boxes can be stored into the image: not if a bound is negative, wherever they lie.
+    pub fn check_bounds(&self) -> Result<(), String> {
+        match &self.image {
+            Some(image) if image.lower.iter().any(|&bound| bound < 0) => {
+                Err("a store of a box into an image with a negative lower bound".into())
+            }
             _ => Ok(()),
         }
     }
 
-    /// What lies outside of the tensor reads as.
+    /// What lies outside of the tensor reads as: as many bytes of it as an element has. Wide floats are filled with the half
+    /// over and over.
     pub fn filling(&self) -> u64 {
         match self.element {
-            Element::Float(format) if self.fills_nan => match format {
-                Format::F16 | Format::BF16 => OUT_OF_BOUNDS,
-                Format::F64 => u64::MAX >> 1,
-                _ => 0x7fff_ffff,
-            },
+            Element::Float(_) if self.fills_nan => OUT_OF_BOUNDS * 0x0001_0001_0001_0001,
             _ => 0,
         }
     }

@@ -74,15 +74,6 @@ fn reads_numbers(texture: &Texture) -> bool {
     texture.element.is_float() || (texture.fractions && texture.element.bytes() < 4)
 }
 
-/// What stands for the components that a texel lacks.
-fn missing(texture: &Texture, channel: usize) -> u32 {
-    match (channel, reads_numbers(texture)) {
-        (3, true) => 1.0f32.to_bits(),
-        (3, false) => 1,
-        _ => 0,
-    }
-}
-
 /// The texel that an index means; `None` is the border.
 fn fold(index: i64, size: u32, mode: AddressMode) -> Option<u32> {
     let size = i64::from(size);
@@ -99,7 +90,7 @@ fn fold(index: i64, size: u32, mode: AddressMode) -> Option<u32> {
     Some(within as u32)
 }
 
-/// Components of one texel; `None` outside of the texture.
+/// Components of one texel; `None` is what it lacks, and all of them outside of the texture.
 fn texel(
     texture: &Texture,
     level: u32,
@@ -120,13 +111,9 @@ fn texel(
     })
 }
 
-/// The words that a fetch of a texel outside, or of what a texel lacks, gives.
-fn words(texture: &Texture, found: [Option<Component>; 4], outside: bool) -> [u32; 4] {
-    std::array::from_fn(|channel| match found[channel] {
-        Some(component) => component.word(),
-        None if outside => 0,
-        None => missing(texture, channel),
-    })
+/// The words that a fetch gives: zeros outside of the texture, and for what a texel lacks, the fourth component too.
+fn words(found: [Option<Component>; 4]) -> [u32; 4] {
+    found.map(|component| component.map_or(0, Component::word))
 }
 
 /// Reads the texel with this number in each direction, or zeros outside of the texture.
@@ -134,12 +121,7 @@ pub(crate) fn load(texture: &Texture, at: [i64; 3], layer: u32, level: i64, samp
     let level = level.clamp(0, i64::from(texture.levels) - 1) as u32;
     let size = texture.size_of(level);
     let index = [0, 1, 2].map(|axis| fold(at[axis], size[axis], AddressMode::Border));
-    let outside = index.contains(&None);
-    words(
-        texture,
-        texel(texture, level, layer, index, sample.min(texture.samples.saturating_sub(1))),
-        outside,
-    )
+    words(texel(texture, level, layer, index, sample.min(texture.samples.saturating_sub(1))))
 }
 
 /// The place of a coordinate in texels, in units of 1/256; beyond all numbers of texels it stays where it is.
@@ -179,7 +161,7 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
         if let Some(with) = point.compared {
             found = found.map(|component| component.map(|component| component.compared(with)));
         }
-        return words(texture, found, index.contains(&None));
+        return words(found);
     }
     // The texel below each place, and the weight of the one above it.
     let corner: [(i64, i64); 3] = [0, 1, 2].map(|axis| match axis < point.dimensions {
@@ -215,10 +197,7 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
             }
         }
     }
-    std::array::from_fn(|channel| match channel < usize::from(texture.channels) {
-        true => (sums[channel] as f32).to_bits(),
-        false => missing(texture, channel),
-    })
+    sums.map(|sum| (sum as f32).to_bits())
 }
 
 /// One component of the four texels around a point: against the clock, from the one at the lower left on.
@@ -238,7 +217,7 @@ pub(crate) fn gather(texture: &Texture, sampler: &Sampler, point: &Point, channe
         if let Some(with) = point.compared {
             found = found.map(|component| component.map(|component| component.compared(with)));
         }
-        words(texture, found, index.contains(&None))[channel]
+        words(found)[channel]
     })
 }
 

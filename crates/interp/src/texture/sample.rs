@@ -20,7 +20,7 @@ pub struct Place<'a> {
     pub cube: bool,
 }
 
-/// A texel: its components, as numbers if it has such, else as words.
+/// A texel: its components, as numbers if it has such, else as words. What it lacks is 0, the fourth component too.
 #[derive(Clone, Copy)]
 enum Texel {
     Numbers([f64; 4]),
@@ -58,7 +58,7 @@ fn texel(texture: &Texture, place: &Place, at: [usize; 3], sample: u32) -> Texel
     };
     let channels = usize::from(texture.channels);
     if has_numbers(texture) {
-        let mut numbers = [0.0, 0.0, 0.0, 1.0];
+        let mut numbers = NOTHING;
         for (channel, number) in numbers.iter_mut().enumerate().take(channels) {
             let word = raw(channel);
             *number = match texture.element {
@@ -73,7 +73,7 @@ fn texel(texture: &Texture, place: &Place, at: [usize; 3], sample: u32) -> Texel
         }
         return Texel::Numbers(numbers);
     }
-    let mut words = [0, 0, 0, 1];
+    let mut words = [0; 4];
     for (channel, word) in words.iter_mut().enumerate().take(channels) {
         let unsigned = matches!(texture.element, Element::U8 | Element::U16 | Element::U32);
         *word = if unsigned { raw(channel) } else { signed(raw(channel)) as u32 };
@@ -221,11 +221,7 @@ pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &P
     let (axes, face) = axes(texture, sampler, coordinates, place);
     let place = on_face(texture, place, face);
     if sampler.linear && has_numbers(texture) {
-        let mut sum = weigh(texture, &place, &axes, &mut Vec::new());
-        for (channel, number) in sum.iter_mut().enumerate().skip(usize::from(texture.channels)) {
-            *number = if channel == 3 { 1.0 } else { 0.0 };
-        }
-        return sum.map(|number| (number as f32).to_bits());
+        return weigh(texture, &place, &axes, &mut Vec::new()).map(|number| (number as f32).to_bits());
     }
     let mut at = [0; 3];
     for (index, axis) in axes.iter().enumerate() {

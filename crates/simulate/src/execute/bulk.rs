@@ -224,10 +224,17 @@ fn kind(context: &Context) -> Result<Kind, Fault> {
     Ok(found.map_or(Kind::Integer { bytes: 4, signed: false }, |row| row.1))
 }
 
-/// Extremes of floating-point numbers are taken of halves only.
-fn wide_extreme(context: &Context, map: &Map) -> bool {
-    let wide = matches!(map.kind, tensor::Kind::Single | tensor::Kind::Double);
-    wide && (context.has(Mod::MIN) || context.has(Mod::MAX))
+/// Types that the engine combines in the way of the instruction, which are those of the PTX manual.
+fn combinable(context: &Context) -> &'static [&'static str] {
+    let rows: [(&[Mod], &[&str]); 3] = [
+        (&[Mod::ADD], &["u32", "s32", "u64", "f16", "bf16", "f32", "f64"]),
+        (&[Mod::MIN, Mod::MAX], &["u32", "s32", "u64", "s64", "f16", "bf16"]),
+        (&[Mod::INC, Mod::DEC], &["u32"]),
+    ];
+    // The others are those of bits.
+    rows.into_iter()
+        .find(|row| row.0.iter().any(|&named| context.has(named)))
+        .map_or(&["u32", "s32", "u64", "s64"], |row| row.1)
 }
 
 /// The type of a reduction into a tensor.
@@ -288,8 +295,11 @@ fn copy_box(context: &mut Context) -> Result<(), Fault> {
     if !by_rows && rows.iter().any(|row| row.before) {
         return Err(Fault::Tensor("a store into it reaches negative coordinates".into()));
     }
-    if op == Op::UTMAREDG && wide_extreme(context, &map) {
-        return Err(Fault::Tensor("its singles or doubles have no minimum and no maximum".into()));
+    if op == Op::UTMAREDG && !combinable(context).contains(&map.element_name()) {
+        return Err(Fault::Tensor(format!("it has no such reduction of {}", map.element_name())));
+    }
+    if op != Op::UTMAREDG && map.has_border() {
+        return Err(Fault::Tensor("a store into an image with a negative lower bound".into()));
     }
     reads(context, start, room(&map, &rows), true);
     for row in rows {
@@ -356,13 +366,13 @@ fn load_rows(context: &mut Context, map: &Map, rows: &[Row], mask: u32) -> Resul
 
 /// A row that is all outside.
 fn filling(map: &Map, count: usize) -> Vec<u8> {
-    let length = map.element as usize;
-    let element = match map.kind {
-        tensor::Kind::Half | tensor::Kind::BrainHalf if map.nan => OUT_OF_BOUNDS,
-        tensor::Kind::Single | tensor::Kind::Double if map.nan => u64::MAX >> (65 - 8 * length),
-        _ => 0,
-    };
-    element.to_le_bytes()[..length].repeat(count)
+    let length = map.element as usize * count;
+    // The 16 bits of the engine, in wide elements as well.
+    match map.kind {
+        tensor::Kind::Unsigned | tensor::Kind::Signed => vec![0; length],
+        _ if map.nan => (OUT_OF_BOUNDS as u16).to_le_bytes().repeat(length / 2),
+        _ => vec![0; length],
+    }
 }
 
 /// Bytes of a row in shared memory.

@@ -152,6 +152,27 @@ impl Map {
         })
     }
 
+    /// The type of its elements, as launch records name it.
+    pub(super) fn element_name(&self) -> &'static str {
+        match (self.kind, self.element) {
+            (Kind::Unsigned, 1) => "u8",
+            (Kind::Unsigned, 2) => "u16",
+            (Kind::Unsigned, 4) => "u32",
+            (Kind::Unsigned, _) => "u64",
+            (Kind::Signed, 4) => "s32",
+            (Kind::Signed, _) => "s64",
+            (Kind::Half, _) => "f16",
+            (Kind::BrainHalf, _) => "bf16",
+            (Kind::Single, _) => "f32",
+            (Kind::Double, _) => "f64",
+        }
+    }
+
+    /// Boxes of the image begin before its pixels.
+    pub(super) fn has_border(&self) -> bool {
+        self.image.as_ref().is_some_and(|image| image.bounds.iter().any(|bounds| bounds.first < 0))
+    }
+
     /// The engine moves lines of global memory, so that a box begins at one.
     pub(super) fn begins_at_line(&self, start: &[i64]) -> Result<(), Fault> {
         let distance = start.first().map_or(0, |first| first * self.element as i64);
