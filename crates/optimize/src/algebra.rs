@@ -40,7 +40,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             Op::MOV => canonical_copy(i),
             Op::IADD3 => view.add(i),
             Op::IMAD => view.multiply_add(i),
-            Op::LOP3 => view.logic(i),
+            Op::LOP3 => view.logic(i) || view.mask_half(i),
             Op::SHF => view.shift(i),
             Op::PRMT => view.permute(i),
             Op::SEL => view.select(i),
@@ -465,7 +465,58 @@ impl View<'_> {
                 (false, true) => {}
             }
         }
-        false
+        left && !upper && self.shift_half(i, &low, amount)
+    }
+
+    /// What is shifted out of a permuted register need not be put in: the lower half is read where it was, or the upper one masked.
+    fn shift_half(&self, i: &mut Instruction, shifted: &Source, amount: u32) -> bool {
+        let Some(permutation) = self.source_definition(shifted).filter(|_| (16..32).contains(&amount)) else {
+            return false;
+        };
+        let Some([low, high, ..]) = halves::bytes(self, permutation) else { return false };
+        let from = &permutation.sources[low.0];
+        if low.0 != high.0 || !is_bare(from) || !self.is_stable(from) {
+            return false;
+        }
+        let mut candidate = i.clone();
+        match (low.1, high.1) {
+            (0, 1) => candidate.sources[0] = from.clone(),
+            (2, 3) if amount == 16 => {
+                let table = Source::literal(0xc0);
+                let sources = [from.clone(), Source::imm(0xffff_0000), Source::rz(), table, Source::not_pt()];
+                if !become_op(&mut candidate, Op::LOP3, Mods::of(&[Mod::LUT]), &sources) {
+                    return false;
+                }
+            }
+            _ => return false,
+        }
+        self.accept(i, candidate)
+    }
+
+    /// The upper half of a permuted register is the lower one of another, shifted, or read where it was.
+    fn mask_half(&self, i: &mut Instruction) -> bool {
+        let [value, mask, _, table, _] = i.sources.as_slice() else { return false };
+        let upper = self.known(mask) == Some(0xffff_0000) && table.kind == SourceKind::Literal(0xc0);
+        let Some(permutation) = self.source_definition(value).filter(|_| upper && is_bare(value)) else {
+            return false;
+        };
+        let Some([_, _, low, high]) = halves::bytes(self, permutation) else { return false };
+        let from = &permutation.sources[low.0];
+        if low.0 != high.0 || !is_bare(from) || !self.is_stable(from) {
+            return false;
+        }
+        let mut candidate = i.clone();
+        match (low.1, high.1) {
+            (0, 1) => {
+                let mods = Mods::of(&[Mod::L, Mod::U32]);
+                if !become_op(&mut candidate, Op::SHF, mods, &[from.clone(), Source::imm(16), Source::rz()]) {
+                    return false;
+                }
+            }
+            (2, 3) => candidate.sources[0] = from.clone(),
+            _ => return false,
+        }
+        self.accept(i, candidate)
     }
 
     fn extend(&self, i: &mut Instruction) -> bool {

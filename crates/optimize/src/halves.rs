@@ -18,7 +18,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
 }
 
 /// Which byte of which of its operands a permutation puts into each byte of its result; none where bytes are made of signs.
-fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
+pub fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
     let [_, selector, _] = permutation.sources.as_slice() else { return None };
     if !is_plain_permutation(permutation) || permutation.guard.is_some() {
         return None;

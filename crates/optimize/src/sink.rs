@@ -1,11 +1,13 @@
 //! Phases 28 and 69, SinkRemat and OriDoRemat: what only one way of a branch uses is computed on that way.
 //!
 //! A computation goes down to the block that dominates all its uses, as long as that lies in the same loops: it runs less often
-//! there, and its results take no registers on the other ways. What takes time to arrive stays where it is started early. Sums and
-//! the like go down only where that lengthens the live ranges of no more registers than it shortens.
+//! there, and its results take no registers on the other ways. What takes time to arrive stays where it is started early, but for
+//! constants that are used behind a loop only: they would take registers throughout. Sums and the like go down only where that
+//! lengthens the live ranges of no more registers than it shortens.
 //!
 //! Values that are made again where registers do not suffice are phase 97's.
 
+use crate::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode, Outcome,
@@ -46,10 +48,8 @@ pub fn run(function: &mut Function) -> bool {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         let mut left: Vec<Instruction> = Vec::with_capacity(instructions.len());
         for instruction in instructions.drain(..).rev() {
-            let place = is_movable(&instruction)
-                .then(|| graph.place(id, uses.of(&instruction, &graph)))
-                .flatten()
-                .filter(|&place| pays(&instruction, &liveness, place));
+            let place =
+                graph.place_of(id, &instruction, &uses).filter(|&place| pays(&instruction, &liveness, place));
             let at = place.unwrap_or(id);
             instruction.for_each_use(|value| uses.add(value, at, &graph));
             match place {
@@ -77,36 +77,48 @@ fn finds_any(function: &Function, graph: &Graph<'_>) -> bool {
     let mut uses = Uses::of_phis(function, graph);
     graph.cfg.order().iter().rev().any(|&id| {
         function.block(id).instructions.iter().rev().any(|instruction| {
-            let found = is_movable(instruction) && graph.place(id, uses.of(instruction, graph)).is_some();
+            let found = graph.place_of(id, instruction, &uses).is_some();
             instruction.for_each_use(|value| uses.add(value, id, graph));
             found
         })
     })
 }
 
-/// Arithmetic that is through after a few cycles, and constants.
-fn is_movable(instruction: &Instruction) -> bool {
-    let quick = match instruction.opcode {
-        Opcode::Sass(op) => op.info().units.iter().all(|unit| matches!(unit, Unit::Alu | Unit::Fma)),
-        Opcode::Pseudo(pseudo) => matches!(
-            pseudo,
+/// How far a computation may go down.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Nowhere,
+    /// Behind a loop.
+    Far,
+    Anywhere,
+}
+
+/// Arithmetic that is through after a few cycles may go anywhere, what is loaded from a constant bank behind a loop.
+fn reach(instruction: &Instruction) -> Reach {
+    let reach = match instruction.opcode {
+        Opcode::Sass(_) if is_plain_constant_load(instruction) => Reach::Far,
+        Opcode::Sass(op) if op.info().units.iter().all(|unit| matches!(unit, Unit::Alu | Unit::Fma)) => {
+            Reach::Anywhere
+        }
+        Opcode::Pseudo(
             Pseudo::Copy
-                | Pseudo::Add64
-                | Pseudo::Shl64
-                | Pseudo::Shr64
-                | Pseudo::Logic64
-                | Pseudo::Select64
-                | Pseudo::SetPredicate64
-        ),
+            | Pseudo::Add64
+            | Pseudo::Shl64
+            | Pseudo::Shr64
+            | Pseudo::Logic64
+            | Pseudo::Select64
+            | Pseudo::SetPredicate64,
+        ) => Reach::Anywhere,
+        _ => return Reach::Nowhere,
     };
-    quick
-        && instruction.guard.is_none()
+    let moves = instruction.guard.is_none()
         && instruction.tied.is_empty()
         && instruction.call.is_none()
         && effects::is_pure(instruction)
         && !instruction.destinations.is_empty()
         && instruction.destinations.iter().all(|d| d.fixed.is_none() && matches!(d.file, File::R | File::P))
-        && instruction.sources.iter().all(|source| source.fixed.is_none())
+        && instruction.sources.iter().all(|source| source.fixed.is_none());
+    if moves { reach } else { Reach::Nowhere }
 }
 
 /// True if no more registers are read there that nothing else reads from there on than are written.
@@ -142,13 +154,25 @@ impl Graph<'_> {
         a
     }
 
-    /// The block below this one where a computation is used from, in the same loops.
-    fn place(&self, from: BlockId, used: Option<BlockId>) -> Option<BlockId> {
-        let mut at = used?;
+    /// The block below this one to which a computation goes down: where it is used from, in the same loops.
+    fn place_of(&self, from: BlockId, instruction: &Instruction, uses: &Uses) -> Option<BlockId> {
+        let reach = reach(instruction);
+        if reach == Reach::Nowhere {
+            return None;
+        }
+        let mut at = uses.of(instruction, self)?;
         while at != from && self.loops.innermost(at) != self.loops.innermost(from) {
             at = self.dominators.immediate(at)?;
         }
-        (at != from).then_some(at)
+        (at != from && (reach == Reach::Anywhere || self.is_behind_a_loop(from, at))).then_some(at)
+    }
+
+    /// Whether all ways from a block down to another one lead through a loop.
+    fn is_behind_a_loop(&self, from: BlockId, to: BlockId) -> bool {
+        let mut above =
+            std::iter::successors(self.dominators.immediate(to), |&at| self.dominators.immediate(at));
+        let outside = self.loops.innermost(from);
+        above.by_ref().take_while(|&at| at != from).any(|at| self.loops.innermost(at) != outside)
     }
 }
 

@@ -1496,3 +1496,40 @@ b2:
         "#]],
     );
 }
+
+/// Halves that are packed and taken apart again are shifted where they were.
+#[test]
+fn halves_are_shifted_where_they_were() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r2 = PRMT r0, 0x5410, r1 ; 1
+  r3 = PRMT r2, 0x7732, RZ ; 2
+  r4 = SHF.L.U32 r3, 0x10, RZ ; 3
+  r5 = SHF.L.U32 r2, 0x10, RZ ; 4
+  r6 = LOP3.LUT r2, 0xffff0000, RZ, #192, !PT ; 5
+  r7 = PRMT r1, 0x7732, RZ ; 6
+  r8 = SHF.L.U32 r7, 0x10, RZ ; 7
+  STS [r4], r5 mem(shared w) ; 8
+  STS [r6], r8 mem(shared w) ; 9
+  EXIT ; 10
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              r4 = SHF.L.U32 r1, 0x10, RZ ; 3
+              r5 = SHF.L.U32 r0, 0x10, RZ ; 4
+              r6 = SHF.L.U32 r1, 0x10, RZ ; 5
+              r8 = LOP3.LUT r1, 0xffff0000, RZ, #192, !PT ; 7
+              STS [r4], r5 mem(shared w) ; 8
+              STS [r6], r8 mem(shared w) ; 9
+              EXIT ; 10
+        "#]],
+    );
+}
