@@ -303,46 +303,46 @@ fn registers_of_the_source_are_told() {
         );
     }
     expect![[r#"
-        P0 [0xb0, 0xc0) %p1.0 16
-        P0 [0xc0, 0x130) %p2.0 16
-        P0 [0x2c0, 0x300) %p2.0 16
+        P0 [0xc0, 0xd0) %p1.0 16
+        P0 [0xd0, 0x150) %p2.0 16
+        P0 [0x2f0, 0x340) %p2.0 16
         R0 [0x30, 0x50) %r8.0 2
         R0 [0x50, 0x70) %r2.0 2
-        R0 [0x70, 0x90) %r15.0 2
-        R0 [0x90, 0x280) %r4.0 2
-        R0 [0x280, 0x2a0) %r6.0 2
-        R0 [0x2a0, 0x2c0) %r15.0 2
-        R0 [0x2c0, 0x300) %r4.0 2
+        R0 [0x70, 0xa0) %r15.0 2
+        R0 [0xa0, 0x2b0) %r4.0 2
+        R0 [0x2b0, 0x2d0) %r6.0 2
+        R0 [0x2d0, 0x2f0) %r15.0 2
+        R0 [0x2f0, 0x340) %r4.0 2
         R3 [0x40, 0x60) %r1.0 2
-        R3 [0x60, 0xa0) %r14.0 2
-        R3 [0xa0, 0x270) %r3.0 2
-        R3 [0x270, 0x290) %r5.0 2
-        R3 [0x290, 0x2c0) %r14.0 2
-        R3 [0x2c0, 0x2d0) %r3.0 2
-        R3 [0x2d0, 0x300) %r9.0 2
-        R4 [0x0, 0x2e0) %rd1.0 3
-        R5 [0x10, 0x300) %rd1.1 3
-        R6 [0x20, 0x300) %r7.0 2
-        R7 [0x100, 0x110) %rd2.1 3
-        R7 [0x110, 0x150) %rd3.1 3
-        R7 [0x150, 0x260) %r10.0 2
-        R7 [0x260, 0x2c0) %r13.0 2
-        R8 [0xf0, 0x120) %rd2.0 3
-        R8 [0x120, 0x130) %rd3.0 3
-        R8 [0x130, 0x160) %rd4.0 3
-        R8 [0x160, 0x1f0) %r11.0 2
-        R8 [0x1f0, 0x220) %rd7.0 3
-        R8 [0x220, 0x230) %rd8.0 3
-        R8 [0x230, 0x250) %rd9.0 3
-        R8 [0x250, 0x2c0) %r12.0 2
-        R9 [0x140, 0x170) %rd4.1 3
-        R9 [0x190, 0x1c0) %rd5.0 3
-        R9 [0x1c0, 0x240) %rd6.0 3
-        R9 [0x240, 0x2c0) %rd9.1 3
-        R10 [0x1a0, 0x1d0) %rd5.1 3
-        R10 [0x1d0, 0x2c0) %rd6.1 3
-        R11 [0x200, 0x210) %rd7.1 3
-        R11 [0x210, 0x2c0) %rd8.1 3
+        R3 [0x60, 0xb0) %r14.0 2
+        R3 [0xb0, 0x290) %r3.0 2
+        R3 [0x290, 0x2c0) %r5.0 2
+        R3 [0x2c0, 0x2f0) %r14.0 2
+        R3 [0x2f0, 0x300) %r3.0 2
+        R3 [0x300, 0x340) %r9.0 2
+        R4 [0x0, 0x320) %rd1.0 3
+        R5 [0x10, 0x340) %rd1.1 3
+        R6 [0x20, 0x340) %r7.0 2
+        R7 [0x120, 0x130) %rd2.1 3
+        R7 [0x130, 0x170) %rd3.1 3
+        R7 [0x170, 0x280) %r10.0 2
+        R7 [0x280, 0x2f0) %r13.0 2
+        R8 [0x110, 0x140) %rd2.0 3
+        R8 [0x140, 0x150) %rd3.0 3
+        R8 [0x150, 0x180) %rd4.0 3
+        R8 [0x180, 0x210) %r11.0 2
+        R8 [0x210, 0x240) %rd7.0 3
+        R8 [0x240, 0x250) %rd8.0 3
+        R8 [0x250, 0x270) %rd9.0 3
+        R8 [0x270, 0x2f0) %r12.0 2
+        R9 [0x160, 0x190) %rd4.1 3
+        R9 [0x1b0, 0x1e0) %rd5.0 3
+        R9 [0x1e0, 0x260) %rd6.0 3
+        R9 [0x260, 0x2f0) %rd9.1 3
+        R10 [0x1c0, 0x1f0) %rd5.1 3
+        R10 [0x1f0, 0x2f0) %rd6.1 3
+        R11 [0x220, 0x230) %rd7.1 3
+        R11 [0x230, 0x2f0) %rd8.1 3
     "#]]
     .assert_eq(&listed);
     for chip in CHIPS {
@@ -385,51 +385,51 @@ fn debuggers_find_variables_and_scopes() {
             subprogram norm [all of _Z4normRK5Pointi]
               formal_parameter p: %rd1
               formal_parameter scale: %r1
-              lexical_block [0x30, 0xe0)
+              lexical_block [0x30, 0xf0)
                 variable squares: %f7
             subprogram sum [all of _Z3sumPKii]
               formal_parameter values: %rd1
               formal_parameter count: %r7
-              lexical_block [0x30, 0x300)
+              lexical_block [0x30, 0x340)
                 variable total
                   [0x50, 0x70): %r1
-                  [0x70, 0xb0): %r14
-                  [0xb0, 0x280): %r3
-                  [0x280, 0x2a0): %r5
-                  [0x2a0, end): %r14
-                lexical_block [0x50, 0x2d0)
+                  [0x70, 0xc0): %r14
+                  [0xc0, 0x2a0): %r3
+                  [0x2a0, 0x2d0): %r5
+                  [0x2d0, end): %r14
+                lexical_block [0x50, 0x300)
                   variable i
                     [0x60, 0x80): %r2
-                    [0x80, 0xb0): %r15
-                    [0xb0, 0x290): %r4
-                    [0x290, 0x2b0): %r6
-                    [0x2b0, end): %r15
-                  lexical_block [0xe0, 0x280)
+                    [0x80, 0xc0): %r15
+                    [0xc0, 0x2c0): %r4
+                    [0x2c0, 0x2e0): %r6
+                    [0x2e0, end): %r15
+                  lexical_block [0x100, 0x2a0)
                     variable part: %r13
             subprogram shapes [all of shapes]
               formal_parameter out: 0x210
               formal_parameter in: 0x218
               formal_parameter count: 0x220
               formal_parameter weight: %fd1
-              lexical_block [0xf0, 0xc10)
+              lexical_block [0xf0, 0xc70)
                 variable local: frame -32 +0
                 variable p: frame -32 +16
                 variable i: %r1
                 variable s
-                  [0x750, 0x7b0): %r5
-                  [0x7b0, 0x8d0): %r32
-                  [0x8d0, 0x8e0): %r6
-                  [0x8e0, 0x900): %r32
-                  [0x900, end): %r7
+                  [0x790, 0x7f0): %r5
+                  [0x7f0, 0x930): %r32
+                  [0x930, 0x940): %r6
+                  [0x940, 0x960): %r32
+                  [0x960, end): %r7
                 variable big: %rs1
                 variable tile: 0x480
-                lexical_block [0x450, 0x6c0)
+                lexical_block [0x450, 0x6f0)
                   variable k
                     [0x470, 0x480): %r2
-                    [0x480, 0x490): %r31
-                    [0x490, 0x6a0): %r3
-                    [0x6a0, 0x6b0): %r4
-                    [0x6b0, end): %r31
+                    [0x480, 0x4a0): %r31
+                    [0x4a0, 0x6d0): %r3
+                    [0x6d0, 0x6e0): %r4
+                    [0x6e0, end): %r31
         "#]],
     );
 }
@@ -476,7 +476,7 @@ fn unoptimized_code_follows_the_source() {
         walks.cu:10: LDC LDC.64 LDC
         walks.cu:11: S2R MOV MOV ISETP.GE.U32.AND BSSY BRA MOV BRA
         walks.cu:12: ISETP.EQ.U32.AND BRA
-        walks.cu:13: BSSY IADD3 MOV
+        walks.cu:13: BSSY IADD3 MOV MOV
         walks.cu:14: ISETP.GT.U32.AND BSSY BRA
         walks.cu:15: LOP3.LUT BSYNC
         walks.cu:16: IADD3
@@ -486,14 +486,14 @@ fn unoptimized_code_follows_the_source() {
         walks.cu:19: ISETP.EQ.U32.AND BRA BREAK BRA
         walks.cu:20: STG.E BSYNC
         walks.cu:21: STG.E
-        walks.cu:22: MOV MOV CALL.REL.NOINC
+        walks.cu:22: MOV MOV MOV CALL.REL.NOINC MOV
         walks.cu:23: STG.E
         walks.cu:24: EXIT
         walks.cu:50: IADD3 STL STL STL STL S2R SHF.L.U32
-        walks.cu:51: MOV MOV MOV MOV MOV MOV MOV CALL.REL.NOINC
+        walks.cu:51: MOV MOV MOV MOV MOV MOV MOV CALL.REL.NOINC MOV
         walks.cu:52: MOV IADD3 S2R
-        walks.cu:53: ST.E IADD3 MOV MOV LDL LDL LDL LDL IADD3 RET.REL.NODEC
-        walks.cu:41: IADD3 RET.REL.NODEC BRA"#]].assert_eq(&opcodes_by_line(&cubin));
+        walks.cu:53: ST.E IADD3 MOV MOV MOV LDL LDL LDL LDL IADD3 RET.REL.NODEC
+        walks.cu:41: MOV IADD3 MOV RET.REL.NODEC BRA"#]].assert_eq(&opcodes_by_line(&cubin));
 }
 
 /// What nothing reads.
@@ -545,5 +545,102 @@ fn unoptimized_code_has_what_is_read_or_shown() {
         unread.cu:5 S2R MOV
         unread.cu:6 STG.E
         unread.cu:7 MEMBAR.SC.VC ERRBAR CGAERRBAR EXIT BRA"#]]
+    .assert_eq(&opcodes_by_line(&cubin));
+}
+
+/// Statements that a compiler needs no code for, each on a line of its own.
+const COPIES: &str = r#".version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p)
+{
+    .reg .b32 %r<9>;
+    .reg .f32 %f<3>;
+    .reg .pred %p<3>;
+    .reg .b64 %rd<9>;
+    .loc 1 2 1
+    ld.param.u64 %rd1, [p];
+    .loc 1 3 1
+    cvta.to.global.u64 %rd2, %rd1;
+    .loc 1 4 1
+    mov.u32 %r1, %tid.x;
+    .loc 1 5 1
+    mov.b32 %f1, %r1;
+    .loc 1 6 1
+    bra.uni next;
+next:
+    .loc 1 7 1
+    add.f32 %f2, %f1, %f1;
+    .loc 1 8 1
+    mov.b32 %r2, %f2;
+    .loc 1 9 1
+    setp.eq.u32 %p1, %r2, 4;
+    .loc 1 10 1
+    mov.pred %p2, %p1;
+    .loc 1 11 1
+    @%p2 bra other;
+    .loc 1 12 1
+    bra.uni one;
+one:
+    .loc 1 13 1
+    st.global.u32 [%rd2], %r2;
+    .loc 1 14 1
+    bra.uni both;
+other:
+    .loc 1 15 1
+    bra.uni both;
+both:
+    .loc 1 16 1
+    mov.u32 %r3, %r2;
+    .loc 1 17 1
+    st.global.u32 [%rd2+4], %r3;
+    .loc 1 18 1
+    ret;
+}
+    .file 1 "copies.cu"
+"#;
+
+/// What something reads has code at level 0, and so has each jump, even if nothing moves.
+#[test]
+fn statements_of_unoptimized_code_have_code() {
+    let folder = scratch();
+    let [source, cubin] = ["copies.ptx", "copies.cubin"].map(|name| folder.path().join(name));
+    std::fs::write(&source, COPIES).expect("a temporary file");
+    compile(&source, &cubin, &["-O0"]).expect("it compiles");
+    expect![[r#"
+
+        k
+        copies.cu:2 ULDC.64 LDC.64
+        copies.cu:3 MOV
+        copies.cu:4 S2R
+        copies.cu:5 MOV
+        copies.cu:6 BRA
+        copies.cu:7 FADD
+        copies.cu:8 MOV
+        copies.cu:9 ISETP.EQ.U32.AND
+        copies.cu:10 PLOP3.LUT
+        copies.cu:11 BSSY BRA
+        copies.cu:12 BRA
+        copies.cu:13 STG.E
+        copies.cu:14 BRA
+        copies.cu:15 BSYNC
+        copies.cu:16 MOV
+        copies.cu:17 STG.E
+        copies.cu:18 EXIT BRA"#]]
+    .assert_eq(&opcodes_by_line(&cubin));
+    compile(&source, &cubin, &["-O1"]).expect("it compiles");
+    expect![[r#"
+
+        k
+        copies.cu:4 S2R
+        copies.cu:13 ULDC.64
+        copies.cu:3 IMAD.MOV.U32 MOV
+        copies.cu:7 FADD
+        copies.cu:9 ISETP.EQ.U32.AND
+        copies.cu:11 BSSY BRA
+        copies.cu:13 STG.E
+        copies.cu:14 BSYNC
+        copies.cu:17 STG.E
+        copies.cu:18 EXIT BRA"#]]
     .assert_eq(&opcodes_by_line(&cubin));
 }

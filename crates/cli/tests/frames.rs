@@ -736,13 +736,13 @@ fn frames_tell_where_callers_values_are() {
         0x50 R18 in the frame -4
         0xd0 R20 in R17
         0xe0 R21 in R18
-        0x130 R20 again
-        0x140 R21 again
-        0x150 R2 again
-        0x160 R16 again
-        0x170 R17 again
-        0x180 R18 again
-        0x190 frame R1+0
+        0x140 R20 again
+        0x150 R21 again
+        0x160 R2 again
+        0x170 R16 again
+        0x180 R17 again
+        0x190 R18 again
+        0x1a0 frame R1+0
     "#]],
     );
     listed(
@@ -755,15 +755,15 @@ fn frames_tell_where_callers_values_are() {
         0x50 R2 in the frame -32
         0x60 R16 in the frame -28
         0x70 R17 in the frame -24
-        0x100 R20 in R16
-        0x110 R21 in R17
-        0x160 R20 again
-        0x170 R21 again
-        0x180 R2 again
-        0x190 R16 again
-        0x1a0 R17 again
-        0x1b0 frame R1+0
-        0x1b0 R1 again
+        0x110 R20 in R16
+        0x120 R21 in R17
+        0x180 R20 again
+        0x190 R21 again
+        0x1a0 R2 again
+        0x1b0 R16 again
+        0x1c0 R17 again
+        0x1d0 frame R1+0
+        0x1d0 R1 again
     "#]],
     );
 }
@@ -791,16 +791,16 @@ fn frames_stay_where_functions_take_from_the_stack() {
         0x40 R22 in the frame -8
         0x50 R23 in the frame -4
         0x60 frame R23+48
-        0x170 R20 in R22
-        0x180 R21 in R16
-        0x1d0 R20 again
-        0x1e0 R21 again
-        0x1f0 frame R1+48
-        0x200 R2 again
-        0x210 R16 again
-        0x220 R22 again
-        0x230 R23 again
-        0x240 frame R1+0
+        0x180 R20 in R22
+        0x190 R21 in R16
+        0x1f0 R20 again
+        0x200 R21 again
+        0x210 frame R1+48
+        0x220 R2 again
+        0x230 R16 again
+        0x240 R22 again
+        0x250 R23 again
+        0x260 frame R1+0
     "#]],
     );
 }

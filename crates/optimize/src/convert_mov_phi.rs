@@ -18,14 +18,19 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// The pass.
 pub static PASS: Pass = Pass {
     form: FormChange::LeavesSsa,
-    ..Pass::new(|function, _| {
-        run(function);
+    ..Pass::new(|function, context| {
+        leave(function, context.options.level == 0);
         Outcome::Changed
     })
 };
 
 /// Leaves SSA.
 pub fn run(function: &mut Function) {
+    leave(function, false);
+}
+
+/// Leaves SSA; jumps that stand alone in their blocks stay if asked for.
+fn leave(function: &mut Function, keeps_jumps: bool) {
     if function.blocks.is_empty() {
         return;
     }
@@ -80,7 +85,11 @@ pub fn run(function: &mut Function) {
     }
     untie(function, &old_values);
     // Edges that were split for nothing are whole again.
-    branches::skip_empty_blocks(function);
+    if keeps_jumps {
+        branches::skip_blocks_without_code(function);
+    } else {
+        branches::skip_empty_blocks(function);
+    }
     branches::fold_equal_targets(function);
     canonical::order_blocks(function);
 }

@@ -6,7 +6,7 @@
 //! nothing of it enters the code.
 
 use crate::Allocated;
-use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode};
+use oriole_ori::{BlockId, File, Instruction, MachineFunction, Opcode, Pseudo};
 use oriole_sass::register::PT;
 use oriole_sass::{Guard, Op};
 
@@ -88,9 +88,21 @@ fn pass(allocated: &Allocated, instruction: &Instruction, holding: &mut Holding)
         // What held it before holds an older value.
         holding.iter_mut().filter(|held| **held == source).for_each(|held| *held = None);
     }
+    let copied = copied_from(allocated, instruction);
     for (register, source) in written {
-        holding[register] = source;
+        // A copy in place that gives no name leaves what the register holds.
+        if source.is_some() || copied != Some(register) {
+            holding[register] = source;
+        }
     }
+}
+
+/// The register that a copy reads as it is.
+fn copied_from(allocated: &Allocated, instruction: &Instruction) -> Option<usize> {
+    let Opcode::Pseudo(Pseudo::Copy) = instruction.opcode else { return None };
+    let value = instruction.sources.first()?.as_plain_value()?;
+    let number = allocated.assignment.registers.get(value).copied().flatten()?;
+    index(allocated.function.file(value), number)
 }
 
 /// What registers hold at the start of each block, whatever the way there; `None` where there is none.

@@ -19,6 +19,7 @@ use oriole_ori::{
     edges,
 };
 use oriole_sass::{Mod, Mods, Op, Operand, OperandKind, form, has_long_integers, legal};
+use rustc_hash::FxHashSet;
 
 /// Expands an allocation.
 pub fn expand(
@@ -32,8 +33,12 @@ pub fn expand(
         frame_base: allocation.stack_pointer,
         stack_pointer: allocation.stack_pointer,
         chip,
+        silent: FxHashSet::default(),
     };
     expander.place_stack_pointer();
+    if follows_source(&expander.function, options) {
+        expander.silent = expander.silent_statements();
+    }
     expander.run()?;
     if options.hoist_constants {
         hoist_constants::hoist(&mut expander.function, &expander.assignment);
@@ -61,9 +66,42 @@ struct Expander {
     /// What is in the machine's register of the stack pointer: the same, unless that moves.
     stack_pointer: Value,
     chip: Chip,
+    /// Statements that keep a copy of a register to itself.
+    silent: FxHashSet<Origin>,
 }
 
 impl Expander {
+    /// The statements of which nothing is left but copies of registers to themselves. In code that follows the source one of these
+    /// stays: there whatever something reads has code, and its line a place to stop at.
+    fn silent_statements(&self) -> FxHashSet<Origin> {
+        let (mut copied, mut others) = (FxHashSet::default(), FxHashSet::default());
+        for instruction in self.function.blocks.iter().flat_map(|block| &block.instructions) {
+            let mut pairs = instruction.destinations.iter().zip(&instruction.sources);
+            let in_place = |(to, from): (&Destination, &Source)| {
+                to.values.first().is_some_and(|&to| self.is_in_place(to, from))
+            };
+            let origin = instruction.origin;
+            match instruction.opcode {
+                Opcode::Pseudo(Pseudo::Copy) if pairs.all(in_place) => {
+                    let file = instruction.destinations.first().map(|to| to.file);
+                    matches!(file, Some(File::R | File::P)) && copied.insert(origin)
+                }
+                Opcode::Pseudo(Pseudo::ParallelCopy) if pairs.all(in_place) => false,
+                Opcode::Pseudo(Pseudo::Undefined | Pseudo::Parameters | Pseudo::Keep) => false,
+                _ => others.insert(origin),
+            };
+        }
+        copied.retain(|origin| !others.contains(origin));
+        copied
+    }
+
+    /// Whether the register holds what is to be copied there.
+    fn is_in_place(&self, to: Value, from: &Source) -> bool {
+        let SourceKind::Values(values) = &from.kind else { return false };
+        let place = |value| (self.function.file(value), self.register(value));
+        place(values[0]) == place(to) && !from.invert && !from.negate
+    }
+
     /// Tells the stack pointer and the frame apart where they differ.
     fn place_stack_pointer(&mut self) {
         if moves_stack(&self.function) {
@@ -294,8 +332,10 @@ impl Expander {
                 else {
                     return Err(AllocateError::Input("a copy without operands".into()));
                 };
-                if let Some(&d) = d.values.first() {
-                    self.copy(d, s.clone(), instruction.guard, instruction.origin, out);
+                match d.values.first() {
+                    Some(_) if self.silent.remove(&instruction.origin) => out.push(instruction),
+                    Some(&d) => self.copy(d, s.clone(), instruction.guard, instruction.origin, out),
+                    None => {}
                 }
                 Ok(())
             }
@@ -572,14 +612,7 @@ impl Expander {
     ) {
         let to = self.function.file(d);
         let source = match &source.kind {
-            SourceKind::Values(values) => {
-                let from = values[0];
-                let same = self.function.file(from) == to && self.register(from) == self.register(d);
-                if same && !source.invert && !source.negate && !self.is_told(d) {
-                    return;
-                }
-                source
-            }
+            SourceKind::Values(_) if self.is_in_place(d, &source) && !self.is_told(d) => return,
             SourceKind::Zero(File::UR) if to == File::R => Source::rz(),
             _ => source,
         };
@@ -725,9 +758,12 @@ fn thread(function: &mut Function) {
 
 /// Makes a branch that goes to the next block and otherwise elsewhere a branch that goes elsewhere and otherwise to the
 /// next block: the jump behind it goes.
-fn fall_through(function: &mut Function, id: BlockId, next: BlockId) {
+fn fall_through(function: &mut Function, id: BlockId, next: BlockId, alone: &FxHashSet<Origin>) {
     let Some(index) = guarded_branch(function, id) else { return };
     let here = function.block_mut(id);
+    if here.instructions[index + 1..].iter().any(|jump| alone.contains(&jump.origin)) {
+        return;
+    }
     let [taken, other] = here.successors[..] else { return };
     if taken != next || other == next {
         return;
@@ -764,18 +800,36 @@ fn turn_back(function: &mut Function, id: BlockId) {
     here.instructions.push(end);
 }
 
+/// Whether the code is that of the source, in its order: each statement that something reads has some, and each jump.
+fn follows_source(function: &Function, options: &AllocateOptions) -> bool {
+    options.level == 0 && function.routine.is_none()
+}
+
+/// The statements that are nothing but a jump: one to the next block stays.
+fn lone_jumps(function: &Function) -> FxHashSet<Origin> {
+    let (mut jumps, mut others) = (FxHashSet::default(), FxHashSet::default());
+    for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {
+        if !is_plain_branch(instruction) || !jumps.insert(instruction.origin) {
+            others.insert(instruction.origin);
+        }
+    }
+    jumps.retain(|origin| !others.contains(origin));
+    jumps
+}
+
 /// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
 fn layout(function: &mut Function, options: &AllocateOptions) {
     canonical::order_blocks(function);
     if options.level == 0 {
         order_as_source(function);
     }
+    let alone = if follows_source(function, options) { lone_jumps(function) } else { FxHashSet::default() };
     let empty = function.blocks.iter().any(|block| block.instructions.is_empty());
     let origins = empty.then(|| edges::end_origins(function, &Cfg::new(function)));
     for block in function.block_ids() {
         let next = BlockId(block.0 + 1);
         if options.thread_branches || options.level == 0 {
-            fall_through(function, block, next);
+            fall_through(function, block, next, &alone);
         }
         if options.thread_branches {
             turn_back(function, block);
@@ -784,9 +838,9 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
         let ends = here.instructions.last().is_some_and(|i| is_transfer(i) && i.guard.is_none());
         if ends {
             let jumps = here.instructions.last().is_some_and(|i| {
-                i.opcode == Opcode::Sass(Op::BRA)
-                    && i.sources.len() == 1
+                is_plain_branch(i)
                     && i.sources[0].kind == SourceKind::Block(next)
+                    && !alone.contains(&i.origin)
             });
             if jumps {
                 here.instructions.pop();

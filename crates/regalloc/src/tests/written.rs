@@ -4,15 +4,19 @@ use crate::tests::{options, run};
 use crate::{abi, allocate};
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
+use oriole_options::{AllocateOptions, Options};
 use oriole_ori::parse::parse;
 use oriole_ori::{File, Value};
 use typed_index_collections::TiVec;
 
 /// Prints the expanded function with physical registers.
 fn show(text: &str, limit: Option<u16>, expected: Expect) {
+    show_with(text, &options(limit), expected);
+}
+
+fn show_with(text: &str, options: &AllocateOptions, expected: Expect) {
     let function = parse(text).expect("test input parses");
-    let (mut function, assignment) =
-        allocate(function.clone(), Chip::SM_90, &options(limit)).expect("allocation");
+    let (mut function, assignment) = allocate(function.clone(), Chip::SM_90, options).expect("allocation");
     // Values of equal register become one value with the register's number, so that the text shows registers.
     let mut renamed = function.clone();
     let registers = assignment.registers.clone();
@@ -559,6 +563,83 @@ b3: -> b1
               EXIT ; 5
         "#]],
     );
+}
+
+/// In unoptimized code a copy that needs no move, and a jump to what comes next, stay where they are all that is left of a statement.
+#[test]
+fn statements_have_code_of_their_own() {
+    let text = "kernel params=8 barriers=0
+b0: -> b1
+  {r0 r1} = LDC.64 c[0][0x210] ; 0
+  r2 = Copy r0 ; 1
+  r3 = Copy r1 ; 1
+  BRA b1 ; 2
+b1: -> b2
+  r4 = S2R %(SR_TID.X) ; 3
+  r5 = Copy r4 ; 3
+  r6 = ParallelCopy r5 ; 4
+  BRA b2 ; 4
+b2: -> b4 b3
+  p7, PT = ISETP.AND.GE r6, 0x10, PT ; 5
+  p8 = Copy p7 ; 6
+  @p8 BRA b4 ; 7
+  BRA b3 ; 8
+b3: -> b4
+  STG.E [{r2 r3}], r6 mem(global w) ; 9
+  BRA b4 ; 9
+b4:
+  EXIT ; 10
+";
+    show_with(
+        text,
+        &AllocateOptions { check: true, ..at_level(0).allocate() },
+        expect![[r#"
+        registers=6 frame=0
+        kernel params=8 barriers=0
+        b0: -> b1
+          {r2 r3} = LDC.64 c[0][0x210] ; 0
+          r2 = Copy r2 ; 1
+          BRA b1 ; 2
+        b1: -> b2
+          r0 = S2R %(SR_TID.X) ; 3
+          BRA b2 ; 4
+        b2: -> b4 b3
+          p320, PT = ISETP.AND.GE r0, 0x10, PT ; 5
+          p320 = Copy p320 ; 6
+          @p320 BRA b4 ; 7
+          BRA b3 ; 8
+        b3: -> b4
+          STG.E [{r2 r3}], r0 mem(global w) ; 9
+        b4:
+          EXIT ; 10
+    "#]],
+    );
+    show_with(
+        text,
+        &AllocateOptions { check: true, ..at_level(1).allocate() },
+        expect![[r#"
+        registers=6 frame=0
+        kernel params=8 barriers=0
+        b0: -> b1
+          {r2 r3} = LDC.64 c[0][0x210] ; 0
+        b1: -> b2
+          r0 = S2R %(SR_TID.X) ; 3
+        b2: -> b4 b3
+          p320, PT = ISETP.AND.GE r0, 0x10, PT ; 5
+          @p320 BRA b4 ; 7
+        b3: -> b4
+          STG.E [{r2 r3}], r0 mem(global w) ; 9
+        b4:
+          EXIT ; 10
+    "#]],
+    );
+}
+
+/// Options for a level.
+fn at_level(level: u8) -> Options {
+    let mut options = Options::default();
+    options.level = level;
+    options
 }
 
 #[test]
