@@ -105,7 +105,7 @@ fn every_pass_changes_a_kernel() {
         63 OriDoPredication: atomics atomic_add_floats, 54 functions
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 4 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 13 functions
-        69 OriDoRemat: atomics atomic_add_floats, 67 functions
+        69 OriDoRemat: atomics atomic_add_floats, 94 functions
         72 LateExpandSyncInstructions: atomics atomic_add_floats, 162 functions
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 194 functions
         74 ConvertToUniformReg: attention attention_f16, 94 functions
