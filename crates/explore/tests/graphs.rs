@@ -42,18 +42,16 @@ fn graph_of_machine_code() {
     expect![[r#"
         digraph "\"count\"" {
           node [shape=box fontname="monospace" fontsize=10]
-          b0 [label="B0\l/*0000*/ LDC R1, c[0x0][0x28]\l/*0010*/ LDC.64 R16, c[0x0][0x210]\l/*0020*/ LDC R0, c[0x0][0x218]\l/*0030*/ BSSY B6, 0xd0\l/*0040*/ MOV R2, RZ\l"]
-          b1 [label="B1  in 1 loop\l/*0050*/ IMAD.MOV.U32 R20, RZ, RZ, 0x90\l/*0060*/ IMAD.MOV.U32 R21, RZ, RZ, 0x0\l/*0070*/ MOV R4, R0\l/*0080*/ CALL.REL.NOINC 0x110\l"]
-          b2 [label="B2  in 1 loop\l/*0090*/ ISETP.NE.U32.AND P0, PT, R4, RZ, PT\l/*00a0*/ IADD3 R2, R2, 0x1, RZ\l/*00b0*/ @P0 BRA 0xf0\l"]
-          b3 [label="B3\l/*00c0*/ BSYNC B6\l/*00d0*/ STG.E [R16], R2\l/*00e0*/ EXIT\l"]
-          b4 [label="B4  in 1 loop\l/*00f0*/ MOV R0, R4\l/*0100*/ BRA 0x50\l"]
-          b5 [label="B5  half\l/*0110*/ SHF.R.U32.HI R4, RZ, 0x1, R4\l/*0120*/ RET.REL.NODEC R20 0x0\l"]
+          b0 [label="B0\l/*0000*/ LDC R1, c[0x0][0x28]\l/*0010*/ LDC R0, c[0x0][0x218]\l/*0020*/ BSSY B6, 0xd0\l/*0030*/ MOV R2, RZ\l"]
+          b1 [label="B1  in 1 loop\l/*0040*/ IMAD.MOV.U32 R20, RZ, RZ, 0x80\l/*0050*/ IMAD.MOV.U32 R21, RZ, RZ, 0x0\l/*0060*/ MOV R4, R0\l/*0070*/ CALL.REL.NOINC 0x100\l"]
+          b2 [label="B2  in 1 loop\l/*0080*/ ISETP.NE.U32.AND P0, PT, R4, RZ, PT\l/*0090*/ IADD3 R2, R2, 0x1, RZ\l/*00a0*/ MOV R0, R4\l/*00b0*/ @P0 BRA 0x40\l"]
+          b3 [label="B3\l/*00c0*/ BSYNC B6\l/*00d0*/ LDC.64 R4, c[0x0][0x210]\l/*00e0*/ STG.E [R4], R2\l/*00f0*/ EXIT\l"]
+          b4 [label="B4  half\l/*0100*/ SHF.R.U32.HI R4, RZ, 0x1, R4\l/*0110*/ RET.REL.NODEC R20 0x0\l"]
           b0 -> b1
           b1 -> b2
-          b1 -> b5 [style=dashed]
+          b1 -> b4 [style=dashed]
+          b2 -> b1 [style=bold]
           b2 -> b3
-          b2 -> b4
-          b4 -> b1 [style=bold]
         }
     "#]].assert_eq(&graphs);
 }

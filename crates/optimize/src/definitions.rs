@@ -138,6 +138,7 @@ impl Definitions {
     }
 
     /// True if the value is whatever its register holds: each reader may take it for what it likes.
+    #[inline]
     pub fn is_undefined(&self, function: &Function, value: Value) -> bool {
         self.any_undefined && self.instruction(function, value).is_some_and(is_undefined)
     }

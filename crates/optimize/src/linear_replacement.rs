@@ -130,6 +130,15 @@ fn release(function: &Function, definitions: &mut Definitions, instruction: &Ins
     }
 }
 
+/// A sum of a number and zero that clamps it.
+fn is_clamp(i: &Instruction) -> bool {
+    let is_zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && !source.negate;
+    let is_number = |source: &Source| source.as_plain_value().is_some();
+    let [a, b] = i.sources.as_slice() else { return false };
+    i.mods.iter().all(|name| matches!(name, Mod::SAT | Mod::FTZ))
+        && (is_zero(a) && is_number(b) || is_zero(b) && is_number(a))
+}
+
 /// How a sum is written of which one addend is shifted to the left by a known amount.
 static SHIFTED_SUM: Contest = Contest {
     name: "a sum with a shifted addend",
@@ -149,6 +158,7 @@ impl Fuser<'_> {
     fn fuse(&self, i: &Instruction, contract: bool) -> Option<Instruction> {
         match i.opcode {
             Opcode::Sass(Op::IADD3) => self.sum(i),
+            Opcode::Sass(Op::FADD) if i.mods.has(Mod::SAT) && is_clamp(i) => self.clamped(i),
             Opcode::Sass(Op::FADD) if contract => self.contraction(i, Op::FMUL, Op::FFMA),
             Opcode::Sass(Op::DADD) if contract => self.contraction(i, Op::DMUL, Op::DFMA),
             Opcode::Sass(Op::FADD2) if contract => self.contraction(i, Op::FMUL2, Op::FFMA2),
@@ -416,6 +426,20 @@ impl Fuser<'_> {
             }
         }
         None
+    }
+
+    /// What clamps a result to the numbers from zero to one is said by the operation that gives it.
+    fn clamped(&self, i: &Instruction) -> Option<Instruction> {
+        let number = i.sources.iter().find(|source| !matches!(source.kind, SourceKind::Zero(_)))?;
+        let inner = self.inner(number)?;
+        let plain = matches!(inner.opcode, Opcode::Sass(Op::FADD | Op::FMUL | Op::FFMA))
+            && !inner.mods.has(Mod::SAT)
+            && inner.mods.has(Mod::FTZ) == i.mods.has(Mod::FTZ)
+            && inner.destinations.len() == 1;
+        let Opcode::Sass(op) = inner.opcode else { return None };
+        let mods = inner.mods.clone().with_if(true, Mod::SAT);
+        let clamped = rewritten(i, op, mods, inner.sources.iter().cloned());
+        plain.then(|| self.accept(Instruction { contract: inner.contract, ..clamped })).flatten()
     }
 
     /// The smaller or larger of a number and of what is the smaller or larger of two. Only the last step may hold its

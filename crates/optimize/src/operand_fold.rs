@@ -40,8 +40,8 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
             continue;
         };
         if let [value] = values.as_slice()
-            && function.file(*value) == File::R
             && definitions.is_undefined(function, *value)
+            && function.file(*value) == File::R
         {
             changed |= put(view, i, index, Source::rz());
             continue;
@@ -155,9 +155,11 @@ enum Written {
 
 /// A wait for lanes that are all of the warp says so itself.
 fn all_lanes(view: &View<'_>, i: &mut Instruction) -> bool {
+    if i.opcode != Opcode::Sass(Op::WARPSYNC) {
+        return false;
+    }
     let [mask] = i.sources.as_slice() else { return false };
-    let is_wait = i.opcode == Opcode::Sass(Op::WARPSYNC);
-    if !is_wait || mask.as_plain_value().and_then(|mask| view.facts.word(mask)) != Some(u32::MAX) {
+    if mask.as_plain_value().and_then(|mask| view.facts.word(mask)) != Some(u32::MAX) {
         return false;
     }
     let mut all = i.clone();

@@ -1533,3 +1533,38 @@ b0:
         "#]],
     );
 }
+
+/// A sum with zero that clamps its operand is part of the operation that gives that, if nothing else reads it.
+#[test]
+fn results_are_clamped_where_they_are_made() {
+    check(
+        linear,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = FFMA.RM r0, r0, r0 ; 1
+  r2 = FADD.SAT RZ, r1 ; 2
+  r3 = FMUL.FTZ r0, r0 ; 3
+  r4 = FADD.SAT r3, RZ ; 4
+  r5 = FADD r0, r0 ; 5
+  r6 = FADD.SAT r5, RZ ; 6
+  STS.64 [r0], {r2 r4} mem(shared w) ; 7
+  STS.64 [r0], {r5 r6} mem(shared w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r2 = FFMA.RM.SAT r0, r0, r0 ; 2
+              r3 = FMUL.FTZ r0, r0 ; 3
+              r4 = FADD.SAT r3, RZ ; 4
+              r5 = FADD r0, r0 ; 5
+              r6 = FADD.SAT r5, RZ ; 6
+              STS.64 [r0], {r2 r4} mem(shared w) ; 7
+              STS.64 [r0], {r5 r6} mem(shared w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+}

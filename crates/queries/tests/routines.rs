@@ -73,7 +73,7 @@ fn two_divisions_share_a_routine() {
         ),
         expect![[r#"
             plain: 6 registers, frame 0, stack 0
-            k: 22 registers, frame 0, stack 0
+            k: 20 registers, frame 0, stack 0
               k parts and meets x2
               k calls $k$oriole.divide_f32 x2
               $k$oriole.divide_f32 goes back: RET.REL.NODEC R2 0x0 x1
