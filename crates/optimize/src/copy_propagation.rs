@@ -86,8 +86,18 @@ fn original(
         {
             Some((other, invert))
         }
+        // Where the chip reads no constants as operands, a copy of one that was loaded is known as that, too.
+        Fact::Bank { .. } => copied(function, definitions, value).map(|other| (other, false)),
         _ => None,
     }
+}
+
+/// The general register that a register is a copy of.
+fn copied(function: &Function, definitions: &Definitions, value: Value) -> Option<Value> {
+    let copy = definitions.instruction(function, value)?;
+    let ([only], Opcode::Pseudo(Pseudo::Copy)) = (copy.sources.as_slice(), copy.opcode) else { return None };
+    let other = only.as_plain_value()?;
+    (definitions.is_stable(other) && function.file(other) == function.file(value)).then_some(other)
 }
 
 fn replace(function: &Function, definitions: &Definitions, facts: &ValueFacts, source: &mut Source) -> bool {

@@ -167,12 +167,12 @@ impl Graph<'_> {
         (at != from && (reach == Reach::Anywhere || self.is_behind_a_loop(from, at))).then_some(at)
     }
 
-    /// Whether all ways from a block down to another one lead through a loop.
+    /// Whether a loop lies between a block and one that it dominates.
     fn is_behind_a_loop(&self, from: BlockId, to: BlockId) -> bool {
-        let mut above =
-            std::iter::successors(self.dominators.immediate(to), |&at| self.dominators.immediate(at));
-        let outside = self.loops.innermost(from);
-        above.by_ref().take_while(|&at| at != from).any(|at| self.loops.innermost(at) != outside)
+        let between = |header| {
+            self.cfg.position(header) < self.cfg.position(to) && self.dominators.dominates(from, header)
+        };
+        self.loops.loops.iter().any(|it| it.header != from && between(it.header))
     }
 }
 

@@ -1568,3 +1568,56 @@ b0:
         "#]],
     );
 }
+
+/// On a chip whose operations read no constants a copy of one that was loaded is read as the original, too; and a load that is used
+/// behind a loop only goes behind it.
+#[test]
+fn loaded_constants_are_copied_and_kept_no_longer_than_needed() {
+    check(
+        |function| {
+            general_with_long_integers(function);
+            assert!(sink::run(function));
+        },
+        "
+kernel
+b0: -> b3 b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x380] ; 1
+  r2 = LDC c[0][0x384] ; 2
+  r3 = Copy r1 ; 3
+  p4, PT = ISETP.AND.LT r1, r0, PT ; 4
+  @p4 BRA b3 ; 5
+b1: -> b2
+b2: -> b2 b3
+  r5 = phi b1: r0, b2: r6
+  r6 = IADD3 r5, r3, RZ ; 6
+  p7, PT = ISETP.AND.LT r6, r1, PT ; 7
+  @p7 BRA b2 ; 8
+b3:
+  r8 = phi b0: r0, b2: r6
+  r9 = IADD3 r8, r2, RZ ; 9
+  STS [r9], r0 mem(shared w) ; 10
+  EXIT ; 11
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0: -> b3 b1
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = LDC c[0][0x380] ; 1
+              p4, PT = ISETP.AND.LT r1, r0, PT ; 4
+              @p4 BRA b3 ; 5
+            b1: -> b2
+            b2: -> b2 b3
+              r5 = phi b1: r0, b2: r6
+              r6 = IADD3 r5, r1, RZ ; 6
+              p7, PT = ISETP.AND.LT r6, r1, PT ; 7
+              @p7 BRA b2 ; 8
+            b3:
+              r8 = phi b0: r0, b2: r6
+              r2 = LDC c[0][0x384] ; 2
+              r9 = IADD3 r8, r2, RZ ; 9
+              STS [r9], r0 mem(shared w) ; 10
+              EXIT ; 11
+        "#]],
+    );
+}
