@@ -13,6 +13,7 @@ use oriole_ori::{
     BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode, Outcome,
     Pass, Pseudo, Value, effects,
 };
+use oriole_sass::Op;
 use oriole_sass::info::Unit;
 use typed_index_collections::{TiVec, ti_vec};
 
@@ -45,23 +46,25 @@ pub fn run(function: &mut Function) -> bool {
     let mut changed = false;
     // From the end, so that what a computation reads can follow it.
     for &id in cfg.order().iter().rev() {
-        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
-        let mut left: Vec<Instruction> = Vec::with_capacity(instructions.len());
-        for instruction in instructions.drain(..).rev() {
+        let mut going: Vec<(usize, BlockId)> = Vec::new();
+        for (index, instruction) in function.block(id).instructions.iter().enumerate().rev() {
             let place =
-                graph.place_of(id, &instruction, &uses).filter(|&place| pays(&instruction, &liveness, place));
-            let at = place.unwrap_or(id);
-            instruction.for_each_use(|value| uses.add(value, at, &graph));
-            match place {
-                Some(place) => {
-                    moved[place].push(instruction);
-                    changed = true;
-                }
-                None => left.push(instruction),
-            }
+                graph.place_of(id, instruction, &uses).filter(|&place| pays(instruction, &liveness, place));
+            instruction.for_each_use(|value| uses.add(value, place.unwrap_or(id), &graph));
+            going.extend(place.map(|place| (index, place)));
         }
-        left.reverse();
-        function.block_mut(id).instructions = left;
+        if going.is_empty() {
+            continue;
+        }
+        changed = true;
+        let instructions = &mut function.block_mut(id).instructions;
+        for &(index, place) in &going {
+            let nothing = Instruction::new(Op::NOP, instructions[index].origin);
+            moved[place].push(std::mem::replace(&mut instructions[index], nothing));
+        }
+        let mut gone = going.iter().rev().map(|&(index, _)| index).peekable();
+        let mut index = 0..;
+        instructions.retain(|_| index.next().is_none_or(|index| gone.next_if_eq(&index).is_none()));
     }
     for (id, mut moved) in moved.into_iter_enumerated() {
         if !moved.is_empty() {
