@@ -23,6 +23,9 @@ const ADDEND: usize = 2;
 /// The factor that may be a number.
 const FACTOR: usize = 1;
 
+/// So many registers that hold numbers are asked whether one holds the number at hand: the last ones.
+const MOST_LOOKED_AT: usize = 64;
+
 /// The pass.
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
@@ -202,7 +205,7 @@ impl Factors {
             factor.number == number
                 && (factor.place.0 == place.0 || dominators.dominates(factor.place.0, place.0))
         };
-        if let Some(factor) = self.known.iter_mut().find(before) {
+        if let Some(factor) = self.known.iter_mut().rev().take(MOST_LOOKED_AT).find(before) {
             if factor.place.0 == place.0 {
                 factor.place.1 = factor.place.1.min(place.1);
             }

@@ -147,7 +147,14 @@ struct Graph<'a> {
 impl Graph<'_> {
     /// The last block that dominates both.
     fn common(&self, mut a: BlockId, mut b: BlockId) -> BlockId {
+        // Mostly one is above the other, however far.
         while a != b {
+            if self.dominators.dominates(a, b) {
+                return a;
+            }
+            if self.dominators.dominates(b, a) {
+                return b;
+            }
             let later = if self.cfg.position(a) > self.cfg.position(b) { &mut a } else { &mut b };
             match self.dominators.immediate(*later) {
                 Some(above) => *later = above,
@@ -165,7 +172,8 @@ impl Graph<'_> {
         }
         let mut at = uses.of(instruction, self)?;
         while at != from && self.loops.innermost(at) != self.loops.innermost(from) {
-            at = self.dominators.immediate(at)?;
+            let inside = self.loops.innermost(at).filter(|&index| !self.loops.contains(index, from));
+            at = self.dominators.immediate(inside.map_or(at, |index| self.loops.loops[index].header))?;
         }
         (at != from && (reach == Reach::Anywhere || self.is_behind_a_loop(from, at))).then_some(at)
     }
