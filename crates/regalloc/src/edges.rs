@@ -53,7 +53,7 @@ pub fn repair(work: &mut Work, registers: &Registers, inputs: &ScanInputs, state
 }
 
 /// Index of the first of the transfers that end a block.
-fn tail_start(instructions: &[Instruction]) -> usize {
+pub fn tail_start(instructions: &[Instruction]) -> usize {
     instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1)
 }
 

@@ -4,8 +4,8 @@
 //! It is here because only allocation tells that the registers are the same. Whatever a side writes before it reads is
 //! not alive at the branch, so that nothing is lost.
 
+use crate::edges::tail_start;
 use crate::set::RegisterSet;
-use oriole_ori::effects::is_transfer;
 use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, Pseudo, SourceKind, Value};
 use oriole_sass::Op;
 
@@ -21,7 +21,7 @@ pub fn hoist(function: &mut Function, assignment: &Assignment) {
         let mut mine = constants(function, assignment, one);
         // A branch to a place in a register reads that before it goes there.
         let instructions = &function.block(block).instructions;
-        let end = instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1);
+        let end = tail_start(instructions);
         for branch in &instructions[end..] {
             branch.for_each_use(|value| {
                 let read = general_register(function, assignment, value);

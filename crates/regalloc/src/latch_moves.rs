@@ -4,9 +4,9 @@
 //! It is here because only allocation tells which moves are left of the copies on an edge, and which registers the other way reads.
 //! Of kernels alone: what a function gives back is in registers that its return does not name.
 
+use crate::edges::tail_start;
 use crate::set::RegisterSet;
 use oriole_ori::branches::is_plain_branch;
-use oriole_ori::effects::is_transfer;
 use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -32,14 +32,9 @@ pub fn merge(function: &mut Function, assignment: &Assignment) {
         let jump = from.instructions.iter().position(is_plain_branch).unwrap_or(from.instructions.len());
         let moves: Vec<Instruction> = from.instructions.drain(..jump).collect();
         let into = function.block_mut(latch.before);
-        let end = end_of_code(&into.instructions);
+        let end = tail_start(&into.instructions);
         into.instructions.splice(end..end, moves);
     }
-}
-
-/// Where the transfers that end a block begin.
-fn end_of_code(instructions: &[Instruction]) -> usize {
-    instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1)
 }
 
 /// A block on a back edge in which nothing but moves stands.
@@ -127,7 +122,7 @@ impl Registers<'_> {
             }
             let written = moves.iter().fold(Set::default(), |set, it| set.with(self.written(it)));
             let instructions = &self.function.block(before).instructions;
-            let transfers = &instructions[end_of_code(instructions)..];
+            let transfers = &instructions[tail_start(instructions)..];
             let asked = transfers.iter().any(|transfer| self.read(transfer).meets(written));
             (!asked).then_some(Latch { block, before, exit, written })
         })
