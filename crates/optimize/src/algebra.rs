@@ -32,6 +32,12 @@ pub struct View<'a> {
     pub decisions: Option<&'a Decisions>,
 }
 
+/// The truth table of the first operand and the second.
+const AND: i64 = 0xc0;
+
+/// The bits of the upper half of a register.
+const UPPER_HALF: u32 = 0xffff_0000;
+
 /// Simplifies an instruction; true if it changed.
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     let mut changed = view.float_signs(i) | halves::run(view, i);
@@ -470,52 +476,49 @@ impl View<'_> {
 
     /// What is shifted out of a permuted register need not be put in: the lower half is read where it was, or the upper one masked.
     fn shift_half(&self, i: &mut Instruction, shifted: &Source, amount: u32) -> bool {
-        let Some(permutation) = self.source_definition(shifted).filter(|_| (16..32).contains(&amount)) else {
-            return false;
-        };
-        let Some([low, high, ..]) = halves::bytes(self, permutation) else { return false };
-        let from = &permutation.sources[low.0];
-        if low.0 != high.0 || !is_bare(from) || !self.is_stable(from) {
+        if !(16..32).contains(&amount) {
             return false;
         }
-        let mut candidate = i.clone();
-        match (low.1, high.1) {
-            (0, 1) => candidate.sources[0] = from.clone(),
-            (2, 3) if amount == 16 => {
-                let table = Source::literal(0xc0);
-                let sources = [from.clone(), Source::imm(0xffff_0000), Source::rz(), table, Source::not_pt()];
-                if !become_op(&mut candidate, Op::LOP3, Mods::of(&[Mod::LUT]), &sources) {
-                    return false;
-                }
+        match self.half_of(shifted, Mod::H0_H0) {
+            Some((from, Mod::H0_H0)) => self.reads(i, from),
+            Some((from, _)) if amount == 16 => {
+                let sources =
+                    [from, Source::imm(UPPER_HALF), Source::rz(), Source::literal(AND), Source::not_pt()];
+                let mut masked = i.clone();
+                become_op(&mut masked, Op::LOP3, Mods::of(&[Mod::LUT]), &sources) && self.accept(i, masked)
             }
-            _ => return false,
+            _ => false,
         }
-        self.accept(i, candidate)
     }
 
     /// The upper half of a permuted register is the lower one of another, shifted, or read where it was.
     fn mask_half(&self, i: &mut Instruction) -> bool {
         let [value, mask, _, table, _] = i.sources.as_slice() else { return false };
-        let upper = self.known(mask) == Some(0xffff_0000) && table.kind == SourceKind::Literal(0xc0);
-        let Some(permutation) = self.source_definition(value).filter(|_| upper && is_bare(value)) else {
-            return false;
-        };
-        let Some([_, _, low, high]) = halves::bytes(self, permutation) else { return false };
-        let from = &permutation.sources[low.0];
-        if low.0 != high.0 || !is_bare(from) || !self.is_stable(from) {
-            return false;
-        }
-        let mut candidate = i.clone();
-        match (low.1, high.1) {
-            (0, 1) => {
-                let mods = Mods::of(&[Mod::L, Mod::U32]);
-                if !become_op(&mut candidate, Op::SHF, mods, &[from.clone(), Source::imm(16), Source::rz()]) {
-                    return false;
-                }
+        let upper = self.known(mask) == Some(UPPER_HALF) && table.kind == SourceKind::Literal(AND);
+        match self.half_of(value, Mod::H1_H1).filter(|_| upper) {
+            Some((from, Mod::H0_H0)) => {
+                let sources = [from, Source::imm(16), Source::rz()];
+                let mut shifted = i.clone();
+                become_op(&mut shifted, Op::SHF, Mods::of(&[Mod::L, Mod::U32]), &sources)
+                    && self.accept(i, shifted)
             }
-            (2, 3) => candidate.sources[0] = from.clone(),
-            _ => return false,
+            Some((from, _)) => self.reads(i, from),
+            None => false,
         }
+    }
+
+    /// The register, and which half of it, that is this half of a permuted one.
+    fn half_of(&self, permuted: &Source, half: Mod) -> Option<(Source, Mod)> {
+        let permutation = self.source_definition(permuted).filter(|_| is_bare(permuted))?;
+        let (index, half) = halves::half(self, permutation, half)?;
+        let from = &permutation.sources[index];
+        (is_bare(from) && self.is_stable(from)).then(|| (from.clone(), half))
+    }
+
+    /// The instruction reads this register first.
+    fn reads(&self, i: &mut Instruction, first: Source) -> bool {
+        let mut candidate = i.clone();
+        candidate.sources[0] = first;
         self.accept(i, candidate)
     }
 

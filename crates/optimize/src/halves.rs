@@ -18,7 +18,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
 }
 
 /// Which byte of which of its operands a permutation puts into each byte of its result; none where bytes are made of signs.
-pub fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
+fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32); 4]> {
     let [_, selector, _] = permutation.sources.as_slice() else { return None };
     if !is_plain_permutation(permutation) || permutation.guard.is_some() {
         return None;
@@ -27,6 +27,16 @@ pub fn bytes(view: &View<'_>, permutation: &Instruction) -> Option<[(usize, u32)
     let choice = |place: u32| selector >> (4 * place) & 0xf;
     let byte = |place: u32| (if choice(place) & 7 < 4 { 0 } else { 2 }, choice(place) & 3);
     (0..4).all(|place| choice(place) < 8).then(|| [byte(0), byte(1), byte(2), byte(3)])
+}
+
+/// Which half of which of its operands a permutation makes this half of its result of.
+pub fn half(view: &View<'_>, permutation: &Instruction, half: Mod) -> Option<(usize, Mod)> {
+    let [first, second, third, fourth] = bytes(view, permutation)?;
+    match if half == Mod::H0_H0 { (first, second) } else { (third, fourth) } {
+        ((from, 0), (same, 1)) if from == same => Some((from, Mod::H0_H0)),
+        ((from, 2), (same, 3)) if from == same => Some((from, Mod::H1_H1)),
+        _ => None,
+    }
 }
 
 /// A pair of singles that are the same is one immediate, or one register.
@@ -67,13 +77,8 @@ fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
         let SourceKind::Values(values) = &source.kind else { continue };
         let [value] = values.as_slice() else { continue };
         let Some(permutation) = view.definition(*value) else { continue };
-        let Some([low, high, ..]) = bytes(view, permutation) else { continue };
-        let half = match (low, high) {
-            ((from, 0), (same, 1)) if from == same => Mod::H0_H0,
-            ((from, 2), (same, 3)) if from == same => Mod::H1_H1,
-            _ => continue,
-        };
-        let from = &permutation.sources[low.0];
+        let Some((from, half)) = half(view, permutation, Mod::H0_H0) else { continue };
+        let from = &permutation.sources[from];
         if from.as_plain_value().is_none() || !view.is_stable(from) {
             continue;
         }

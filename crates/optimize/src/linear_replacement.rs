@@ -436,10 +436,13 @@ impl Fuser<'_> {
             && !inner.mods.has(Mod::SAT)
             && inner.mods.has(Mod::FTZ) == i.mods.has(Mod::FTZ)
             && inner.destinations.len() == 1;
-        let Opcode::Sass(op) = inner.opcode else { return None };
-        let mods = inner.mods.clone().with_if(true, Mod::SAT);
-        let clamped = rewritten(i, op, mods, inner.sources.iter().cloned());
-        plain.then(|| self.accept(Instruction { contract: inner.contract, ..clamped })).flatten()
+        if !plain {
+            return None;
+        }
+        let mut clamped = Instruction { destinations: i.destinations.clone(), ..inner.clone() };
+        clamped.mods.insert(Mod::SAT);
+        clamped.origin = i.origin;
+        self.accept(clamped)
     }
 
     /// The smaller or larger of a number and of what is the smaller or larger of two. Only the last step may hold its

@@ -112,11 +112,11 @@ impl Registers<'_> {
             if block == exit || !goes_back || cfg.predecessors(block) != [before] {
                 return None;
             }
-            let (jump, moves) = match self.function.block(block).instructions.split_last() {
-                Some((last, moves)) if is_plain_branch(last) => (Some(last), moves),
-                _ => (None, self.function.block(block).instructions.as_slice()),
+            let instructions = &self.function.block(block).instructions;
+            let moves = match instructions.split_last() {
+                Some((last, moves)) if is_plain_branch(last) => moves,
+                _ => instructions,
             };
-            debug_assert!(jump.is_none_or(|jump| jump.guard.is_none()));
             if moves.is_empty() || moves.len() > MOST_MOVES || !moves.iter().all(is_move) {
                 return None;
             }
