@@ -14,7 +14,7 @@ use oriole_cubin::{
 };
 use oriole_encode::Relocation;
 use oriole_ori::{AddressPart, ConstBase, Fixup, ObjectOperation, SymbolKind, Table};
-use oriole_sass::{OperandKind, register};
+use oriole_sass::{Op, OperandKind, register};
 
 /// Addresses in the table that instructions can read.
 pub const SLOTS: usize = 8192;
@@ -142,7 +142,9 @@ impl Linker<'_> {
             Fixup::Block(_) => return Err(ImageError::Internal("a block outlived encoding".to_owned())),
             Fixup::KernelStart => -end_of_instruction,
             Fixup::ReturnAddress(AddressPart::Low) => {
-                i64::from(member.base + words.address(relocation.anchor))
+                let place = i64::from(member.base + words.address(relocation.anchor));
+                // `LEPC` names it by its distance.
+                if relocation.instruction.op == Op::LEPC { place - end_of_instruction } else { place }
             }
             Fixup::ReturnAddress(AddressPart::High) => 0,
             Fixup::ReturnDistance(Some(from)) => {
