@@ -1,5 +1,7 @@
 """What a launch record says of bytes, as docs/launch-records.md has it: the bytes of buffers and scalars, and how results
 are compared. Nothing here knows a driver."""
+import functools
+import json
 import math
 import struct
 
@@ -70,12 +72,20 @@ def values(fields):
     return [low + (next(source) * (high - low + 1) >> 64) for _ in range(rule["count"])]
 
 
+# Many launches have the same numbers, and Python takes its time to make them.
+@functools.lru_cache(64)
+def elements(text):
+    """The bytes of elements of a type, from the fields as JSON."""
+    fields = json.loads(text)
+    return b"".join(encode(fields["type"], value) for value in values(fields))
+
+
 def contents(fields):
     """The bytes of a buffer, before a launch or after it."""
     if "bytes_hex" in fields:
         return bytes.fromhex(fields["bytes_hex"])
     if "type" in fields:
-        return b"".join(encode(fields["type"], value) for value in values(fields))
+        return elements(json.dumps(fields, sort_keys=True))
     return bytes([fields.get("fill", 0)]) * fields["len"]
 
 

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Runs launch records on a real GPU through the CUDA driver and compares with what they expect.
 
-  run.py LAUNCHES.jsonl... --cubins DIR [--cubins DIR ...] [--jobs N] [--seconds S] [--json] [--only-wrong]
+  run.py LAUNCHES.jsonl... --cubins DIR [--cubins DIR ...] [--alike] [--jobs N] [--seconds S] [--json] [--only-wrong]
 
 Each DIR holds one cubin a launch: NAME.cubin, or STEM.cubin of the launch's PTX file. Several DIRs are shown side by
 side (Oriole's and ptxas's, say). Launches run in processes of their own: one that does not end in S seconds is stopped
 with its process, and one that faults takes no other with it. Needs nothing but Python and libcuda; where there is no GPU
-it says so and exits 0. A launch that the driver cannot make, whatever the cubin, is skipped with the reason. Exit status: 0
+it says so and exits 0. A launch that the driver cannot make, whatever the cubin, is skipped with the reason. With --alike the
+other DIRs' cubins must leave what the first DIR's does, where a launch expects nothing; what that one itself leaves otherwise a second
+time is told as a race, and where it fails the others are not asked. Exit status: 0
 nothing wrong (or no GPU), 1 a launch failed or a result differs, 2 bad usage.
 """
 import argparse
@@ -273,10 +275,22 @@ def judged(launch, answer):
     return "wrong" if detail else "right" if "vector" in launch or launch.get("expect") else "ran", detail
 
 
+def unlike(first, second):
+    """How two sets of results differ, in words of 32 bits, or None."""
+    for index, one in first.items():
+        other = second[index]
+        places = [place for place in range(0, len(one), 4) if one[place:place + 4] != other[place:place + 4]]
+        if places:
+            here = slice(places[0], places[0] + 4)
+            return f"argument {index}: {len(places)} words, the first at {places[0]}: {one[here].hex()} and {other[here].hex()}"
+    return None
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("launches", nargs="+")
     parser.add_argument("--cubins", action="append", required=True)
+    parser.add_argument("--alike", action="store_true")
     parser.add_argument("--jobs", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--json", action="store_true")
@@ -296,15 +310,25 @@ def main():
             return launch, [("skipped", launch["lacking"])] * len(options.cubins), {}
         runner = free.get() or Runner(options.seconds)
         try:
-            cells, results = [], {}
-            for folder in options.cubins:
+            cells, results, first = [], {}, None
+            for column, folder in enumerate(options.cubins):
                 cubin = find_cubin(folder, launch)
                 if cubin is None:
                     cells.append(("no cubin", None))
                     continue
                 answer = runner.run(launch, cubin)
                 cells.append(judged(launch, answer))
-                if answer[0] is not None and cells[-1][0] != "right":
+                if options.alike and cells[-1][0] == "ran" and column == 0:
+                    first = answer[0]
+                    again = runner.run(launch, cubin)[0]
+                    if again is None or unlike(first, again):
+                        cells[-1] = ("races", None)
+                elif cells[-1][0] == "ran" and first is not None:
+                    detail = unlike(first, answer[0])
+                    cells[-1] = ("other" if detail else "alike", detail)
+                if options.alike and column == 0 and cells[-1][0] not in ("right", "ran"):
+                    break
+                if answer[0] is not None and cells[-1][0] not in ("right", "alike"):
                     results[folder] = {key: value.hex() for key, value in answer[0].items()}
             return launch, cells, results
         finally:
@@ -317,7 +341,7 @@ def main():
             name, here = launch.get("name", launch["entry"]), 0
             for column, (verdict, _) in enumerate(cells):
                 counts[column][verdict] = counts[column].get(verdict, 0) + 1
-                here += verdict not in ("right", "ran", "skipped", "no cubin")
+                here += verdict not in ("right", "ran", "alike", "races", "skipped", "no cubin")
             wrong += here
             texts = [verdict if detail is None else f"{verdict} ({detail})" for verdict, detail in cells]
             if options.only_wrong and not here:
