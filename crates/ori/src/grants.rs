@@ -4,7 +4,8 @@
 //! place that is reached with different counts has the least of them.
 
 use crate::effects::register_grant;
-use crate::{BlockId, Cfg, Function};
+use crate::{BlockId, Cfg, Function, Instruction};
+use oriole_sass::Mod;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// The registers that there are for values.
@@ -50,6 +51,24 @@ impl Grants {
         Some(Grants { at_entry, most, least })
     }
 
+    /// The first instruction that would give registers back and names more than it finds; what it names, and what is there, as
+    /// code may name them. Such an instruction is illegal on the hardware.
+    pub fn raised_by_giving_back<'f>(
+        &self,
+        function: &'f Function,
+        cfg: &Cfg,
+    ) -> Option<(&'f Instruction, u16, u16)> {
+        cfg.order().iter().find_map(|&block| {
+            let mut held = self.at_entry[block];
+            function.block(block).instructions.iter().find_map(|instruction| {
+                let asked = register_grant(instruction)?;
+                let found = std::mem::replace(&mut held, asked);
+                let gives_back = !instruction.mods.has(Mod::TRY_ALLOC);
+                (gives_back && asked > found).then_some((instruction, asked, found))
+            })
+        })
+    }
+
     /// The registers that all places of a block have.
     pub fn throughout(&self, function: &Function, block: BlockId) -> u16 {
         let changes = function.block(block).instructions.iter().filter_map(register_grant);
@@ -84,6 +103,11 @@ b3:
         let throughout: Vec<u16> =
             function.block_ids().map(|block| grants.throughout(&function, block)).collect();
         assert_eq!(throughout, [64, 22, 64, 22]);
+        assert!(grants.raised_by_giving_back(&function, &cfg).is_none());
+        let few = Grants::new(&function, &cfg, 20).expect("counts");
+        let (instruction, asked, held) =
+            few.raised_by_giving_back(&function, &cfg).expect("more than there are");
+        assert_eq!((instruction.origin.0, asked, held), (1, 22, 20));
         let plain = parse("kernel params=0 barriers=0\nb0:\n  EXIT ; 0\n").expect("Ori");
         assert!(Grants::new(&plain, &Cfg::new(&plain), 64).is_none());
     }

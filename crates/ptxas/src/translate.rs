@@ -67,6 +67,7 @@ const TEXTS: &[Row] = &[
         "Cannot take address of function '{name}' in extensible whole program compilation.",
     ),
     row(Code::TargetMismatch, Fatal, Nowhere, "{target}"),
+    row(Code::RegistersRaised, Fatal, Line, "(C7406) {message}"),
     row(Code::TooManyRegisters, Fatal, Nowhere, "(C7600) Register allocation failed: {message}"),
     row(
         Code::TooMuchSharedMemory,

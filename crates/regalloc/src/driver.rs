@@ -81,7 +81,12 @@ struct Limits {
 }
 
 impl Limits {
-    fn new(function: &Function, stack_pointer: Value, all: u16, options: &AllocateOptions) -> Limits {
+    fn new(
+        function: &Function,
+        stack_pointer: Value,
+        all: u16,
+        options: &AllocateOptions,
+    ) -> Result<Limits, AllocateError> {
         let calls = function
             .blocks
             .iter()
@@ -95,11 +100,20 @@ impl Limits {
             floor = floor.max(u16::from(abi::FRAME_POINTER) + 1);
         }
         let stated = function.register_limit.map_or(all, nameable);
-        // What a part of the kernel may take counts as well.
-        let grants = Grants::new(function, &Cfg::new(function), stated);
+        let asked = options.limit.map_or(all, nameable).min(all);
+        let first = stated.min(asked).max(floor);
+        let cfg = Cfg::new(function);
+        let grants = Grants::new(function, &cfg, first);
         let changes = grants.is_some();
+        if let Some((instruction, more, held)) =
+            grants.as_ref().and_then(|grants| grants.raised_by_giving_back(function, &cfg))
+        {
+            let (asked, held) = (allocated(more), allocated(held));
+            return Err(AllocateError::Raised { statement: instruction.origin.0, asked, held });
+        }
+        // What a part of the kernel may take counts as well.
         let granted = grants.map_or(stated, |grants| grants.most);
-        let mut limit = options.limit.map_or(all, nameable).min(granted).min(all);
+        let mut limit = asked.min(granted);
         if let Some(clobbers) = function.routine {
             // What it may overwrite is what it has, whatever else is asked for.
             let count = 64 - clobbers.general.leading_zeros() as u16;
@@ -110,8 +124,8 @@ impl Limits {
         }
         // A budget that the instruction with the highest register demand does not fit into is exceeded rather than
         // refused.
-        let at_start = changes.then_some(allocated(stated.min(limit)));
-        Limits { floor, limit: limit.max(floor).min(all), all, at_start, by_convention }
+        let at_start = changes.then_some(allocated(first));
+        Ok(Limits { floor, limit: limit.max(floor).min(all), all, at_start, by_convention })
     }
 }
 
@@ -123,7 +137,7 @@ pub fn allocate(
 ) -> Result<Allocation, AllocateError> {
     let Prepared { function, stack_pointer, frame } = prepared;
     let files = chip.register_files();
-    let limits = Limits::new(&function, stack_pointer, u16::from(files.general.end_usable), options);
+    let limits = Limits::new(&function, stack_pointer, u16::from(files.general.end_usable), options)?;
     let mut work = Work::new(function, stack_pointer, frame.spill_base);
     for file in [File::UR, File::UP, File::B] {
         color::color(&mut work, file, files)?;

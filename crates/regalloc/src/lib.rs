@@ -49,6 +49,15 @@ pub enum AllocateError {
         /// The file.
         file: File,
     },
+    /// The kernel gives registers back and names more than a thread has there.
+    Raised {
+        /// The instruction of the source.
+        statement: u32,
+        /// Registers of a thread that it names.
+        asked: u16,
+        /// Those that a thread has.
+        held: u16,
+    },
     /// The input breaks a rule of this stage's input.
     Input(String),
     /// The frame is larger than an address offset can say.
@@ -65,6 +74,9 @@ impl fmt::Display for AllocateError {
             }
             AllocateError::Pressure { file } => {
                 write!(f, "more values of file {file:?} are live at once than there are registers")
+            }
+            AllocateError::Raised { asked, held, .. } => {
+                write!(f, "`setmaxnreg.dec` to {asked} registers where a thread has {held}")
             }
             AllocateError::Input(message) => write!(f, "not ready for register allocation: {message}"),
             AllocateError::Frame(bytes) => write!(f, "a frame of {bytes} bytes is too large"),

@@ -300,6 +300,13 @@ pub enum Fault {
         /// How many code may name: those that a thread is allocated, but for the ones that the hardware keeps.
         count: u32,
     },
+    /// A thread gives registers back and keeps more than it has.
+    RegistersRaised {
+        /// How many it would be allocated.
+        asked: u32,
+        /// How many it is allocated.
+        held: u32,
+    },
     /// A barrier object is used as none can be.
     BarrierObject(String),
     /// Tensor memory is used as it cannot be.
@@ -332,6 +339,9 @@ impl std::fmt::Display for Fault {
             Fault::Trap => write!(f, "trap"),
             Fault::NoRegister { register, count } => {
                 write!(f, "R{register} is used where code may name {count} registers")
+            }
+            Fault::RegistersRaised { asked, held } => {
+                write!(f, "registers are given back down to {asked} where a thread has {held}")
             }
             Fault::BarrierObject(text) | Fault::TensorMemory(text) => write!(f, "{text}"),
             Fault::Deadlock => write!(f, "deadlock: every thread waits"),

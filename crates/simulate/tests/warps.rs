@@ -287,6 +287,21 @@ fn registers_of_the_hardware_are_not_named() {
     );
 }
 
+/// The kernel asks for 64 registers.
+#[test]
+fn registers_given_back_are_no_more_than_there_are() {
+    let given = |count: u32| {
+        let cubin = assemble(&format!("USETMAXREG.DEALLOC.CTAPOOL {count:#x} ; stall=15\nEXIT"));
+        oriole_simulate::run(&cubin, &launch(1, &[0; 8], 1)).error.map(|error| error.to_string())
+    };
+    assert_eq!(given(64), None);
+    let error = given(72);
+    assert!(
+        error.as_ref().is_some_and(|text| text.contains("down to 72 where a thread has 64")),
+        "{error:?}"
+    );
+}
+
 #[test]
 fn uniform_registers_belong_to_the_warp() {
     // Both sides write the same uniform register; after they met, which came last is unknown.

@@ -211,12 +211,15 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
     Ok(Next::Done)
 }
 
-/// `USETMAXREG`: there are always enough for a try.
+/// `USETMAXREG`: there are always enough for a try. What gives registers back cannot ask for more.
 pub(super) fn change_registers(context: &mut Context) -> Result<(), Fault> {
     let last = context.count() - 1;
     let count = context.integer(last)?[0];
     if context.active != 0 {
-        context.warp_mut().registers = count;
+        let held = std::mem::replace(&mut context.warp_mut().registers, count);
+        if context.has(Mod::DEALLOC) && count > held {
+            return Err(Fault::RegistersRaised { asked: count, held });
+        }
         if last > 0 {
             context.write_predicate(0, u32::MAX)?;
         }
