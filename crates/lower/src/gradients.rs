@@ -10,8 +10,6 @@ use oriole_sass::{Mod, Op};
 
 const SIGN: u32 = 1 << 31;
 const HALF: f32 = 0.5;
-/// No texture has more levels.
-const LAST_LEVEL: u32 = 31;
 
 impl Lower<'_> {
     /// The level at which points that lie so far apart are a texel apart; for coordinates in texels a whole number.
@@ -49,16 +47,19 @@ impl Lower<'_> {
         self.op(Op::FMNMX, &[], larger, [x.into(), y.into(), Source::not_pt()]);
         self.op(Op::MUFU, &[Mod::LG2], logarithm, [larger.into()]);
         self.op(Op::FMUL, &[], level, [logarithm.into(), imm(HALF.to_bits())]);
-        if place.is_float { level.into() } else { self.nearest_level(level) }
+        if place.is_float { level.into() } else { self.nearest_level(texture, level) }
     }
 
-    /// The number of the nearest level, from the finest one on.
-    fn nearest_level(&mut self, level: Value) -> Source {
+    /// The number of the nearest level that the texture has: others read as zeros.
+    fn nearest_level(&mut self, texture: &Source, level: Value) -> Source {
         let [above, whole, level_number] = [self.b.r(), self.b.r(), self.b.r()];
+        let [levels, last] = [self.b.r(), self.b.r()];
+        self.levels_of(texture.clone(), levels);
+        self.add(last, levels.into(), imm(u32::MAX));
         self.op(Op::FADD, &[], above, [level.into(), imm(HALF.to_bits())]);
         // Unsigned numbers end at zero.
         self.op(Op::F2I, &[Mod::U32, Mod::TRUNC, Mod::NTZ], whole, [above.into()]);
-        self.min_max(&[Mod::U32], level_number, whole.into(), imm(LAST_LEVEL), Source::pt());
+        self.min_max(&[Mod::U32], level_number, whole.into(), last.into(), Source::pt());
         level_number.into()
     }
 

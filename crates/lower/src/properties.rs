@@ -82,6 +82,16 @@ impl Lower<'_> {
             OpaqueProperty::Depth => 4,
             _ => 1,
         };
+        self.ask_header(handle, mask, level, d);
+    }
+
+    /// How many levels a texture has.
+    pub fn levels_of(&mut self, handle: Source, d: Value) {
+        self.ask_header(handle, 8, Source::rz(), d);
+    }
+
+    /// A word of what the header of a texture tells: the size of a level in three directions, and how many there are.
+    fn ask_header(&mut self, handle: Source, mask: i64, level: Source, d: Value) {
         let sources = self.values(vec![handle, level]);
         self.b
             .op(Op::TXQ)

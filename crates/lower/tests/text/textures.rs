@@ -98,7 +98,7 @@ fn levels_by_derivatives_and_properties() {
               value r15 = %2.0
               value r18 = %3.0
               value r21 = %4.0
-              value r40 = %5.0
+              value r43 = %5.0
             b0:
               {u0 u1} = ULDC.64 c[0][0x208] ; 2
               r2 = Copy RZ ; 0
@@ -132,19 +132,22 @@ fn levels_by_derivatives_and_properties() {
               r34 = FMNMX r32, r33, !PT ; 1
               r35 = MUFU.LG2 r34 ; 1
               r36 = FMUL r35, 0x3f000000 ; 1
-              r37 = FADD r36, 0x3f000000 ; 1
-              r38 = F2I.NTZ.TRUNC.U32 r37 ; 1
-              r39 = VIMNMX.U32 r38, 0x1f, PT ; 1
-              PT, RZ, r41 = TLD.B.CL.LL r40, {r3 r39}, %(1D), #1 ; 1
-              r12 = Copy r41 ; 1
-              r42 = MOV low(s0) ; 2
-              {r43 r44} = LDC.64 c[0][0xf0] ; 2
-              {r45 r46} = IMAD.U32.WIDE r3, r42, {r43 r44} ; 2
-              r40 = LDG.CONSTANT.E desc{u0 u1}[{r45 r46}+0x2c].64 mem(global r) ; 2
-              r47 = MOV low(s1) ; 3
-              {r48 r49} = LDC.64 c[0][0x100] ; 3
-              {r50 r51} = IMAD.U32.WIDE r3, r47, {r48 r49} ; 3
-              r40 = LDG.CONSTANT.E desc{u0 u1}[{r50 r51}+0x14].64 mem(global r) ; 3
+              r37 = Copy RZ ; 1
+              RZ, r38 = TXQ.B {r3 r37}, %(TEX_HEADER_DIMENSION), #8 ; 1
+              r39 = IADD3 r38, 0xffffffff, RZ ; 1
+              r40 = FADD r36, 0x3f000000 ; 1
+              r41 = F2I.NTZ.TRUNC.U32 r40 ; 1
+              r42 = VIMNMX.U32 r41, r39, PT ; 1
+              PT, RZ, r44 = TLD.B.CL.LL r43, {r3 r42}, %(1D), #1 ; 1
+              r12 = Copy r44 ; 1
+              r45 = MOV low(s0) ; 2
+              {r46 r47} = LDC.64 c[0][0xf0] ; 2
+              {r48 r49} = IMAD.U32.WIDE r3, r45, {r46 r47} ; 2
+              r43 = LDG.CONSTANT.E desc{u0 u1}[{r48 r49}+0x2c].64 mem(global r) ; 2
+              r50 = MOV low(s1) ; 3
+              {r51 r52} = LDC.64 c[0][0x100] ; 3
+              {r53 r54} = IMAD.U32.WIDE r3, r50, {r51 r52} ; 3
+              r43 = LDG.CONSTANT.E desc{u0 u1}[{r53 r54}+0x14].64 mem(global r) ; 3
               EXIT ; 4
         "#]],
     );
