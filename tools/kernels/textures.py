@@ -277,7 +277,8 @@ def halves(texel):
 
 
 def unified():
-    """Fetches of all geometries, with offsets, levels, gradients and numbers to compare with."""
+    """Fetches of all geometries, with offsets, levels, gradients and numbers to compare with. A handle that the driver gives does
+    not tell what it names."""
     f = Forms('texture_forms', THREADS, ['rows', 'photo', 'precise', 'stack', 'body', 'cubes'])
     row = lambda t, o=0: ROWS.nearest(U(t), layer=L(t), offsets=[o])
     at = lambda texture, t, *o, **more: texture.nearest(U(t), V(t), offsets=o or (0, 0), **more)
@@ -321,7 +322,7 @@ def unified():
     f.add('txq.width.b32 w0, [body];\n    txq.height.b32 w1, [body];\n    txq.depth.b32 w2, [body];\n'
           '    txq.level.width.b32 w3, [photo], 0;', lambda t: [8, 6, 5, 8])
     f.add('istypep.texref p, photo;\n    selp.u32 w0, 1, 0, p;\n    istypep.surfref p, photo;\n    selp.u32 w1, 1, 0, p;',
-          lambda t: [1, 0])
+          lambda t: [0, 0])
     return f
 
 

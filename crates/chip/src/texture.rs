@@ -140,7 +140,8 @@ pub enum OpaqueKind {
 }
 
 impl OpaqueKind {
-    /// The bit of the upper word of a handle that says that it names such an object.
+    /// The bit of the upper word that says that a handle names such an object. A program puts it into the handles of its
+    /// variables and parameters; those that a driver gives do not have it.
     pub const fn handle_bit(self) -> u32 {
         match self {
             OpaqueKind::Texture => 0x2000_0000,
@@ -200,10 +201,9 @@ impl Texture {
 }
 
 impl Opaque {
-    /// The handle of the object with this number: the number from 1 on in the lower word, in the upper one a bit that says
-    /// what it is.
-    pub fn handle(&self, number: usize) -> u64 {
-        u64::from(self.kind().handle_bit()) << 32 | (number as u64 + 1)
+    /// The handle that a driver gives to the object with this number: the number, from 1 on.
+    pub const fn handle(number: usize) -> u64 {
+        number as u64 + 1
     }
 
     /// What it is.

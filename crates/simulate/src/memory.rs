@@ -44,7 +44,7 @@ impl Global {
 
     /// Adds a texture, sampler or surface and returns its handle.
     pub(crate) fn add_object(&mut self, object: Opaque) -> u64 {
-        let handle = object.handle(self.objects.len());
+        let handle = Opaque::handle(self.objects.len());
         self.objects.push(object);
         handle
     }

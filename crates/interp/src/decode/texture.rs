@@ -130,12 +130,10 @@ impl FunctionDecoder<'_> {
         let Some(&Operand::VariableAddress(variable, 0)) = instruction.operands.get(1) else {
             return Ok(None);
         };
-        if !self.body.variables[variable].ty.is_opaque() {
-            return Ok(None);
-        }
+        let Some(kind) = self.body.variables[variable].ty.opaque_kind() else { return Ok(None) };
         let handle = self.opaque(self.operand(instruction, 1)?)?;
         let destination = self.destination_at(instruction, 0)?;
-        Ok(Some(Action::Texture(Box::new(TextureStep::Handle { handle, destination }))))
+        Ok(Some(Action::Texture(Box::new(TextureStep::Handle { handle, kind, destination }))))
     }
 
     /// A texture, sampler or surface.
@@ -187,15 +185,10 @@ impl FunctionDecoder<'_> {
     }
 
     fn is_kind(&self, instruction: &Instruction) -> Decode<TextureStep> {
-        let bit = match instruction.types.first() {
-            Some(Type::Texref) => 61,
-            Some(Type::Samplerref) => 62,
-            Some(Type::Surfref) => 63,
-            _ => return Err("it names no kind of handle".into()),
-        };
+        let kind = instruction.types.first().and_then(|ty| ty.opaque_kind());
         Ok(TextureStep::IsKind {
             handle: self.source_at(instruction, 1, Type::B64)?,
-            bit,
+            kind: kind.ok_or("it names no kind of handle")?,
             destination: self.destination_at(instruction, 0)?,
         })
     }

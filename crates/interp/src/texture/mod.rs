@@ -6,7 +6,7 @@ mod surface;
 
 use std::collections::BTreeMap;
 
-use oriole_chip::texture::{Layout, Opaque, Sampler, Texture};
+use oriole_chip::texture::{Layout, Opaque, OpaqueKind, Sampler, Texture};
 use rustc_apfloat::Float;
 use rustc_apfloat::FloatConvert;
 use rustc_apfloat::ieee::{Half, Single};
@@ -39,12 +39,11 @@ impl Objects {
         objects
     }
 
-    /// Adds one: its number and its handle.
+    /// Adds one: its number among the objects and the handle that a driver gives.
     pub fn add(&mut self, object: Opaque) -> (usize, u64) {
         let number = self.objects.len();
-        let handle = object.handle(number);
         self.objects.push(object);
-        (number, handle)
+        (number, Opaque::handle(number))
     }
 
     /// Adds what the parameter with this number is: its number among the objects.
@@ -212,10 +211,12 @@ pub enum TextureStep {
         /// Where it goes.
         destination: Destination,
     },
-    /// A handle as a value.
+    /// The handle of a variable or a parameter as a value, which tells what it names.
     Handle {
         /// The object.
         handle: Handle,
+        /// What it is.
+        kind: OpaqueKind,
         /// Where it goes.
         destination: Destination,
     },
@@ -223,8 +224,8 @@ pub enum TextureStep {
     IsKind {
         /// The handle.
         handle: Source,
-        /// The bit.
-        bit: u32,
+        /// What it is asked for.
+        kind: OpaqueKind,
         /// Where it goes.
         destination: Destination,
     },
@@ -254,14 +255,14 @@ pub fn execute(at: &mut LaneContext, step: &TextureStep) -> Result<(), Fault> {
             at.write(*destination, u64::from(found));
             Ok(())
         }
-        TextureStep::Handle { handle, destination } => {
-            let handle = handle.read(at)?;
+        TextureStep::Handle { handle, kind, destination } => {
+            let handle = handle.read(at)? | u64::from(kind.handle_bit()) << 32;
             at.write(*destination, handle);
             Ok(())
         }
-        TextureStep::IsKind { handle, bit, destination } => {
-            let holds = at.read(*handle) >> bit & 1;
-            at.write(*destination, holds);
+        TextureStep::IsKind { handle, kind, destination } => {
+            let high = (at.read(*handle) >> 32) as u32;
+            at.write(*destination, u64::from(high & kind.handle_bit() != 0));
             Ok(())
         }
         TextureStep::Surface(access) => access.execute(at),
