@@ -1,11 +1,11 @@
 """Cases of every form that reads a texture at its finest level or at a given one: each geometry, with and without offsets and a
-number to compare with, of every type, with the sampler of the texture and with one apart."""
+number to compare with (which changes nothing), of every type, with the sampler of the texture and with one apart."""
 import os
 
 import record
 from gradients import Pyramid
 from record import Given, Image, Random, Sampler, case, f32
-from textures import HEAD, THREADS, Forms, bits, compared, face, halves, left, words
+from textures import HEAD, THREADS, Forms, face, halves, left, words
 
 r = Random(96)
 # Size, levels, channels, layers; and the kinds that a texture of signed and of unsigned integers has.
@@ -120,7 +120,7 @@ class Fetches(Forms):
                 return texture.texel(x, y, WHOLE[t][3], t % STACKED if layered else 0)
             if is_cube:
                 number, place = DIRECTIONS[t][1]
-                found = level_of(t).nearest(*place, layer=6 * min(layer, texture.layers // 6 - 1) + number)
+                return level_of(t).nearest(*place, layer=6 * min(layer, texture.layers // 6 - 1) + number)
             elif coordinate == 's32' and (not self.apart or geometry == '1d' or mode == '.level'):
                 return level_of(t).load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
             elif coordinate == 's32':
@@ -128,8 +128,7 @@ class Fetches(Forms):
                 level = level_of(t)
                 return level.texel([level.inside(at + o, axis, 'clamp') for axis, (at, o) in enumerate(zip(WHOLE[t], offsets))], layer)
             else:
-                found = level_of(t).nearest(*PLACES[t][:dimensions], layer=layer, offsets=offsets)
-            return compared(found, REFERENCES[t], texture.channels) if depth else found
+                return level_of(t).nearest(*PLACES[t][:dimensions], layer=layer, offsets=offsets)
 
         at = ['layer', 'pad'] if geometry == 'a2dms' else ['layer'] if layered or geometry == '2dms' else []
         at += (['x', 'y', 'z'] if is_cube else ['i', 'j', 'k'] if coordinate == 's32' else ['u', 'v', 's'])[:dimensions]
@@ -151,10 +150,8 @@ class Fetches(Forms):
             level, offsets = texture.levels[0], OFFSETS[:2] if offset else (0, 0)
             if is_cube:
                 number, place = DIRECTIONS[t][1]
-                found = level.gathered(*place, channel, layer=6 * min(layer, texture.layers // 6 - 1) + number)
-            else:
-                found = level.gathered(*PLACES[t][:2], channel, layer=layer, offsets=offsets)
-            return compared(found, REFERENCES[t], 4) if depth else found
+                return level.gathered(*place, channel, layer=6 * min(layer, texture.layers // 6 - 1) + number)
+            return level.gathered(*PLACES[t][:2], channel, layer=layer, offsets=offsets)
 
         at = ['layer'] * layered + (['x', 'y', 'z'] if is_cube else ['u', 'v'])
         at += at[-1:] * (len(at) == 3)

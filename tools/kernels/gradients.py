@@ -8,7 +8,7 @@ import os
 
 import record
 from record import Given, Image, Random, Sampler, case, f32
-from textures import HEAD, THREADS, Forms, Texture, bits, compared, face, halves, left, words
+from textures import HEAD, THREADS, Forms, Texture, bits, face, halves, left, words
 
 r = Random(91)
 
@@ -105,7 +105,7 @@ class Gradients(Forms):
         layered, out = geometry[0] == 'a', ty.split('.')[-1]
 
         def texel(t):
-            places, reference, _, steps, _ = POINTS[t]
+            places, _, _, steps, _ = POINTS[t]
             layer, scale = (WHOLE[t][3] if layered else 0), (32 if integers else 1)
             level = texture.at([[scale * g for g in step[:dimensions]] for step in steps], not integers)
             offsets = (offset or []) + [0] * 3
@@ -113,8 +113,7 @@ class Gradients(Forms):
                 return texture.levels[0].load(*WHOLE[t][:dimensions], offsets=offsets)
             if integers:
                 return level.load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
-            found = level.nearest(*places[:dimensions], layer=layer, offsets=offsets)
-            return compared(found, reference, texture.channels) if depth else found
+            return level.nearest(*places[:dimensions], layer=layer, offsets=offsets)
 
         at = ['layer'] * layered + (['i', 'j', 'k'] if integers else ['u', 'v', 's'])[:dimensions]
         at += ['none' if not integers else 'i'] * ((4 if len(at) == 3 else len(at)) - len(at))
@@ -132,10 +131,9 @@ class Gradients(Forms):
         texture = TEXTURES[name]
 
         def texel(t):
-            _, reference, direction, steps, (number, place) = POINTS[t]
+            _, _, direction, steps, (number, place) = POINTS[t]
             layer = min(WHOLE[t][3], texture.layers // 6 - 1) if layered else 0
-            found = texture.on_cube(direction, steps).nearest(*place, layer=6 * layer + number)
-            return compared(found, reference, texture.channels) if depth else found
+            return texture.on_cube(direction, steps).nearest(*place, layer=6 * layer + number)
 
         at = ('layer, x, y, z' if layered else 'x, y, z, none')
         rest = ', ' + FLAT['3d'] + (', depth' if depth else '')

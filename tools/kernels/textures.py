@@ -242,10 +242,6 @@ def words(texel):
     return [bits(float(c)) for c in texel]
 
 
-def compared(texel, reference, channels):
-    return [1.0 if reference <= c else 0.0 for c in texel[:channels]] + list(texel[channels:])
-
-
 THREADS = 16
 HEAD = '''// Written by tools/kernels/textures.py: forms of texture and surface instructions.
 .version 8.0
@@ -268,7 +264,7 @@ while len(FLOATS) < THREADS:
         DIRECTIONS.append((number, s, t))
         FLOATS.append([safe(r, 7, 7), safe(r, 5, 7), safe(r, 4, 5), r.between(-32, 32) / 8, *direction, 0.5])
         INTEGERS.append([r.between(-2, 9), r.between(-2, 7), r.between(-1, 5), r.below(4)])
-U, V, S, D = [lambda t, at=at: FLOATS[t][at] for at in range(4)]
+U, V, S = [lambda t, at=at: FLOATS[t][at] for at in range(3)]
 I, J, K, L = [lambda t, at=at: INTEGERS[t][at] for at in range(4)]
 
 
@@ -277,8 +273,8 @@ def halves(texel):
 
 
 def unified():
-    """Fetches of all geometries, with offsets, levels, gradients and numbers to compare with. A handle that the driver gives does
-    not tell what it names."""
+    """Fetches of all geometries, with offsets, levels, gradients and numbers to compare with, which change nothing: neither CUDA nor
+    PTX has a sampler that compares. A handle that the driver gives does not tell what it names."""
     f = Forms('texture_forms', THREADS, ['rows', 'photo', 'precise', 'stack', 'body', 'cubes'])
     row = lambda t, o=0: ROWS.nearest(U(t), layer=L(t), offsets=[o])
     at = lambda texture, t, *o, **more: texture.nearest(U(t), V(t), offsets=o or (0, 0), **more)
@@ -287,9 +283,9 @@ def unified():
     f.fetch('tex.level.a1d.v4.s32.f32', 'rows, {layer, u}', lambda t: row(t, -3), ', half, {-3}')
     f.fetch('tex.grad.a1d.v4.s32.f32', 'rows, {layer, u}', lambda t: row(t, 1), ', {half}, {half}, {1}')
     f.fetch('tex.base.2d.v4.f32.f32', 'photo, {u, v}', lambda t: words(at(PHOTO, t, 1, -2)), ', {1, -2}')
-    f.fetch('tex.2d.v4.f32.f32', 'photo, {u, v}', lambda t: words(compared(at(PHOTO, t), D(t), 4)), ', depth')
+    f.fetch('tex.2d.v4.f32.f32', 'photo, {u, v}', lambda t: words(at(PHOTO, t)), ', depth')
     f.fetch('tex.level.2d.v4.f32.f32', 'photo, {u, v}',
-            lambda t: words(compared(at(PHOTO, t, L(t), 1), D(t), 4)), ', half, {layer, 1}, depth')
+            lambda t: words(at(PHOTO, t, L(t), 1)), ', half, {layer, 1}, depth')
     f.fetch('tex.grad.2d.v4.f32.f32', 'photo, {u, v}',
             lambda t: words(at(PHOTO, t, 3, -1)), ', {half, half}, {half, half}, {3, -1}')
     f.fetch('tex.2d.v4.f32.s32', 'photo, {i, j}', lambda t: words(PHOTO.load(I(t) - 1, J(t) + 1)), ', {-1, 1}')
@@ -297,7 +293,7 @@ def unified():
     f.fetch('tex.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
             lambda t: words(at(STACK, t, 2, 3, layer=L(t))), ', {2, 3}')
     f.fetch('tex.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
-            lambda t: words(compared(at(STACK, t, layer=L(t)), D(t), 2)), ', depth')
+            lambda t: words(at(STACK, t, layer=L(t))), ', depth')
     f.fetch('tex.grad.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
             lambda t: words(at(STACK, t, -1, -1, layer=L(t))), ', {half, half}, {half, half}, {-1, -1}')
     f.fetch('tex.level.a2d.v4.f32.s32', 'stack, {layer, i, j, j}',
@@ -311,7 +307,7 @@ def unified():
     f.fetch('tld4.a.2d.v4.f32.f32', 'photo, {u, v}',
             lambda t: words(PHOTO.gathered(U(t), V(t), 3, offsets=[-3, 5])), ', {-3, 5}')
     f.fetch('tld4.r.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
-            lambda t: words(float(D(t) <= c) for c in STACK.gathered(U(t), V(t), 0, L(t))), ', depth')
+            lambda t: words(STACK.gathered(U(t), V(t), 0, L(t))), ', depth')
     f.add('tex.2d.v4.f16.f32 {h0, h1, h2, h3}, [precise, {u, v}];\n    mov.b32 w0, {h0, h1};\n    mov.b32 w1, {h2, h3};',
           lambda t: [a | b << 16 for a, b in [halves(at(HALVES, t))[n:n + 2] for n in (0, 2)]])
     f.add('tex.2d.v2.f16x2.s32 {w0, w1}, [precise, {i, j}];',

@@ -19,8 +19,6 @@ pub(crate) struct Point {
     pub layer: u32,
     pub offset: [i32; 3],
     pub level: f32,
-    /// A number that each component is compared with.
-    pub compared: Option<f32>,
 }
 
 /// A component of a texel.
@@ -58,14 +56,6 @@ impl Component {
             Component::Whole(word) => word,
             Component::Number(number) => (number as f32).to_bits(),
         }
-    }
-
-    fn compared(self, with: f32) -> Component {
-        let number = match self {
-            Component::Whole(word) => f64::from(word),
-            Component::Number(number) => number,
-        };
-        Component::Number(if f64::from(with) <= number { 1.0 } else { 0.0 })
     }
 }
 
@@ -157,11 +147,7 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
             }
             false => Some(0),
         });
-        let mut found = texel(texture, level, point.layer, index, 0);
-        if let Some(with) = point.compared {
-            found = found.map(|component| component.map(|component| component.compared(with)));
-        }
-        return words(found);
+        return words(texel(texture, level, point.layer, index, 0));
     }
     // The texel below each place, and the weight of the one above it.
     let corner: [(i64, i64); 3] = [0, 1, 2].map(|axis| match axis < point.dimensions {
@@ -188,10 +174,6 @@ pub(crate) fn sample(texture: &Texture, sampler: &Sampler, point: &Point) -> [u3
         let weight = weight as f64 / (ONE as f64).powi(point.dimensions as i32);
         let found = texel(texture, level, point.layer, index, 0);
         for (sum, component) in sums.iter_mut().zip(found) {
-            let component = match point.compared {
-                Some(with) => component.map(|component| component.compared(with)),
-                None => component,
-            };
             if let Some(Component::Number(number)) = component {
                 *sum += weight * number;
             }
@@ -213,11 +195,7 @@ pub(crate) fn gather(texture: &Texture, sampler: &Sampler, point: &Point, channe
             fold(corner[1] + down, size[1], mode(sampler, 1)),
             Some(0),
         ];
-        let mut found = texel(texture, 0, point.layer, index, 0);
-        if let Some(with) = point.compared {
-            found = found.map(|component| component.map(|component| component.compared(with)));
-        }
-        words(found)[channel]
+        words(texel(texture, 0, point.layer, index, 0))[channel]
     })
 }
 

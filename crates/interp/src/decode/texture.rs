@@ -56,12 +56,15 @@ impl FunctionDecoder<'_> {
             }
             () => Level::Base,
         };
-        let (mut offsets, mut compared) = (Vec::new(), None);
+        let mut offsets = Vec::new();
         let can_compare = !integers && geometry != Geometry::_3d;
         for operand in rest {
             match operand {
                 Operand::Vector(list) => offsets = self.all(list, Type::S32)?,
-                number if can_compare => compared = Some(self.source(number, Type::F32)?),
+                // No sampler compares: the number is there and changes nothing.
+                number if can_compare => {
+                    self.source(number, Type::F32)?;
+                }
                 _ => return Err("an offset is a number without braces".into()),
             }
         }
@@ -96,7 +99,6 @@ impl FunctionDecoder<'_> {
             coordinates,
             level,
             offsets,
-            compared,
             gathered,
             results,
             destinations,

@@ -172,8 +172,6 @@ pub struct Fetch {
     pub level: Level,
     /// Added to the coordinates, in texels.
     pub offsets: Vec<Source>,
-    /// What components are compared with.
-    pub compared: Option<Source>,
     /// Instead of a texel, this component of the four around the point.
     pub gathered: Option<usize>,
     /// What the destinations hold.
@@ -282,7 +280,6 @@ impl Fetch {
         let words: Vec<u32> = self.coordinates.iter().map(|&source| at.read(source) as u32).collect();
         let offsets: Vec<i32> = self.offsets.iter().map(|&source| nibble(at.read(source))).collect();
         let single = |at: &LaneContext, source: Source| f32::from_bits(at.read(source) as u32);
-        let compared = self.compared.map(|source| single(at, source));
         let mut leading = words.iter().copied();
         let sample = if self.space.sampled { leading.next().unwrap_or(0) } else { 0 };
         // Only the lower half of the number of a layer counts, and larger ones mean the largest.
@@ -309,7 +306,6 @@ impl Fetch {
             layer,
             level: sample::nearest_level(texture, level),
             offsets: &offsets,
-            compared,
             cube: self.space.cube,
         };
         // What lies otherwise than the instruction reads it gives nothing.

@@ -14,8 +14,6 @@ pub struct Place<'a> {
     pub level: u32,
     /// Added to coordinates, in texels.
     pub offsets: &'a [i32],
-    /// What each component is compared with.
-    pub compared: Option<f32>,
     /// The coordinates are a direction from the centre of a cube.
     pub cube: bool,
 }
@@ -96,28 +94,6 @@ fn half(word: u32) -> f64 {
         _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
     };
     if half.is_negative() { -magnitude } else { magnitude }
-}
-
-/// Components compared with a number: 1 where the number is not larger.
-fn compare(texture: &Texture, texel: Texel, place: &Place) -> Texel {
-    let Some(reference) = place.compared.map(f64::from) else { return texel };
-    let mut numbers = match texel {
-        Texel::Numbers(numbers) => numbers,
-        Texel::Words(words) => words.map(f64::from),
-    };
-    for number in numbers.iter_mut().take(usize::from(texture.channels)) {
-        *number = f64::from(u8::from(reference <= *number));
-    }
-    match texel {
-        Texel::Numbers(_) => Texel::Numbers(numbers),
-        Texel::Words(words) => {
-            let mut compared = words;
-            for (word, number) in compared.iter_mut().zip(numbers).take(usize::from(texture.channels)) {
-                *word = (number as f32).to_bits();
-            }
-            Texel::Words(compared)
-        }
-    }
 }
 
 fn bits(texel: Texel) -> [u32; 4] {
@@ -230,7 +206,7 @@ pub fn read(texture: &Texture, sampler: &Sampler, coordinates: &[f32], place: &P
             None => return [0; 4],
         }
     }
-    bits(compare(texture, texel(texture, &place, at, 0), &place))
+    bits(texel(texture, &place, at, 0))
 }
 
 fn on_face<'a>(texture: &Texture, place: &Place<'a>, face: u32) -> Place<'a> {
@@ -250,7 +226,7 @@ fn weigh(texture: &Texture, place: &Place, axes: &[Axis], chosen: &mut Vec<Optio
                 None => return NOTHING,
             }
         }
-        return match compare(texture, texel(texture, place, at, 0), place) {
+        return match texel(texture, place, at, 0) {
             Texel::Numbers(numbers) => numbers,
             Texel::Words(words) => words.map(f64::from),
         };
@@ -289,9 +265,7 @@ pub fn gather(
     let [x, y] = [corners[0], corners[1]];
     [(x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y)].map(|(x, y)| {
         match (axes[0].inside(x), axes[1].inside(y)) {
-            (Some(x), Some(y)) => {
-                bits(compare(texture, texel(texture, &place, [x, y, 0], 0), &place))[channel]
-            }
+            (Some(x), Some(y)) => bits(texel(texture, &place, [x, y, 0], 0))[channel],
             _ => 0,
         }
     })

@@ -214,7 +214,8 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
     let layer = if layered { next() } else { 0 };
     let at: Vec<u32> = (0..dimensions).map(|_| next()).collect();
     let handle = if general == 1 { next() } else { 0 };
-    let [level, offsets, compared, sample_number] = wanted.map(|wanted| if wanted { next() } else { 0 });
+    // Neither CUDA nor PTX has a sampler that compares, so the number to compare with (`.DC`) changes nothing.
+    let [level, offsets, _, sample_number] = wanted.map(|wanted| if wanted { next() } else { 0 });
     let (texture, sampler) = fetch.objects(context, handle)?;
     if !readable(texture, op, fetch.shape) {
         return Ok([0; 4]);
@@ -230,14 +231,7 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
         }
         return Ok(load(texture, place, layer, i64::from(level as i32), sample_number));
     }
-    let mut point = Point {
-        dimensions,
-        layer,
-        offset,
-        level: f32::from_bits(level),
-        compared: has(Mod::DC).then(|| f32::from_bits(compared)),
-        ..Point::default()
-    };
+    let mut point = Point { dimensions, layer, offset, level: f32::from_bits(level), ..Point::default() };
     at.iter().enumerate().for_each(|(axis, &word)| point.at[axis] = f32::from_bits(word));
     let mut sampler = sampler;
     if matches!(fetch.shape, Symbol::CUBE | Symbol::ARRAY_CUBE) {
