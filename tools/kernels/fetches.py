@@ -122,11 +122,12 @@ class Fetches(Forms):
                 number, place = DIRECTIONS[t][1]
                 return level_of(t).nearest(*place, layer=6 * min(layer, texture.layers // 6 - 1) + number)
             elif coordinate == 's32' and (not self.apart or geometry == '1d' or mode == '.level'):
-                return level_of(t).load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
-            elif coordinate == 's32':
-                # A sampler says what lies outside, not the form.
                 level = level_of(t)
-                return level.texel([level.inside(at + o, axis, 'clamp') for axis, (at, o) in enumerate(zip(WHOLE[t], offsets))], layer)
+                load = level.load_inside if mode == '.level' else level.load
+                return load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
+            elif coordinate == 's32':
+                # A sampler says what lies outside, not the form; it has the texel at the edge there.
+                return level_of(t).load_inside(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
             else:
                 return level_of(t).nearest(*PLACES[t][:dimensions], layer=layer, offsets=offsets)
 

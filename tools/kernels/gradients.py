@@ -110,9 +110,9 @@ class Gradients(Forms):
             level = texture.at([[scale * g for g in step[:dimensions]] for step in steps], not integers)
             offsets = (offset or []) + [0] * 3
             if name == 'memory':
-                return texture.levels[0].load(*WHOLE[t][:dimensions], offsets=offsets)
+                return texture.levels[0].load_inside(*WHOLE[t][:dimensions], offsets=offsets)
             if integers:
-                return level.load(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
+                return level.load_inside(*WHOLE[t][:dimensions], layer=layer, offsets=offsets)
             return level.nearest(*places[:dimensions], layer=layer, offsets=offsets)
 
         at = ['layer'] * layered + (['i', 'j', 'k'] if integers else ['u', 'v', 's'])[:dimensions]

@@ -68,8 +68,13 @@ class Texture:
         return self.texel(index, layer)
 
     def load(self, *at, layer=0, offsets=(0, 0, 0)):
+        """The texel at whole coordinates of a form that names no level: outside there is nothing, beyond the last layer neither."""
         index = [self.inside(c + offsets[axis], axis, 'border') for axis, c in enumerate(at)]
-        return self.texel(index, layer)
+        return self.texel(index, layer) if layer < self.layers else [0] * 4
+
+    def load_inside(self, *at, layer=0, offsets=(0, 0, 0)):
+        """The same where the form names a level: what is outside means the texel at the edge, and the last layer."""
+        return self.texel([self.inside(c + offsets[axis], axis, 'clamp') for axis, c in enumerate(at)], layer)
 
     def around(self, *at, offsets=(0, 0, 0)):
         """The texels around a point: index below and weight of the next in each direction."""
@@ -289,7 +294,7 @@ def unified():
     f.fetch('tex.grad.2d.v4.f32.f32', 'photo, {u, v}',
             lambda t: words(at(PHOTO, t, 3, -1)), ', {half, half}, {half, half}, {3, -1}')
     f.fetch('tex.2d.v4.f32.s32', 'photo, {i, j}', lambda t: words(PHOTO.load(I(t) - 1, J(t) + 1)), ', {-1, 1}')
-    f.fetch('tex.level.2d.v4.f32.s32', 'photo, {i, j}', lambda t: words(PHOTO.load(I(t), J(t))), ', k')
+    f.fetch('tex.level.2d.v4.f32.s32', 'photo, {i, j}', lambda t: words([0] * 4 if K(t) else PHOTO.load_inside(I(t), J(t))), ', k')
     f.fetch('tex.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
             lambda t: words(at(STACK, t, 2, 3, layer=L(t))), ', {2, 3}')
     f.fetch('tex.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
@@ -297,10 +302,10 @@ def unified():
     f.fetch('tex.grad.a2d.v4.f32.f32', 'stack, {layer, u, v, v}',
             lambda t: words(at(STACK, t, -1, -1, layer=L(t))), ', {half, half}, {half, half}, {-1, -1}')
     f.fetch('tex.level.a2d.v4.f32.s32', 'stack, {layer, i, j, j}',
-            lambda t: words(STACK.load(I(t), J(t), layer=L(t))), ', 0')
+            lambda t: words(STACK.load_inside(I(t), J(t), layer=L(t))), ', 0')
     f.fetch('tex.3d.v4.u32.f32', 'body, {u, v, s, s}',
             lambda t: BODY.nearest(U(t), V(t), S(t), offsets=[-1, 2, 1]), ', {-1, 2, 1, 0}')
-    f.fetch('tex.level.3d.v4.u32.s32', 'body, {i, j, k, k}', lambda t: BODY.load(I(t), J(t), K(t)), ', 0')
+    f.fetch('tex.level.3d.v4.u32.s32', 'body, {i, j, k, k}', lambda t: BODY.load_inside(I(t), J(t), K(t)), ', 0')
     cube = lambda t, layer: CUBES.nearest(*DIRECTIONS[t][1:], layer=6 * layer + DIRECTIONS[t][0])
     f.fetch('tex.acube.v4.u32.f32', 'cubes, {0, x, y, z}', lambda t: cube(t, 0))
     f.fetch('tex.level.acube.v4.u32.f32', 'cubes, {1, x, y, z}', lambda t: cube(t, 1), ', half')

@@ -106,11 +106,22 @@ fn words(found: [Option<Component>; 4]) -> [u32; 4] {
     found.map(|component| component.map_or(0, Component::word))
 }
 
-/// Reads the texel with this number in each direction, or zeros outside of the texture.
-pub(crate) fn load(texture: &Texture, at: [i64; 3], layer: u32, level: i64, sample: u32) -> [u32; 4] {
-    let level = level.clamp(0, i64::from(texture.levels) - 1) as u32;
+/// Reads the texel with this number in each direction. A level that the texture does not have reads as zeros; a place or a
+/// layer that it does not have does so too, or stands for the nearest one that it has.
+pub(crate) fn load(
+    texture: &Texture,
+    at: [i64; 3],
+    layer: u32,
+    level: u32,
+    sample: u32,
+    to_the_edge: bool,
+) -> [u32; 4] {
+    if level >= texture.levels || !to_the_edge && layer >= texture.layers {
+        return [0; 4];
+    }
     let size = texture.size_of(level);
-    let index = [0, 1, 2].map(|axis| fold(at[axis], size[axis], AddressMode::Border));
+    let mode = if to_the_edge { AddressMode::Clamp } else { AddressMode::Border };
+    let index = [0, 1, 2].map(|axis| fold(at[axis], size[axis], mode));
     words(texel(texture, level, layer, index, sample.min(texture.samples.saturating_sub(1))))
 }
 

@@ -15,7 +15,7 @@ use crate::context::LaneContext;
 use crate::launch::{Fault, FaultKind};
 use crate::step::{Destination, Source};
 pub use property::Property;
-pub use sample::Place;
+pub use sample::{Outside, Place};
 pub use surface::{Bounds, Combination, SurfaceAccess, SurfaceOperation};
 
 /// The objects of a launch.
@@ -318,7 +318,13 @@ impl Fetch {
             [0; 4]
         } else if !self.by_sampler {
             let coordinates: Vec<i64> = words.iter().map(|&word| i64::from(word as i32)).collect();
-            sample::integer(texture, &coordinates, &place, sample)
+            let outside = if matches!(self.level, Level::Base) { Outside::Nothing } else { Outside::Edge };
+            // A level that the texture does not have holds nothing; one by derivatives is the nearest that it has.
+            let is_there = match self.level {
+                Level::Given(_) => (0.0..f64::from(texture.levels)).contains(&level),
+                Level::Base | Level::Gradients(..) => true,
+            };
+            if is_there { sample::integer(texture, &coordinates, &place, sample, outside) } else { [0; 4] }
         } else {
             let number = |&word: &u32| if self.integers { word as i32 as f32 } else { f32::from_bits(word) };
             let coordinates: Vec<f32> = words.iter().map(number).collect();

@@ -103,16 +103,34 @@ fn bits(texel: Texel) -> [u32; 4] {
     }
 }
 
-/// Whole coordinates: what is outside reads as zeros.
-pub fn integer(texture: &Texture, coordinates: &[i64], place: &Place, sample: u32) -> [u32; 4] {
+/// What a fetch with whole coordinates finds outside of the texture.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Outside {
+    /// Zeros, beyond the last layer too.
+    Nothing,
+    /// The texel at the edge, and the last layer.
+    Edge,
+}
+
+/// Whole coordinates.
+pub fn integer(
+    texture: &Texture,
+    coordinates: &[i64],
+    place: &Place,
+    sample: u32,
+    outside: Outside,
+) -> [u32; 4] {
     let size = texture.size_of(place.level);
     let mut at = [0; 3];
+    let mut is_inside = place.layer < texture.layers;
     for (axis, &coordinate) in coordinates.iter().enumerate() {
         let coordinate = coordinate + i64::from(place.offsets.get(axis).copied().unwrap_or(0));
-        if coordinate < 0 || coordinate >= i64::from(size[axis]) {
-            return [0; 4];
-        }
-        at[axis] = coordinate as usize;
+        let nearest = coordinate.clamp(0, i64::from(size[axis]) - 1);
+        is_inside &= coordinate == nearest;
+        at[axis] = nearest as usize;
+    }
+    if outside == Outside::Nothing && !is_inside {
+        return [0; 4];
     }
     bits(texel(texture, place, at, sample))
 }

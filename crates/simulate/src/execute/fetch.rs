@@ -229,7 +229,7 @@ fn fetched(context: &Context, fetch: &Fetch, lane: usize) -> Result<[u32; 4], Fa
         for (axis, &word) in at.iter().enumerate() {
             place[axis] = i64::from(word as i32) + i64::from(offset[axis]);
         }
-        return Ok(load(texture, place, layer, i64::from(level as i32), sample_number));
+        return Ok(load(texture, place, layer, level, sample_number, has(Mod::CL)));
     }
     let mut point = Point { dimensions, layer, offset, level: f32::from_bits(level), ..Point::default() };
     at.iter().enumerate().for_each(|(axis, &word)| point.at[axis] = f32::from_bits(word));
