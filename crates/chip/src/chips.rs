@@ -40,6 +40,8 @@ pub(crate) struct Row {
     pub pauses_before_barriers: bool,
     /// Pairs of words are read from a constant bank by the products that they are added to; otherwise they are loaded first.
     pub adds_long_constants: bool,
+    /// Functions of the driver keep all general registers from R32 on; otherwise only the upper four of each eight.
+    pub driver_keeps_from_32: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
     /// Where in shared memory, before the first variable, it is written down which tensor memory is taken; `None` if the
@@ -74,6 +76,7 @@ const TURING_FAMILY: Row = Row {
     marks_entries: false,
     pauses_before_barriers: false,
     adds_long_constants: true,
+    driver_keeps_from_32: false,
     uniform_handles: false,
     tensor_partition: None,
     bank: Some(&TURING),
@@ -90,7 +93,8 @@ const VOLTA_FAMILY: Row = Row {
 };
 
 /// Ampere.
-const AMPERE_FAMILY: Row = Row { bank: Some(&AMPERE), loads_before_signals: 4, ..TURING_FAMILY };
+const AMPERE_FAMILY: Row =
+    Row { bank: Some(&AMPERE), loads_before_signals: 4, driver_keeps_from_32: true, ..TURING_FAMILY };
 
 /// Ada.
 const ADA_FAMILY: Row = Row { matrix: NARROW_PRODUCTS, ..AMPERE_FAMILY };
@@ -102,6 +106,7 @@ const HOPPER_FAMILY: Row = Row {
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
     adds_long_constants: false,
+    driver_keeps_from_32: true,
     uniform_handles: true,
     bank: Some(&HOPPER),
     ..TURING_FAMILY

@@ -48,6 +48,12 @@ impl Chip {
         self.row().matrix
     }
 
+    /// True if functions of the driver keep all general registers from R32 on; otherwise they keep only the upper four of each
+    /// eight. Other compilers rely on that.
+    pub const fn driver_keeps_from_32(self) -> bool {
+        self.row().driver_keeps_from_32
+    }
+
     /// How many loads from shared memory without effect the code of other compilers has before the first asynchronous
     /// copy of a block.
     pub const fn loads_before_copies(self) -> u8 {
