@@ -16,8 +16,20 @@ pub(crate) const BANK_BYTES: u32 = 0x10000;
 /// Most bytes of global variables that a file may ask for.
 const MOST_VARIABLES: u64 = 1 << 32;
 
-/// Function pointers of undefined functions: calls to them are recognised and refused.
-pub(crate) const EXTERN_FUNCTIONS: u64 = 0x7fff_0000_0000;
+/// Where the code lies. Both halves say something, so that an offset from its start is not taken for an address.
+pub(crate) const CODE_BASE: u64 = 0x0b00_4000_0000;
+
+/// Where the functions are that the file does not define, those of the driver: each has a place of its own, by the number of
+/// its symbol.
+const EXTERN_FUNCTIONS: u64 = 0x7fff_0000_0000;
+/// Bytes from one to the next.
+const EXTERN_BYTES: u64 = 16;
+
+/// The number of the symbol of the undefined function at an address, if there can be one.
+pub(crate) fn extern_function(address: u64) -> Option<u64> {
+    let offset = address.checked_sub(EXTERN_FUNCTIONS)?;
+    (offset % EXTERN_BYTES == 0).then_some(offset / EXTERN_BYTES)
+}
 
 /// The banks by number; absent ones are empty.
 pub(crate) struct Banks(pub [Vec<u8>; 5]);
@@ -96,14 +108,14 @@ pub(crate) struct Variables {
 }
 
 /// The address of a symbol in its own space.
-fn address(cubin: &Cubin, symbol: usize, variables: &Variables) -> u64 {
-    let symbol = &cubin.symbols[symbol];
+fn address(cubin: &Cubin, number: usize, variables: &Variables) -> u64 {
+    let symbol = &cubin.symbols[number];
     if symbol.section == 0 {
         let mut tables = DescriptorTable::ALL.into_iter();
         if tables.any(|table| table.size_symbol() == symbol.name) {
             return u64::from(DESCRIPTOR_BYTES);
         }
-        return EXTERN_FUNCTIONS;
+        return EXTERN_FUNCTIONS + EXTERN_BYTES * number as u64;
     }
     match cubin.sections[symbol.section].name.as_str() {
         ".nv.global.init" => variables.initialized.wrapping_add(symbol.value),
@@ -141,7 +153,7 @@ pub(crate) fn place_variables(
     global: &mut Global,
 ) -> Result<Variables, Fault> {
     let mut variables = Variables { initialized: 0, zeroed: 0, code: Vec::new() };
-    let mut start = 0;
+    let mut start = CODE_BASE;
     for code in std::iter::once(kernel).chain(&cubin.functions) {
         variables.code.push((code.text, start));
         start += shape.size(code.code.len());

@@ -120,6 +120,18 @@ impl Late {
         });
     }
 
+    /// Control goes to code outside the file, which takes its time: what needs no scoreboard is there.
+    pub(crate) fn settle(&mut self, warp: &mut Warp) {
+        self.due.retain(|due| {
+            let there = matches!(due.when, When::Distance { .. });
+            if there {
+                put(warp, due.register, due.lanes, due.value);
+            }
+            !there
+        });
+        self.time += LONGEST;
+    }
+
     /// What the registers hold that an instruction is going to write.
     pub(crate) fn before(&self, warp: &Warp, step: &Step) -> Vec<(Register, ResultPart, Value)> {
         if step.class == Class::Group {

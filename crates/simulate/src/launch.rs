@@ -293,6 +293,10 @@ pub enum Fault {
     RunAway,
     /// The kernel trapped.
     Trap,
+    /// An assertion of the kernel failed.
+    Assertion(String),
+    /// Memory at this address is given back to the heap, which did not give it out.
+    NotAllocated(u64),
     /// A register is used that the thread has not got, or has given back.
     NoRegister {
         /// Its number.
@@ -337,6 +341,8 @@ impl std::fmt::Display for Fault {
             Fault::Tensor(text) => write!(f, "the tensor map: {text}"),
             Fault::RunAway => write!(f, "the program counter left the code"),
             Fault::Trap => write!(f, "trap"),
+            Fault::Assertion(text) => write!(f, "{text}"),
+            Fault::NotAllocated(address) => write!(f, "free of {address:#x}, which malloc did not give"),
             Fault::NoRegister { register, count } => {
                 write!(f, "R{register} is used where code may name {count} registers")
             }

@@ -13,6 +13,8 @@ mod cluster;
 mod constants;
 mod descriptors;
 mod execute;
+mod format;
+mod heap;
 mod late;
 mod launch;
 mod lint;

@@ -2,8 +2,10 @@
 
 use crate::block::Block;
 use crate::cluster::{Cluster, meet};
-use crate::constants::{fill, place_variables, relocated_code};
+use crate::constants::{CODE_BASE, fill, place_variables, relocated_code};
 use crate::execute::bulk::first_block;
+use crate::execute::control::outside;
+use crate::execute::driver::{self, FREE_UNIFORM, RETURN_ADDRESS};
 use crate::execute::tensor_memory::prepare_for_pairs;
 use crate::execute::{Context, LaunchContext, Next, execute, guarded};
 use crate::late::Late;
@@ -11,7 +13,7 @@ use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome}
 use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
 use crate::program::{Program, Step};
-use crate::tracker::{Condition, Tracker};
+use crate::tracker::{Condition, Conflict, Tracker};
 use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
 use oriole_chip::nameable;
@@ -49,6 +51,9 @@ const MOST_CLUSTER: u64 = 16;
 const UNKNOWN_STACK: u32 = 0x10000;
 /// The general register that is the stack pointer, by convention.
 const STACK_POINTER: u8 = 1;
+
+/// Cycles that a function of the driver takes, at a guess.
+const DRIVER_CYCLES: u64 = 500;
 
 /// Most bytes of local memory that a thread may have.
 const MOST_LOCAL: u32 = 512 << 10;
@@ -233,7 +238,11 @@ fn first_register(step: &Step) -> Option<u8> {
     })
 }
 
+/// Hazards that have been noted: both places, the kind, the register.
+type Seen = BTreeSet<(u32, u32, HazardKind, u8)>;
+
 struct Machine<'a> {
+    cubin: &'a Cubin,
     launch: &'a Launch,
     kernel: &'a Kernel,
     program: Program,
@@ -247,7 +256,7 @@ struct Machine<'a> {
     instructions: u64,
     cycles: u64,
     hazards: Vec<Hazard>,
-    seen: BTreeSet<(u32, u32, HazardKind, u8)>,
+    seen: Seen,
 }
 
 impl<'a> Machine<'a> {
@@ -290,6 +299,7 @@ impl<'a> Machine<'a> {
             )));
         }
         Ok(Machine {
+            cubin,
             launch,
             kernel,
             program,
@@ -302,6 +312,7 @@ impl<'a> Machine<'a> {
                 clusters: std::array::from_fn(|axis| launch.grid[axis] / cluster[axis]),
                 perturb: launch.options.perturb,
                 matrix_unit: chip.matrix_unit(),
+                driver_keeps_from_32: chip.driver_keeps_from_32(),
             },
             global,
             kept,
@@ -490,6 +501,9 @@ impl<'a> Machine<'a> {
         let warp = &mut block.warps[at];
         let Some(current) = warp.choose() else { return Ok(()) };
         let group = warp.groups[current];
+        if let Some(number) = outside(group.pc) {
+            return self.step_outside(running, cluster, (at, group.lanes), number as usize);
+        }
         let address = self.program.shape.address(group.pc);
         let place = |fault: Fault, lane: Option<u32>, index: [u32; 3]| Error {
             fault,
@@ -516,28 +530,12 @@ impl<'a> Machine<'a> {
         let active = guarded(warp, step.instruction.guard, group.lanes);
         if self.launch.options.check_hazards {
             let model = self.model;
-            let (hazards, seen, kernel) = (&mut self.hazards, &mut self.seen, &self.kernel.name);
-            let mut add =
-                |other: u32, kind: HazardKind, register: (RegisterFile, u8), distance: u32, needed: u32| {
-                    if seen.insert((address, other, kind, register.1)) {
-                        let (file, register) = register;
-                        hazards.push(Hazard {
-                            kernel: kernel.clone(),
-                            pc: address,
-                            other,
-                            kind,
-                            file,
-                            register,
-                            distance,
-                            needed,
-                        });
-                    }
-                };
-            timing.tracker.issue(model, step, address, active, |conflict| {
-                add(conflict.other, conflict.kind, conflict.register, conflict.distance, conflict.needed);
-            });
+            let found = (&mut self.hazards, &mut self.seen);
+            let mut add = reporter(found, &self.kernel.name, address);
+            timing.tracker.issue(model, step, address, active, &mut add);
             timing.follow_uniform(step, group.lanes, |register| {
-                add(address, HazardKind::UniformDivergent, register, 0, 0);
+                let kind = HazardKind::UniformDivergent;
+                add(Conflict { other: address, kind, register, distance: 0, needed: 0 });
             });
         }
         advance(warp, timing, step);
@@ -576,6 +574,76 @@ impl<'a> Machine<'a> {
         }
         self.note_transfers(cluster, address);
         Ok(())
+    }
+
+    /// Executes the function that the file does not define and that has this number among the symbols, in a group of a warp.
+    fn step_outside(
+        &mut self,
+        running: &mut Running,
+        cluster: &mut Cluster,
+        (at, lanes): (usize, u32),
+        number: usize,
+    ) -> Result<(), Error> {
+        let Running { block, timing, .. } = running;
+        let timing = &mut timing[at];
+        let (warp, index) = (&mut block.warps[at], block.index);
+        if let Some(late) = &mut timing.late {
+            late.settle(warp);
+        }
+        let caller = self.caller(warp, lanes.trailing_zeros() as usize);
+        if self.launch.options.check_hazards {
+            let found = (&mut self.hazards, &mut self.seen);
+            timing.tracker.leave(lanes, reporter(found, &self.kernel.name, caller.unwrap_or(0)));
+        }
+        timing.writers[usize::from(FREE_UNIFORM.start)..usize::from(FREE_UNIFORM.end)].fill(lanes);
+        timing.predicate_writers.fill(lanes);
+        warp.cycle += DRIVER_CYCLES;
+        let instruction = driver::reading();
+        let mut context = Context {
+            instruction: &instruction,
+            pc: warp.groups[warp.current].pc,
+            active: lanes,
+            group: lanes,
+            warp_index: at,
+            block,
+            cluster,
+            global: &mut self.global,
+            launch_context: &self.launch_context,
+            fault_lane: None,
+        };
+        let symbol = self.cubin.symbols.get(number).filter(|symbol| symbol.section == 0);
+        let done = match symbol {
+            Some(symbol) => driver::execute(&mut context, &symbol.name),
+            None => Err(Fault::RunAway),
+        };
+        done.map_err(|fault| {
+            let lane = context.fault_lane.unwrap_or(lanes.trailing_zeros());
+            Error { fault, pc: caller, block: index, thread: Some(at as u32 * 32 + lane) }
+        })
+    }
+
+    /// The offset of the call that a lane is to go back behind, if there is such a place.
+    fn caller(&self, warp: &Warp, lane: usize) -> Option<u32> {
+        let [low, high] =
+            [RETURN_ADDRESS, RETURN_ADDRESS + 1].map(|register| u64::from(warp.read(register)[lane]));
+        let offset = (low | high << 32).checked_sub(CODE_BASE)?;
+        let next = self.program.shape.beginning_at(i64::try_from(offset).ok()?)?;
+        let index = next.checked_sub(1).filter(|&index| self.program.get(index as usize).is_some())?;
+        Some(self.program.shape.address(index))
+    }
+}
+
+/// Notes conflicts at an offset as hazards, each once.
+fn reporter<'a>(
+    (hazards, seen): (&'a mut Vec<Hazard>, &'a mut Seen),
+    kernel: &'a str,
+    pc: u32,
+) -> impl FnMut(Conflict) + 'a {
+    move |Conflict { other, kind, register: (file, register), distance, needed }| {
+        if seen.insert((pc, other, kind, register)) {
+            let kernel = kernel.to_owned();
+            hazards.push(Hazard { kernel, pc, other, kind, file, register, distance, needed });
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Memories and the addresses by which threads reach them. Each buffer and each group of global variables is a
 //! range of its own with gaps around it, so that an access outside is seen.
 
+use crate::heap::Heap;
 use crate::launch::Fault;
 use oriole_chip::texture::Opaque;
 
@@ -29,6 +30,7 @@ pub(crate) struct Global {
     pub ranges: Vec<Range>,
     /// What handles name.
     pub objects: Vec<Opaque>,
+    pub heap: Heap,
 }
 
 impl Global {

@@ -207,6 +207,25 @@ impl<C: Condition> Tracker<C> {
         *self = Tracker::new();
     }
 
+    /// Control goes to code outside the file, which may use any register and takes its time: what needs a scoreboard must have
+    /// been waited for.
+    pub(crate) fn leave(&mut self, condition: C, mut report: impl FnMut(Conflict)) {
+        let under_way =
+            [(&self.results, HazardKind::ReadWithoutWait), (&self.operands, HazardKind::OverwriteUnread)];
+        for (entries, kind) in under_way {
+            for entry in entries.iter().filter(|entry| !entry.condition.excludes(&condition)) {
+                let register = entry.register;
+                // Convergence barriers are kept in order by the unit that they belong to.
+                if register.0 == RegisterFile::Barrier {
+                    continue;
+                }
+                report(Conflict { other: entry.pc, kind, register, distance: 0, needed: 0 });
+            }
+        }
+        self.time += HORIZON;
+        self.kept = OperandCache::default();
+    }
+
     /// Issues an instruction and advances the time by its stall; conflicts are reported.
     pub(crate) fn issue(
         &mut self,

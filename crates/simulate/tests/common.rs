@@ -1,7 +1,7 @@
 //! What the tests share: a kernel written as lines of machine code becomes a cubin and runs.
 
 use oriole_chip::Chip;
-use oriole_cubin::{Cubin, KernelImage, Module, Parameter};
+use oriole_cubin::{Cubin, KernelImage, Module, Parameter, Slot, SymbolRef};
 use oriole_latency::{Model, accepts_write_barrier};
 use oriole_sass::{Control, encode, parse};
 use oriole_simulate::{Argument, Launch, Options, Outcome, run};
@@ -14,6 +14,11 @@ pub fn assemble(text: &str) -> Cubin {
 
 /// The same for another chip.
 pub fn assemble_for(chip: &str, text: &str) -> Cubin {
+    assemble_calling(chip, &[], text)
+}
+
+/// The same with functions that the file does not define: the address of each is in a slot of constant bank 4.
+pub fn assemble_calling(chip: &str, functions: &[&str], text: &str) -> Cubin {
     let chip: Chip = chip.parse().unwrap();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut labels = Vec::new();
@@ -73,6 +78,10 @@ pub fn assemble_for(chip: &str, text: &str) -> Cubin {
             }
             .into(),
         ],
+        externs: functions.iter().map(|name| (*name).to_owned()).collect(),
+        slots: (0..functions.len())
+            .map(|number| Slot { target: SymbolRef::Extern(number), addend: 0 })
+            .collect(),
         ..Module::default()
     };
     oriole_cubin::read(&oriole_cubin::write(&module).unwrap()).unwrap()

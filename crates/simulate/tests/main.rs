@@ -1,6 +1,7 @@
 //! The simulator as its users see it: one program, so that what the tests share is built and used once.
 
 mod common;
+mod driver;
 mod foreign_code;
 mod robustness;
 mod semantics;

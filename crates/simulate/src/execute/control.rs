@@ -3,10 +3,21 @@
 
 use super::{Context, Next};
 use crate::block::{Arrival, Reduction};
-use crate::constants::EXTERN_FUNCTIONS;
+use crate::constants::{CODE_BASE, extern_function};
 use crate::launch::Fault;
 use crate::warp::{Group, Lanes, Wait, bits};
 use oriole_sass::{Mod, Op, OperandKind};
+
+/// Places from this one on are no instructions but functions that the file does not define, by the number of the symbol. No
+/// code is as long.
+const OUTSIDE: u32 = 1 << 27;
+/// So many symbols can have such a place.
+const MOST_OUTSIDE: u64 = 1 << 24;
+
+/// The number of the symbol of the function outside the file that a place is.
+pub(crate) fn outside(pc: u32) -> Option<u32> {
+    pc.checked_sub(OUTSIDE)
+}
 
 /// Backward branches after which a group gives way to others: a group that waits in a loop for another one's
 /// progress must not run forever.
@@ -79,7 +90,15 @@ impl Context<'_> {
 
     /// The instruction index of a byte offset.
     fn index(&self, offset: i64) -> Result<u32, Fault> {
-        self.launch_context.shape.beginning_at(offset).ok_or(Fault::RunAway)
+        self.launch_context.shape.beginning_at(offset).filter(|&at| at < OUTSIDE).ok_or(Fault::RunAway)
+    }
+
+    /// The place at an address: an instruction, or a function outside the file.
+    fn place(&self, address: u64) -> Result<u32, Fault> {
+        match extern_function(address) {
+            Some(number) if number < MOST_OUTSIDE => Ok(OUTSIDE + number as u32),
+            _ => self.index(address.wrapping_sub(CODE_BASE) as i64),
+        }
     }
 
     /// The index that a relative target names.
@@ -93,10 +112,14 @@ impl Context<'_> {
     }
 
     /// Lanes grouped by the targets that a function gives.
-    fn by_target(&self, lanes: u32, target: impl Fn(usize) -> i64) -> Result<Vec<(u32, u32)>, Fault> {
+    fn by_target(
+        &self,
+        lanes: u32,
+        target: impl Fn(usize) -> Result<u32, Fault>,
+    ) -> Result<Vec<(u32, u32)>, Fault> {
         let mut moves: Vec<(u32, u32)> = Vec::new();
         for lane in bits(lanes) {
-            let index = self.index(target(lane))?;
+            let index = target(lane)?;
             match moves.iter_mut().find(|entry| entry.1 == index) {
                 Some(entry) => entry.0 |= 1 << lane,
                 None => moves.push((1 << lane, index)),
@@ -113,13 +136,23 @@ impl Context<'_> {
             None => 0,
             _ => return Err(self.refuse()),
         };
-        let base = if absolute { distance } else { self.launch_context.shape.end(self.pc) + distance };
-        if absolute && bits(lanes).any(|lane| values[lane] >= EXTERN_FUNCTIONS) {
-            return Err(Fault::NotSimulated("call of a function outside the file".into()));
-        }
-        // The upper half of a text offset may be missing in a table of 32-bit entries.
-        let moves =
-            self.by_target(lanes, |lane| i64::from((values[lane] as u32).wrapping_add(base as u32)))?;
+        let moves = self.by_target(lanes, |lane| {
+            if absolute {
+                return self.place(values[lane].wrapping_add(distance as u64));
+            }
+            let base = self.launch_context.shape.end(self.pc) + distance;
+            // The upper half of a text offset may be missing in a table of 32-bit entries.
+            self.index(i64::from((values[lane] as u32).wrapping_add(base as u32)))
+        })?;
+        self.branch(&moves);
+        Ok(())
+    }
+
+    /// Lets all lanes go on at the address in a pair of registers.
+    pub(super) fn go_to(&mut self, register: u8) -> Result<(), Fault> {
+        let [low, high] = [register, register + 1].map(|register| self.warp().read(register));
+        let moves = self
+            .by_target(self.active, |lane| self.place(u64::from(low[lane]) | u64::from(high[lane]) << 32))?;
         self.branch(&moves);
         Ok(())
     }
@@ -177,7 +210,8 @@ pub(super) fn execute(context: &mut Context) -> Result<Next, Fault> {
             let lanes = context.acting()?;
             let targets = context.warp().collective;
             let shape = context.launch_context.shape;
-            let moves = context.by_target(lanes, |lane| i64::from(shape.address(targets[lane])))?;
+            let moves =
+                context.by_target(lanes, |lane| context.index(i64::from(shape.address(targets[lane]))))?;
             context.branch(&moves);
         }
         YIELD | NANOSLEEP => {
@@ -235,11 +269,8 @@ fn call(context: &mut Context) -> Result<(), Fault> {
             context.branch_indirect(1, lanes, absolute)
         }
         OperandKind::Imm(address) if context.has(Mod::ABS) => {
-            if address as u64 >= EXTERN_FUNCTIONS {
-                return Err(Fault::NotSimulated("call of a function outside the file".into()));
-            }
-            let moves = context.by_target(lanes, |_| address)?;
-            context.branch(&moves);
+            let target = context.place(address as u64)?;
+            context.branch(&[(lanes, target)]);
             Ok(())
         }
         _ => {

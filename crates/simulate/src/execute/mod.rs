@@ -3,9 +3,10 @@
 
 mod atomic;
 pub(crate) mod bulk;
-mod control;
+pub(crate) mod control;
 mod convert;
 mod double;
+pub(crate) mod driver;
 mod fetch;
 mod float;
 mod half;
@@ -46,6 +47,8 @@ pub(crate) struct LaunchContext {
     pub clusters: [u32; 3],
     pub perturb: Option<u64>,
     pub matrix_unit: MatrixUnit,
+    /// Functions of the driver keep all general registers from R32 on.
+    pub driver_keeps_from_32: bool,
 }
 
 /// How the group goes on.

@@ -1,6 +1,7 @@
 //! Special registers, barrier results and the program counter as a value.
 
 use super::Context;
+use crate::constants::CODE_BASE;
 use crate::launch::Fault;
 use crate::memory::SHARED_WINDOW;
 use crate::warp::Lanes;
@@ -36,7 +37,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         }
         Op::LEPC | Op::ULEPC => {
             let shape = context.launch_context.shape;
-            let address = if context.count() > 1 {
+            let offset = if context.count() > 1 {
                 match context.kind(1)? {
                     OperandKind::Target(distance) | OperandKind::Imm(distance) => {
                         shape.end(context.pc).wrapping_add(distance)
@@ -46,8 +47,8 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             } else {
                 // Its own: other compilers add the distance from itself to where a call returns.
                 i64::from(shape.address(context.pc))
-            } as u64;
-            context.write_wide(0, &[address; 32])
+            };
+            context.write_wide(0, &[CODE_BASE.wrapping_add(offset as u64); 32])
         }
         _ => Err(context.refuse()),
     }
