@@ -26,11 +26,12 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, fragments, gradients, grants, handwritten, heap, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
     grants.write_ptx()
+    heap.write_ptx()
     rows.write_ptx()
     blackwell.write_ptx()
     bulk.write_ptx()
