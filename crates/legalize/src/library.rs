@@ -160,7 +160,7 @@ pub(crate) fn call(
 fn symbol(caller: &mut Function, function: LibraryFunction) -> SymbolId {
     let known = caller.symbols.position(|symbol| symbol.name == function.name());
     known.unwrap_or_else(|| {
-        let symbol = SymbolRef { name: function.name().to_owned(), kind: SymbolKind::Function };
+        let symbol = SymbolRef { name: function.name().to_owned(), kind: SymbolKind::Function, align: 1 };
         caller.symbols.push_and_get_key(symbol)
     })
 }

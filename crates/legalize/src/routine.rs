@@ -178,7 +178,7 @@ fn call(
 fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
     let known = function.symbols.position(|symbol| symbol.name == routine.name());
     known.unwrap_or_else(|| {
-        let symbol = SymbolRef { name: routine.name().to_owned(), kind: SymbolKind::Helper };
+        let symbol = SymbolRef { name: routine.name().to_owned(), kind: SymbolKind::Helper, align: 1 };
         function.symbols.push_and_get_key(symbol)
     })
 }

@@ -369,7 +369,7 @@ impl<'a> Lower<'a> {
         }
         let function = self.b.function_mut();
         let id = function.symbols.next_key();
-        function.symbols.push(SymbolRef { name: name.to_string(), kind });
+        function.symbols.push(SymbolRef { name: name.to_string(), kind, align: 1 });
         if tag != 3 {
             self.symbols.insert((tag, name.to_string()), id);
         }

@@ -11,7 +11,7 @@ use oriole_hir::{FunctionId, Instruction, Operand, VariableId, VariableKind};
 use oriole_options::Linking;
 use oriole_ori::{
     AddressPart, CONSTANT_SIZE, ConstBase, File, LocalVariable, Pseudo, Source, SourceKind, SymbolId,
-    SymbolKind, Value,
+    SymbolKind, Value, shared_alignment,
 };
 use oriole_ptx::{Space, Word};
 use oriole_sass::{Mod, Op, Symbol};
@@ -48,7 +48,14 @@ impl Lower<'_> {
             _ => return Err(self.unsupported(format!("the address of `{}`", declared.name))),
         };
         self.has_address(variable)?;
-        Ok(self.symbol(kind, declared.module_name()))
+        let mut align = u64::from(declared.align.max(1));
+        // A linker has a layout of its own.
+        if kind == SymbolKind::Shared && !self.options.linking.leaves_open() {
+            align = shared_alignment(declared.size, align);
+        }
+        let symbol = self.symbol(kind, declared.module_name());
+        self.b.function_mut().symbols[symbol].align = align as u32;
+        Ok(symbol)
     }
 
     /// Refuses what has no address: textures, samplers and surfaces.

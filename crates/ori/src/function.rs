@@ -64,7 +64,19 @@ pub struct SymbolRef {
     pub name: String,
     /// What it is.
     pub kind: SymbolKind,
+    /// Its address is a multiple of so many bytes, whatever else is in its memory; a power of two, 1 if nothing is known.
+    pub align: u32,
 }
+
+/// What the layout of a kernel's shared memory aligns a variable of so many bytes to, which is declared with this alignment. It puts
+/// those whose size is a multiple of 16 bytes first, so that their places are as well and nothing is lost between them;
+/// those of no size are the dynamic part, which begins at such a place.
+pub const fn shared_alignment(size: u64, declared: u64) -> u64 {
+    if size.is_multiple_of(SHARED_UNIT) && declared < SHARED_UNIT { SHARED_UNIT } else { declared }
+}
+
+/// Bytes of the largest access to shared memory.
+pub const SHARED_UNIT: u64 = 16;
 
 /// A `.local` variable of the function's frame.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]

@@ -50,8 +50,8 @@ pub use confined::values_across_blocks;
 pub use divergence::Divergence;
 pub use dominance::{Dominators, IteratedFrontiers};
 pub use function::{
-    Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, Successors, SymbolId,
-    SymbolKind, SymbolRef, Table,
+    Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors,
+    SymbolId, SymbolKind, SymbolRef, Table, shared_alignment,
 };
 pub use grants::{Budget, Grants};
 pub use instruction::{Guard, Instruction, MemoryInfo, ObjectOperation, Origin, Space};

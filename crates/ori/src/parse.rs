@@ -279,7 +279,8 @@ impl FunctionParser {
         let end = cursor.rest.rfind('"').ok_or("expected a closing quote")?;
         let name = unescape(&cursor.rest[..end])?;
         cursor.rest = &cursor.rest[end + 1..];
-        self.function.symbols.push(SymbolRef { name, kind });
+        let align = if cursor.eat("align=") { cursor.number_as()? } else { 1 };
+        self.function.symbols.push(SymbolRef { name, kind, align });
         Ok(())
     }
 

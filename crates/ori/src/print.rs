@@ -74,7 +74,11 @@ fn write_tables(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
             }
             ref kind => f.write_str(symbol_kind_name(kind))?,
         }
-        writeln!(f, " {:?}", symbol.name)?;
+        write!(f, " {:?}", symbol.name)?;
+        if symbol.align > 1 {
+            write!(f, " align={}", symbol.align)?;
+        }
+        f.write_char('\n')?;
     }
     for (index, local) in function.locals.iter().enumerate() {
         writeln!(f, "  local l{index} size={} align={}", local.size, local.align)?;

@@ -56,7 +56,7 @@ fn random_function(seed: u64) -> Function {
             _ => SymbolKind::Extern,
         };
         let name = dice.pick(&["a", "x = y", "q\"uote\\ // slash", "_ZN$1.b\u{e9}\n"]);
-        function.symbols.push(SymbolRef { name: format!("{name}{index}"), kind });
+        function.symbols.push(SymbolRef { name: format!("{name}{index}"), kind, align: 1 << (index % 3) });
     }
     for _ in 0..dice.roll(3) {
         function.locals.push(LocalVariable { size: dice.roll(1 << 33), align: 1 << dice.roll(5) });

@@ -42,7 +42,7 @@ pub fn kernel_image<'a>(
     let members = closure(target.words, target.container.entry, entry, symbols, find)?;
     let named = symbols.variables.iter().rev();
     let variables: Variables = named.map(|variable| (variable.name.as_str(), variable)).collect();
-    let shared = SharedLayout::new(&members, &variables, &target.limits)?;
+    let shared = SharedLayout::new(&members, &variables, &target.limits, symbols.extensible)?;
     let (constant2, table_offsets) = tables(target.words, &members, symbols)?;
     let linker = Linker {
         target,

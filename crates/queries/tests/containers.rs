@@ -43,6 +43,27 @@ fn a_dynamic_array_shows_in_every_kernel() {
     assert_eq!((shared(&cubin, "none"), shared(&cubin, "a")), (None, Some((24, 8))));
 }
 
+/// Variables whose size is a multiple of 16 bytes come first, at such places, so that words of them are loaded four at a time; nothing
+/// is lost between them. What is left to a linker is aligned as it is declared.
+#[test]
+fn shared_variables_of_whole_units_come_first() {
+    let module = ".shared .align 4 .b8 few[12];\n.shared .align 4 .b8 many[512];\n\
+        .visible .entry k(.param .u64 p) { .reg .b64 %rd<3>; .reg .b32 %r<12>; ld.param.u64 %rd1, [p];\n\
+        mov.u32 %r1, %tid.x; shl.b32 %r1, %r1, 4; mov.u32 %r2, many; add.u32 %r2, %r2, %r1;\n\
+        ld.shared.u32 %r3, [%r2]; ld.shared.u32 %r4, [%r2+4]; ld.shared.u32 %r5, [%r2+8];\n\
+        ld.shared.u32 %r6, [%r2+12]; ld.shared.u32 %r7, [few+4]; add.u32 %r3, %r3, %r4;\n\
+        add.u32 %r3, %r3, %r5; add.u32 %r3, %r3, %r6; add.u32 %r3, %r3, %r7;\n\
+        st.global.u32 [%rd1], %r3; ret; }\n";
+    let cubin = compiled(module);
+    assert_eq!(shared(&cubin, "k"), Some((524, 4)));
+    // `few` lies behind `many`.
+    let offset = |first: &str, second: &str| {
+        let text = module.replace(first, "#").replace(second, first).replace('#', second);
+        shared(&compiled(&text), "k")
+    };
+    assert_eq!(offset("few[12]", "many[512]"), Some((524, 4)));
+}
+
 /// Globals are in falling order of alignment, those of one alignment in order of declaration.
 #[test]
 fn globals_leave_no_gaps() {

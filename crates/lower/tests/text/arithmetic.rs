@@ -424,9 +424,9 @@ fn moves() {
          mov.pred %p1, %p2;",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 global "gv"
-              symbol s1 constant "cv"
-              symbol s2 shared "sv"
+              symbol s0 global "gv" align=4
+              symbol s1 constant "cv" align=4
+              symbol s2 shared "sv" align=16
               symbol s3 local(0) "lv"
               local l0 size=16 align=8
               value r2 = %0.0

@@ -229,7 +229,7 @@ fn barriers_of_a_cluster() {
          getctarank.shared::cluster.u32 %r3, %r1;",
         expect![[r#"
             kernel params=20 barriers=1
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               value r12 = %1.0
               value r14 = %0.0
               value r16 = %3.0

@@ -11,7 +11,7 @@ fn copies_to_shared_memory_beside_calls() {
          call (%r1), callee, (%r2, %d2);",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               symbol s1 function "callee"
               value r2 = %0.0
               value r3 = %0.1
@@ -209,7 +209,7 @@ fn bulk_copies() {
          cp.async.bulk.wait_group 0;",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               value r4 = %0.0
               value r5 = %0.1
               value r10 = %1.0
@@ -387,7 +387,7 @@ fn boxes_of_tensors() {
          done:",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               value p2 = %0.0
               value r3 = %1.0
               value r5 = %1.1
@@ -630,7 +630,7 @@ fn writes_that_tell_objects() {
          red.relaxed.cluster.shared::cluster.add.u32 [%r1], %r2;",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               value r4 = %0.0
               value r5 = %5.0
               value r6 = %1.0

@@ -52,10 +52,10 @@ fn spaces() {
          isspacep.shared %p1, %d1;",
         expect![[r#"
             kernel params=20 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               symbol s1 local(0) "lv"
-              symbol s2 constant "cv"
-              symbol s3 global "gv"
+              symbol s2 constant "cv" align=4
+              symbol s3 global "gv" align=4
               local l0 size=16 align=8
               value r4 = %0.0
               value r7 = %1.0

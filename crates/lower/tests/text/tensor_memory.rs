@@ -226,7 +226,7 @@ fn columns_of_tensor_memory() {
          tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r0, 64;",
         expect![[r#"
             kernel params=8 barriers=0
-              symbol s0 shared "sv"
+              symbol s0 shared "sv" align=16
               value r21 = %0.0
             b0: -> b6 b1
               r0 = S2R %(SR_CgaCtaId) ; 0

@@ -2,7 +2,7 @@
 
 use super::members::Member;
 use super::{ImageError, ModuleVariable, VariableSpace};
-use oriole_ori::SymbolKind;
+use oriole_ori::{SHARED_UNIT, SymbolKind, shared_alignment};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The least alignment of arrays in shared memory whose size the launch gives.
@@ -23,7 +23,8 @@ pub struct SharedLayout {
 }
 
 impl SharedLayout {
-    /// Gives each variable that the members name or declare its place.
+    /// Gives each variable that the members name or declare its place. Where a linker may add others, their alignment is the one that
+    /// they are declared with.
     ///
     /// # Errors
     /// They need more than a block may have, or one does not exist.
@@ -31,6 +32,7 @@ impl SharedLayout {
         members: &[Member],
         variables: &Variables,
         limits: &oriole_chip::Limits,
+        extensible: bool,
     ) -> Result<SharedLayout, ImageError> {
         // Variables of the module that the code names, and all local ones, which hide them.
         let mut wanted: Vec<((Option<usize>, String), u64, u64)> = Vec::new();
@@ -68,11 +70,16 @@ impl SharedLayout {
         if wanted.is_empty() {
             return Ok(layout);
         }
+        if !extensible {
+            wanted.sort_by_key(|(_, size, _)| !size.is_multiple_of(SHARED_UNIT));
+        }
         let reserved = u64::from(limits.static_shared_start);
         let mut end = 0u64;
         for (key, size, align) in wanted.iter().filter(|(_, size, _)| *size > 0) {
-            let align = (*align).max(1);
-            layout.alignment = layout.alignment.max(align as u32);
+            let declared = (*align).max(1);
+            // The window starts at whole units, whatever the section of the variables is aligned to.
+            let align = if extensible { declared } else { shared_alignment(*size, declared) };
+            layout.alignment = layout.alignment.max(declared as u32);
             end = end.next_multiple_of(align);
             layout.offsets.insert(key.clone(), reserved + end);
             end = end.saturating_add(*size);

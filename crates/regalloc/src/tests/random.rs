@@ -222,7 +222,11 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
 /// that its caller has nothing left.
 fn with_routines(mut function: Function, seed: u64) -> Function {
     let random = &mut Random::new(seed);
-    function.symbols.push(SymbolRef { name: "oriole.routine".to_owned(), kind: SymbolKind::Helper });
+    function.symbols.push(SymbolRef {
+        name: "oriole.routine".to_owned(),
+        kind: SymbolKind::Helper,
+        align: 1,
+    });
     for instruction in function.blocks.iter_mut().flat_map(|block| &mut block.instructions) {
         if instruction.opcode != Opcode::Pseudo(Pseudo::Call) || random.chance(30) {
             continue;
