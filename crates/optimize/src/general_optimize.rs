@@ -81,7 +81,7 @@ fn look(function: &Function, form: Form) -> Definitions {
 fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definitions) -> bool {
     let form = context.form;
     let definitions = &*known;
-    let mut facts = ValueFacts::new(function.values.len());
+    let mut facts = ValueFacts::new(function);
     let (mut changed, mut open) = (false, false);
     let order = Cfg::new(function).order().to_vec();
     for id in order {

@@ -210,7 +210,8 @@ fn is_numbered(instruction: &Instruction) -> bool {
         && !matches!(instruction.opcode, Opcode::Sass(Op::LEPC))
 }
 
-fn is_plain_load(instruction: &Instruction) -> bool {
+/// True for a load that gives the same as one before it as long as nothing disturbs memory.
+pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
     let Some(memory) = instruction.memory else { return false };
     memory.reads
         && !memory.writes
@@ -224,7 +225,7 @@ fn is_plain_load(instruction: &Instruction) -> bool {
 }
 
 /// May change what a load reads, or wait until somebody else did.
-fn disturbs_memory(instruction: &Instruction) -> bool {
+pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory {
         return memory.writes || memory.ordered;
     }

@@ -36,4 +36,5 @@ mod uniform_addresses;
 pub mod uniform_copies;
 pub mod uniform_registers;
 pub mod value_facts;
+pub mod vector_loads;
 mod warp_group;

@@ -46,7 +46,7 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     let mut definitions = Definitions::in_ssa(function);
-    let mut facts = ValueFacts::new(function.values.len());
+    let mut facts = ValueFacts::new(function);
     let mut insertions: Vec<(BlockId, usize, Instruction)> = Vec::new();
     for &id in cfg.order() {
         for phi in &function.block(id).phis {

@@ -116,12 +116,24 @@ pub enum Evaluation {
 pub struct ValueFacts {
     facts: TiVec<Value, Fact>,
     bits: TiVec<Value, Bits>,
+    /// How many trailing bits of the addresses of variables are zero.
+    alignments: TiVec<SymbolId, u8>,
 }
 
 impl ValueFacts {
-    /// No facts yet, for this many values.
-    pub fn new(count: usize) -> ValueFacts {
-        ValueFacts { facts: ti_vec![Fact::Unknown; count], bits: ti_vec![Bits::UNKNOWN; count] }
+    /// No facts yet of the values of a function.
+    pub fn new(function: &Function) -> ValueFacts {
+        let count = function.values.len();
+        ValueFacts {
+            facts: ti_vec![Fact::Unknown; count],
+            bits: ti_vec![Bits::UNKNOWN; count],
+            alignments: function.symbols.iter().map(|symbol| symbol.align.trailing_zeros() as u8).collect(),
+        }
+    }
+
+    /// How many trailing bits of the address of a variable are zero.
+    pub fn alignment(&self, symbol: SymbolId) -> u8 {
+        self.alignments.get(symbol).copied().unwrap_or(0)
     }
 
     /// What is known of a value.
@@ -145,8 +157,14 @@ impl ValueFacts {
         match self.of(value) {
             Fact::Word(bits) => Bits::of(bits),
             Fact::Same { value, invert: false } => self.bits.get(value).copied().unwrap_or(Bits::UNKNOWN),
+            Fact::Address { symbol, part: AddressPart::Low, offset } => self.address_bits(symbol, offset),
             _ => self.bits.get(value).copied().unwrap_or(Bits::UNKNOWN),
         }
+    }
+
+    /// Of the lower word of an address.
+    fn address_bits(&self, symbol: SymbolId, offset: i32) -> Bits {
+        Bits::UNKNOWN.with_trailing(self.alignment(symbol).min(offset.trailing_zeros() as u8))
     }
 
     /// Leading bits of a plain one-word source.
@@ -163,6 +181,9 @@ impl ValueFacts {
             SourceKind::Values(values) if values.len() == 1 => self.bits(values[0]),
             SourceKind::Imm(bits) => Bits::of(*bits),
             SourceKind::Zero(_) => Bits::of(0),
+            SourceKind::Address32 { symbol, part: AddressPart::Low, offset } => {
+                self.address_bits(*symbol, *offset)
+            }
             _ => Bits::UNKNOWN,
         }
     }
@@ -490,6 +511,13 @@ impl ValueFacts {
                 let [a, b, c] = [0, 1, 2].map(|index| self.trailing_zeros(instruction, index));
                 Bits::UNKNOWN.with_trailing(c.min((a + b).min(32)))
             }
+            Op::LEA if instruction.mods.is_empty() => match known(2) {
+                Some(amount @ 0..32) => {
+                    let shifted = (self.trailing_zeros(instruction, 0) + amount as u8).min(32);
+                    Bits::UNKNOWN.with_trailing(shifted.min(self.trailing_zeros(instruction, 1)))
+                }
+                _ => Bits::UNKNOWN,
+            },
             Op::SHF if has(Mod::L) && !has(Mod::HI) && known(2) == Some(0) => match known(1) {
                 Some(amount @ 0..32) => {
                     Bits::UNKNOWN.with_trailing((bits(0).trailing + amount as u8).min(32))

@@ -7,3 +7,4 @@ mod late;
 mod predication;
 mod ssa;
 mod strength_reduce;
+mod vector_loads;

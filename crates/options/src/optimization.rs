@@ -33,13 +33,15 @@ pub enum Optimization {
     BackCopy,
     /// Computations go down to the branch that uses them.
     Sinking,
+    /// One load for several of shared memory.
+    VectorLoads,
     /// Slow paths of divisions and roots as routines that are called.
     Routines,
 }
 
 impl Optimization {
     /// Every one.
-    pub const ALL: [Optimization; 16] = [
+    pub const ALL: [Optimization; 17] = [
         Optimization::Contraction,
         Optimization::Folding,
         Optimization::DeadCode,
@@ -55,6 +57,7 @@ impl Optimization {
         Optimization::UniformRegisters,
         Optimization::BackCopy,
         Optimization::Sinking,
+        Optimization::VectorLoads,
         Optimization::Routines,
     ];
 

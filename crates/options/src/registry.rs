@@ -122,6 +122,11 @@ pub const KNOBS: &[Knob] = &[
         Optimization::Sinking,
         "Leave computations where they are, though one way of a branch uses them only.",
     ),
+    without(
+        "no-vector-loads",
+        Optimization::VectorLoads,
+        "Load each word of shared memory by itself, though words beside it are loaded as well.",
+    ),
     without("no-licm", Optimization::Licm, "Leave out loop-invariant code motion."),
     without("no-gvn", Optimization::Gvn, "Leave out global value numbering."),
     without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),

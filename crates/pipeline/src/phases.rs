@@ -6,6 +6,7 @@ use oriole_optimize::{
     back_copy, branch_opt, constant_addends, convert_mov_phi, expand_sync, general_optimize,
     generate_mov_phi, group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement,
     live_dead, predication, reassociate, sink, strength_reduce, uniform_registers,
+    vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
 use oriole_ori::{Form, Pass};
@@ -225,7 +226,7 @@ pub static PHASES: [Phase; 159] = [
     row(61, "OriPerformLiveDeadThird", SsaLate, 1, By("GeneralOptimizeLate"), "Liveness and dead code."),
     row(62, "OriRemoveRedundantMultiDefMov", SsaLate, 1, NotYet, "Removes redundant copies."),
     row(63, "OriDoPredication", SsaLate, 2, Work::Pass(&predication::PASS), "If-conversion."),
-    row(64, "LateOriCommoning", SsaLate, 1, NotYet, "Late common subexpressions."),
+    row(64, "LateOriCommoning", SsaLate, 1, Work::Pass(&vector_loads::PASS), "Words of shared memory that lie beside each other are loaded at once; common subexpressions are found by 49."),
     row(65, "GeneralOptimizeLate2", SsaLate, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
     row(66, "OriHoistInvariantsLate", SsaLate, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(67, "DoKillMovement", SsaLate, 3, NotYet, "Moves kills."),

@@ -1,0 +1,213 @@
+//! Phase 64: loads of words that lie beside each other in shared memory become one load of 64 or 128 bits.
+//!
+//! A load takes its turn in the queue to memory whatever its width, and products of matrices that are staged in shared memory read
+//! little else. The wide load stands where the first of the narrow ones did, within a block, where nothing between them may
+//! write shared memory or wait for who does. Its address must be a multiple of its size: that is what facts of the
+//! values tell, and the alignment of the variable, which the layout of the kernel keeps (`oriole_ori::shared_alignment`).
+//!
+//! Loads that are far apart stay, since all words of a wide one are in registers until the last is read.
+
+use crate::definitions::Definitions;
+use crate::gvn_cse::{disturbs_memory, is_plain_load};
+use crate::value_facts::{Evaluation, ValueFacts};
+use oriole_options::Optimization;
+use oriole_ori::{
+    Address, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,
+};
+use oriole_sass::{Mod, Mods, Op};
+
+/// Bytes of a register.
+const WORD: i64 = 4;
+/// Words of the widest load.
+const WIDEST: usize = 4;
+/// No more instructions between the first of the loads and the last.
+const REACH: usize = 64;
+
+/// The pass.
+pub static PASS: Pass = Pass {
+    form: FormChange::InSsa,
+    optimization: Some(Optimization::VectorLoads),
+    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+};
+
+/// A load of shared memory.
+struct Load {
+    /// Its place in the block.
+    at: usize,
+    offset: i64,
+    words: usize,
+}
+
+/// Loads of which the addresses differ by their offsets alone, and between which nothing disturbs memory.
+struct Group {
+    /// The address of all of them, without an offset.
+    address: Address,
+    loads: Vec<Load>,
+}
+
+/// Loads that become one: their places in the block, by address.
+struct Joined {
+    loads: Vec<usize>,
+    words: usize,
+}
+
+/// Joins the loads of a function. True if there were some. In SSA.
+pub fn run(function: &mut Function) -> bool {
+    let mut facts: Option<ValueFacts> = None;
+    let mut changed = false;
+    for id in Cfg::new(function).order().to_vec() {
+        let mut here = false;
+        for group in groups(&function.block(id).instructions) {
+            // What is known of addresses is asked for where there is something to join: most kernels have nothing.
+            let facts = facts.get_or_insert_with(|| known(function));
+            let alignment = alignment(facts, &group.address);
+            for joined in joined(group.loads, alignment) {
+                join(&mut function.block_mut(id).instructions, &joined);
+                here = true;
+            }
+        }
+        if here {
+            function.block_mut(id).instructions.retain(|instruction| !is_gone(instruction));
+        }
+        changed |= here;
+    }
+    changed
+}
+
+/// What is known of all values.
+fn known(function: &Function) -> ValueFacts {
+    let definitions = Definitions::in_ssa(function);
+    let mut facts = ValueFacts::new(function);
+    for &id in Cfg::new(function).order() {
+        let block = function.block(id);
+        for phi in &block.phis {
+            facts.learn_phi(&definitions, phi);
+        }
+        for instruction in &block.instructions {
+            facts.learn(function, &definitions, instruction, Evaluation::NotMade);
+        }
+    }
+    facts
+}
+
+/// Groups of two loads and more.
+fn groups(instructions: &[Instruction]) -> Vec<Group> {
+    let mut closed: Vec<Group> = Vec::new();
+    let mut open: Vec<Group> = Vec::new();
+    for (at, instruction) in instructions.iter().enumerate() {
+        if disturbs_shared(instruction) {
+            closed.append(&mut open);
+        }
+        let Some((address, words)) = loaded(instruction) else { continue };
+        let load = Load { at, offset: i64::from(address.offset), words };
+        let address = Address { offset: 0, ..address.clone() };
+        match open.iter_mut().find(|group| group.address == address) {
+            Some(group) => group.loads.push(load),
+            None => open.push(Group { address, loads: vec![load] }),
+        }
+    }
+    closed.append(&mut open);
+    closed.retain(|group| group.loads.len() > 1);
+    closed
+}
+
+/// May change what is in shared memory, or wait until somebody else did.
+fn disturbs_shared(instruction: &Instruction) -> bool {
+    let elsewhere = instruction.memory.is_some_and(|memory| {
+        !memory.ordered
+            && matches!(memory.space, Space::Global | Space::Constant | Space::Local | Space::Spill)
+    });
+    !elsewhere && disturbs_memory(instruction)
+}
+
+/// The address of a load of whole words from shared memory, and how many it loads.
+fn loaded(instruction: &Instruction) -> Option<(&Address, usize)> {
+    let words = match instruction.mods.iter().collect::<Vec<_>>().as_slice() {
+        [] => 1,
+        [Mod::_64] => 2,
+        _ => return None,
+    };
+    let plain = instruction.opcode == Opcode::Sass(Op::LDS)
+        && instruction.memory.is_some_and(|memory| memory.space == Space::Shared)
+        && is_plain_load(instruction);
+    match instruction.sources.as_slice() {
+        [Source { kind: SourceKind::Address(address), .. }]
+            if plain && instruction.destinations[0].values.len() == words =>
+        {
+            Some((address, words))
+        }
+        _ => None,
+    }
+}
+
+/// How many trailing bits of an address without an offset are zero.
+fn alignment(facts: &ValueFacts, address: &Address) -> u32 {
+    let values = address.base.iter().chain(&address.uniform);
+    let parts = values.map(|&value| facts.bits(value).trailing);
+    parts.chain(address.symbol.map(|symbol| facts.alignment(symbol))).min().unwrap_or(32).into()
+}
+
+/// Which of the loads become one.
+fn joined(mut loads: Vec<Load>, alignment: u32) -> Vec<Joined> {
+    loads.sort_by_key(|load| (load.offset, load.at));
+    let mut found = Vec::new();
+    let mut rest = loads.as_slice();
+    while let [_, behind @ ..] = rest {
+        let joined = [WIDEST, 2].into_iter().find_map(|words| beside(rest, words, alignment));
+        match joined {
+            Some(count) => {
+                let (together, others) = rest.split_at(count);
+                let words = together.iter().map(|load| load.words).sum();
+                found.push(Joined { loads: together.iter().map(|load| load.at).collect(), words });
+                rest = others;
+            }
+            None => rest = behind,
+        }
+    }
+    found
+}
+
+/// How many of the first loads are one of so many words.
+fn beside(loads: &[Load], words: usize, alignment: u32) -> Option<usize> {
+    let bytes = words as i64 * WORD;
+    let first = &loads[0];
+    if bytes.trailing_zeros() > alignment || first.offset % bytes != 0 {
+        return None;
+    }
+    let (mut count, mut end) = (0, first.offset);
+    for load in loads {
+        if end == first.offset + bytes {
+            break;
+        }
+        if load.offset != end {
+            return None;
+        }
+        end += load.words as i64 * WORD;
+        count += 1;
+    }
+    let together = &loads[..count];
+    let places = together.iter().map(|load| load.at);
+    let near = places.clone().max()? - places.min()? <= REACH;
+    (count > 1 && end == first.offset + bytes && near).then_some(count)
+}
+
+/// Puts the loads in the place of the first of them; the others are left without results.
+fn join(instructions: &mut [Instruction], joined: &Joined) {
+    let values: Values =
+        joined.loads.iter().flat_map(|&at| instructions[at].destinations[0].values.clone()).collect();
+    let lowest = instructions[joined.loads[0]].sources.clone();
+    for &at in &joined.loads {
+        instructions[at].destinations.clear();
+    }
+    let Some(&first) = joined.loads.iter().min() else { return };
+    let load = &mut instructions[first];
+    load.sources = lowest;
+    load.mods = Mods::none();
+    load.mods.insert(if joined.words == 2 { Mod::_64 } else { Mod::_128 });
+    load.destinations.push(oriole_ori::Destination::new(oriole_ori::File::R, values));
+}
+
+/// A load whose words another one loads.
+fn is_gone(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::LDS) && instruction.destinations.is_empty()
+}
