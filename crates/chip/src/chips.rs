@@ -40,6 +40,8 @@ pub(crate) struct Row {
     pub pauses_before_barriers: bool,
     /// Pairs of words are read from a constant bank by the products that they are added to; otherwise they are loaded first.
     pub adds_long_constants: bool,
+    /// Operations on doubles read pairs of words from a constant bank.
+    pub reads_long_constants: bool,
     /// Functions of the driver keep all general registers from R32 on; otherwise only the upper four of each eight.
     pub driver_keeps_from_32: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
@@ -76,6 +78,7 @@ const TURING_FAMILY: Row = Row {
     marks_entries: false,
     pauses_before_barriers: false,
     adds_long_constants: true,
+    reads_long_constants: true,
     driver_keeps_from_32: false,
     uniform_handles: false,
     tensor_partition: None,
@@ -93,8 +96,12 @@ const VOLTA_FAMILY: Row = Row {
 };
 
 /// Ampere.
-const AMPERE_FAMILY: Row =
-    Row { bank: Some(&AMPERE), loads_before_signals: 4, driver_keeps_from_32: true, ..TURING_FAMILY };
+const AMPERE_FAMILY: Row = Row {
+    bank: Some(&AMPERE),
+    loads_before_signals: 4,
+    driver_keeps_from_32: true,
+    ..TURING_FAMILY
+};
 
 /// Ada.
 const ADA_FAMILY: Row = Row { matrix: NARROW_PRODUCTS, ..AMPERE_FAMILY };
@@ -115,6 +122,7 @@ const HOPPER_FAMILY: Row = Row {
 /// Blackwell.
 const BLACKWELL_FAMILY: Row = Row {
     family: true,
+    reads_long_constants: false,
     registers: &EIGHT_BIT_UNIFORM,
     tensor_partition: Some(0x40),
     bank: Some(&BLACKWELL),

@@ -85,6 +85,11 @@ impl Chip {
         self.row().adds_long_constants
     }
 
+    /// True if operations on doubles read pairs of words from a constant bank.
+    pub const fn reads_long_constants(self) -> bool {
+        self.row().reads_long_constants
+    }
+
     /// True if handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub const fn uniform_handles(self) -> bool {
         self.row().uniform_handles

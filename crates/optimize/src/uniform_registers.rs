@@ -11,7 +11,7 @@
 //! kernels are looked at: a function may be entered by a part of the warp.
 
 use crate::slots::exchanged;
-use crate::uniform_addresses;
+use crate::{uniform_addresses, uniform_numbers};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::divergence::BLOCK_REGISTERS;
@@ -57,6 +57,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     }
     rewrite(function, chip, &candidates);
     uniform_addresses::run(function, chip, decisions);
+    uniform_numbers::run(function, chip);
 }
 
 /// Where a value is kept that is the same for the whole warp.

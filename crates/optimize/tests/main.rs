@@ -4,6 +4,7 @@
 mod common;
 mod general;
 mod late;
+mod long_numbers;
 mod predication;
 mod ssa;
 mod strength_reduce;

@@ -5,7 +5,7 @@ use oriole_legalize::{expand_exact, expand_wide, uniform_operands};
 use oriole_optimize::{
     back_copy, branch_opt, constant_addends, convert_mov_phi, expand_sync, general_optimize,
     generate_mov_phi, group_descriptors, gvn_cse, hoist_invariants, keep_factors, linear_replacement,
-    live_dead, predication, reassociate, sink, strength_reduce, uniform_registers,
+    literal_pool, live_dead, predication, reassociate, sink, strength_reduce, uniform_registers,
     vector_loads,
 };
 use oriole_options::{Optimization, PassOptions};
@@ -213,7 +213,7 @@ pub static PHASES: [Phase; 159] = [
     row(48, "EnforceArgumentRestrictions", SsaMid, 0, By("lowering and AdvancedPhaseAllocReg"), "Operands of calls take the registers of the ABI."),
     row(49, "GvnCse", SsaMid, 2, Work::Pass(&gvn_cse::PASS), "Global value numbering."),
     row(50, "OriReassociateAndCommon", SsaMid, 1, Work::Pass(&reassociate::PASS), "Reassociation to expose common parts."),
-    row(51, "ExtractShaderConstsFinal", SsaMid, 1, NotYet, "As 34."),
+    row(51, "ExtractShaderConstsFinal", SsaMid, 1, Work::Pass(&literal_pool::PASS), "Numbers of 64 bits that operations on doubles read come from a constant bank, where the chip reads pairs of words there."),
     row(52, "OriReplaceEquivMultiDefMov", SsaMid, 1, NotYet, "Merges equal copies."),
     row(53, "OriPropagateVaryingFirst", SsaLate, 0, By("the phases that ask for divergence"), "Divergence analysis."),
     row(54, "OriDoRematEarly", SsaLate, 2, By("AdvancedPhasePreSched"), "Rematerialization near uses."),

@@ -1,0 +1,114 @@
+//! Part of phase 74: numbers of 64 bits that operations on doubles read are in uniform registers, on chips that do not read
+//! pairs of words from constant banks (elsewhere see `literal_pool`).
+//!
+//! A pair of registers more to read costs a cycle: the two banks of registers give one operand of 64 bits at a time.
+//! A uniform register is written only where the whole warp is, where the number is put into general registers as well; what
+//! nobody reads there any more goes. Where only a part of the warp is, the pair stays.
+
+use crate::literal_pool::{number_of, pair_read, reads_doubles, words_with_numbers};
+use crate::live_dead;
+use crate::slots::exchanged;
+use oriole_chip::Chip;
+use oriole_ori::{
+    BlockId, Cfg, Destination, Divergence, File, Function, Instruction, Source, SourceKind, Value, Values,
+    is_legal,
+};
+use oriole_sass::Op;
+use rustc_hash::FxHashMap;
+
+/// A number in uniform registers.
+struct Number {
+    words: [u32; 2],
+    uniform: [Value; 2],
+    /// Behind this instruction of the block it is written.
+    place: (BlockId, usize),
+}
+
+/// Moves the numbers. Outside SSA.
+pub fn run(function: &mut Function, chip: Chip) {
+    if chip.reads_long_constants() || !reads_doubles(function) {
+        return;
+    }
+    let words = words_with_numbers(function);
+    let cfg = Cfg::new(function);
+    let places = places(function, &cfg, &words);
+    let mut numbers: Vec<Number> = Vec::new();
+    // By the pair of general registers.
+    let mut known: FxHashMap<[Value; 2], usize> = FxHashMap::default();
+    for &id in cfg.order() {
+        let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        for instruction in &mut instructions {
+            for index in 0..instruction.sources.len() {
+                let Some(pair) = pair_read(instruction, index) else { continue };
+                let Some(number) = number_of(&words, pair) else { continue };
+                let [Some(low), Some(high)] = pair.map(|word| places.get(&word).copied()) else { continue };
+                let met = known.get(&pair).map(|&at| numbers[at].uniform);
+                let uniform = met.unwrap_or_else(|| {
+                    pair.map(|word| function.new_value(File::UR, function.values[word].source))
+                });
+                let Some(other) = in_uniform(function, chip, instruction, index, uniform) else { continue };
+                *instruction = other;
+                if met.is_none() {
+                    // The place that the other one comes before.
+                    let (_, block, at) = low.max(high);
+                    known.insert(pair, numbers.len());
+                    numbers.push(Number { words: number, uniform, place: (block, at) });
+                }
+            }
+        }
+        function.block_mut(id).instructions = instructions;
+    }
+    if numbers.is_empty() {
+        return;
+    }
+    // From behind, so that the places stay right.
+    numbers.sort_by_key(|number| std::cmp::Reverse(number.place));
+    for Number { words, uniform, place: (block, at) } in numbers {
+        let instructions = &mut function.block_mut(block).instructions;
+        let origin = instructions[at].origin;
+        for (word, value) in words.into_iter().zip(uniform).rev() {
+            let mut write = Instruction::new(Op::UMOV, origin);
+            write.destinations.push(Destination::new(File::UR, [value]));
+            write.sources.push(Source::imm(word));
+            instructions.insert(at + 1, write);
+        }
+    }
+    live_dead::run(function);
+}
+
+/// A place in the order of the blocks: the number of the block there, the block, the instruction.
+type Place = (usize, BlockId, usize);
+
+/// Where numbers are put into general registers by the whole warp. What is read in one place comes from definitions that
+/// dominate it, so that of two the one that is later in the order of blocks is dominated by the other.
+fn places(function: &Function, cfg: &Cfg, words: &FxHashMap<Value, u32>) -> FxHashMap<Value, Place> {
+    let divergence = Divergence::new(function, cfg);
+    let mut places = FxHashMap::default();
+    for (number, &id) in cfg.order().iter().enumerate() {
+        if !divergence.is_uniform_block(id) {
+            continue;
+        }
+        for (at, instruction) in function.block(id).instructions.iter().enumerate() {
+            instruction.for_each_definition(|value| {
+                if words.contains_key(&value) {
+                    places.insert(value, (number, id, at));
+                }
+            });
+        }
+    }
+    places
+}
+
+/// The instruction with this operand in uniform registers, in the first order of its operands that the machine has.
+fn in_uniform(
+    function: &Function,
+    chip: Chip,
+    instruction: &Instruction,
+    index: usize,
+    uniform: [Value; 2],
+) -> Option<Instruction> {
+    let mut other = instruction.clone();
+    other.sources[index].kind = SourceKind::Values(Values::from_slice(&uniform));
+    let orders = [(0, 1), (1, 2), (0, 2)].into_iter().filter_map(|(a, b)| exchanged(&other, a, b));
+    std::iter::once(other.clone()).chain(orders).find(|ordered| is_legal(chip, function, ordered))
+}
