@@ -42,6 +42,8 @@ pub(crate) struct Row {
     pub adds_long_constants: bool,
     /// Operations on doubles read pairs of words from a constant bank.
     pub reads_long_constants: bool,
+    /// Lanes that add one to words of shared memory are counted by an instruction of its own.
+    pub counts_in_shared_memory: bool,
     /// Functions of the driver keep all general registers from R32 on; otherwise only the upper four of each eight.
     pub driver_keeps_from_32: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
@@ -79,6 +81,7 @@ const TURING_FAMILY: Row = Row {
     pauses_before_barriers: false,
     adds_long_constants: true,
     reads_long_constants: true,
+    counts_in_shared_memory: false,
     driver_keeps_from_32: false,
     uniform_handles: false,
     tensor_partition: None,
@@ -99,6 +102,7 @@ const VOLTA_FAMILY: Row = Row {
 const AMPERE_FAMILY: Row = Row {
     bank: Some(&AMPERE),
     loads_before_signals: 4,
+    counts_in_shared_memory: true,
     driver_keeps_from_32: true,
     ..TURING_FAMILY
 };
@@ -113,6 +117,7 @@ const HOPPER_FAMILY: Row = Row {
     matrix: WHOLE_STEPS,
     loads_before_copies: 3,
     adds_long_constants: false,
+    counts_in_shared_memory: true,
     driver_keeps_from_32: true,
     uniform_handles: true,
     bank: Some(&HOPPER),

@@ -90,6 +90,11 @@ impl Chip {
         self.row().reads_long_constants
     }
 
+    /// True if lanes that add one to words of shared memory are counted by an instruction of its own, which gives no old values.
+    pub const fn counts_in_shared_memory(self) -> bool {
+        self.row().counts_in_shared_memory
+    }
+
     /// True if handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub const fn uniform_handles(self) -> bool {
         self.row().uniform_handles

@@ -8,7 +8,7 @@ use crate::context::{Lower, Lowered, Words};
 use crate::half::half_of;
 use crate::memory::{Place, scope_mod};
 use crate::operand::imm;
-use oriole_hir::{Instruction, Operand};
+use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Guard, Pseudo, Source, Values};
 use oriole_ptx::word::{Operation, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
@@ -42,6 +42,8 @@ struct Atomic {
     c: Words,
     /// The old value is dead.
     reduction: bool,
+    /// One is added to a word, where the chip has an instruction for just that.
+    counts: bool,
     /// What the second-level cache does with the line.
     policy: Option<[Source; 2]>,
 }
@@ -116,8 +118,8 @@ impl Lower<'_> {
         let Some(operation) = i.modifiers.at().map(operation_mod) else {
             return Err(self.unsupported_form(i));
         };
-        let reduction = i.opcode != Opcode::Atom;
-        let first = usize::from(!reduction);
+        let is_atom = i.opcode == Opcode::Atom;
+        let first = usize::from(is_atom);
         let (release, acquire) = match i.modifiers.at() {
             Some(Semantics::AcqRel) => (true, true),
             Some(Semantics::Acquire) => (false, true),
@@ -145,7 +147,13 @@ impl Lower<'_> {
             Words::new()
         };
         let policy = self.policy(i)?;
-        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction, policy };
+        // What acquires waits for the old value, whoever reads it.
+        let reduction = !is_atom || !acquire && operation != Mod::CAS && self.is_unread(i)?;
+        let counts = self.chip.counts_in_shared_memory()
+            && operation == Mod::ADD
+            && matches!(ty, Type::U32 | Type::B32)
+            && matches!(self.operand(i, first + 1)?, Operand::Immediate(Immediate::Integer(1)));
+        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction, counts, policy };
         let simple = match place.space {
             Space::Global => !atomic.narrow(),
             Space::Shared => atomic.in_shared(),
@@ -180,9 +188,19 @@ impl Lower<'_> {
         if acquire && fence != Mod::CTA {
             self.invalidate();
         }
-        self.write_atomic(i, ty, vector, Some(old))?;
+        self.write_atomic(i, ty, vector, (!atomic.reduction).then_some(old))?;
         self.end_region(behind);
         Ok(())
+    }
+
+    /// Whether nothing reads the old value.
+    fn is_unread(&mut self, i: &Instruction) -> Result<bool, LowerError> {
+        Ok(match self.operand(i, 0)? {
+            Operand::Sink => true,
+            // Debuggers read registers as well.
+            &Operand::Register(register) => !self.options.unoptimized && !self.is_read(register),
+            _ => false,
+        })
     }
 
     /// The words of an operand, vector elements one after the other.
@@ -268,6 +286,14 @@ impl Lower<'_> {
         let width = (a.bytes() / 4) as u8;
         let shared = place.space == Space::Shared;
         let memory = Self::memory_info(place.space, true, true, true);
+        if shared && a.counts && a.reduction {
+            // Lanes that meet in a word are counted, and take no turns.
+            let address = self.memory_operand(place, false);
+            let result = oriole_ori::Destination::dropped(File::R, 1);
+            let draft = self.b.op(Op::ATOMS).mods(&[Mod::POPC, Mod::INC, Mod::_32]).destination(result);
+            draft.from(address).memory(memory).emit();
+            return Ok(None);
+        }
         let compare = a.operation == Mod::CAS;
         let mut address = self.memory_operand(place, !compare);
         if !shared && !compare {

@@ -77,6 +77,8 @@ pub(crate) struct Lower<'a> {
     /// What the options say besides.
     pub options: LowerOptions,
     registers: TiVec<RegisterId, Option<Words>>,
+    /// Registers that some instruction reads, once somebody asked.
+    read: Option<TiVec<RegisterId, bool>>,
     named: TiVec<Value, bool>,
     labels: TiVec<LabelId, Option<BlockId>>,
     symbols: BTreeMap<(u8, String), SymbolId>,
@@ -138,6 +140,7 @@ impl<'a> Lower<'a> {
             options,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
+            read: None,
             named: TiVec::new(),
             labels: ti_vec![None; body.labels as usize],
             symbols: BTreeMap::new(),
@@ -336,6 +339,21 @@ impl<'a> Lower<'a> {
         if let Some(behind) = behind {
             self.run_into(behind);
         }
+    }
+
+    /// Whether some instruction reads the register.
+    pub fn is_read(&mut self, register: RegisterId) -> bool {
+        let body = self.body;
+        let read = self.read.get_or_insert_with(|| {
+            let mut read: TiVec<RegisterId, bool> = ti_vec![false; body.registers.len()];
+            for statement in &body.statements {
+                if let Statement::Instruction(instruction) = statement {
+                    instruction.for_each_read(|register| read[register] = true);
+                }
+            }
+            read
+        });
+        read[register]
     }
 
     /// What was emitted before a region only feeds it, so it needs no guard.

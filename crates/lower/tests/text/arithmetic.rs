@@ -142,7 +142,6 @@ fn guards_stay_on_what_acts() {
               value r6 = %6.0
               value r8 = %4.0
               value r13 = %8.0
-              value r17 = %7.0
             b0: -> b4 b1
               @p0 r3 = IADD3 r1, r2, RZ ; 0
               r5 = PRMT r4, 0x7710, RZ ; 1
@@ -163,7 +162,6 @@ fn guards_stay_on_what_acts() {
               r12 = Copy r15 ; 3
               @p16 BRA b2 ; 3
             b3: -> b4
-              r17 = Copy r12 ; 3
             b4:
               EXIT ; 4
         "#]],

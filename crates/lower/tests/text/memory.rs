@@ -39,6 +39,51 @@ fn parameters_and_global_memory() {
     );
 }
 
+/// An old value that nothing reads is not asked for, unless what acquires waits for it; one that is added to a word of shared memory
+/// is counted.
+#[test]
+fn old_values_that_nothing_reads() {
+    check(
+        "atom.global.add.u32 %r1, [%d1], 5;
+         atom.global.acquire.gpu.add.u32 %r2, [%d1], 5;
+         atom.shared.add.u32 %r3, [sv], 1;
+         atom.shared.add.u32 %r4, [sv], 2;
+         red.shared.add.u32 [sv+4], 1;
+         red.shared.add.s32 [sv+8], 1;
+         atom.shared.add.u32 %r5, [sv], 1;
+         st.shared.u32 [sv], %r5;",
+        expect![[r#"
+            kernel params=20 barriers=0
+              symbol s0 shared "sv" align=16
+              value r5 = %1.0
+              value r6 = %1.1
+              value r8 = %2.0
+              value r14 = %5.0
+            b0:
+              {u0 u1} = ULDC.64 c[0][0x208] ; 0
+              r2 = S2R %(SR_CgaCtaId) ; 2
+              r3 = SHF.L.U32 r2, 0x18, RZ ; 2
+              r4 = MOV 0x5 ; 0
+              REDG.ADD.E.GPU.STRONG desc{u0 u1}[{r5 r6}].64, r4 mem(global rw ordered) ; 0
+              r7 = MOV 0x5 ; 1
+              PT, r8 = ATOMG.ADD.E.GPU.STRONG desc{u0 u1}[{r5 r6}].64, r7 mem(global rw ordered) ; 1
+              CCTL.IVALL mem(generic rw ordered) ; 1
+              r9 = MOV 0x1 ; 2
+              RZ = ATOMS.32.INC.POPC [r3+s0] mem(shared rw ordered) ; 2
+              r10 = MOV 0x2 ; 3
+              RZ = ATOMS.ADD [r3+s0], r10 mem(shared rw ordered) ; 3
+              r11 = MOV 0x1 ; 4
+              RZ = ATOMS.32.INC.POPC [r3+s0+0x4] mem(shared rw ordered) ; 4
+              r12 = MOV 0x1 ; 5
+              RZ = ATOMS.ADD [r3+s0+0x8], r12 mem(shared rw ordered) ; 5
+              r13 = MOV 0x1 ; 6
+              r14 = ATOMS.ADD [r3+s0], r13 mem(shared rw ordered) ; 6
+              STS [r3+s0], r14 mem(shared w) ; 7
+              EXIT ; 8
+        "#]],
+    );
+}
+
 #[test]
 fn spaces() {
     check(
@@ -105,31 +150,31 @@ fn atomics() {
             kernel params=20 barriers=0
               value r3 = %1.0
               value r4 = %1.1
-              value r5 = %0.0
-              value r6 = %2.0
-              value r7 = %2.1
-              value r8 = %3.0
-              value r9 = %3.1
-              value r10 = %4.0
-              value r11 = %4.1
-              value r12 = %5.0
-              value r13 = %5.1
-              value r14 = %6.0
-              value r15 = %7.0
+              value r5 = %2.0
+              value r6 = %2.1
+              value r7 = %3.0
+              value r8 = %3.1
+              value r9 = %4.0
+              value r10 = %4.1
+              value r11 = %5.0
+              value r12 = %5.1
+              value r13 = %6.0
+              value r14 = %7.0
+              value r15 = %0.0
             b0:
               {u0 u1} = ULDC.64 c[0][0x208] ; 0
               r2 = MOV 0x1 ; 0
-              PT, r5 = ATOMG.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}+0x4].64, r2 mem(global rw ordered) ; 0
-              REDG.ADD.E.F64.GPU.RN.STRONG desc{u0 u1}[{r3 r4}].64, {r6 r7} mem(global rw ordered) ; 1
-              PT, {r3 r4} = ATOMG.64.CAS.E.GPU.STRONG [{r8 r9}], {r10 r11}, {r12 r13} mem(global rw ordered) ; 2
-              r5 = ATOMS.MIN.S32 [r14], r15 mem(shared rw ordered) ; 3
-              {r3 r4} = ATOMS.64.EXCH [r14], {r10 r11} mem(shared rw ordered) ; 4
+              REDG.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}+0x4].64, r2 mem(global rw ordered) ; 0
+              REDG.ADD.E.F64.GPU.RN.STRONG desc{u0 u1}[{r3 r4}].64, {r5 r6} mem(global rw ordered) ; 1
+              PT, {r3 r4} = ATOMG.64.CAS.E.GPU.STRONG [{r7 r8}], {r9 r10}, {r11 r12} mem(global rw ordered) ; 2
+              RZ = ATOMS.MIN.S32 [r13], r14 mem(shared rw ordered) ; 3
+              {r3 r4} = ATOMS.64.EXCH [r13], {r9 r10} mem(shared rw ordered) ; 4
               MEMBAR.ALL.GPU mem(generic rw ordered) ; 5
               ERRBAR mem(generic rw ordered) ; 5
               CGAERRBAR mem(generic rw ordered) ; 5
-              PT, r5 = ATOMG.E.GPU.OR.STRONG desc{u0 u1}[{r3 r4}].64, r14 mem(global rw ordered) ; 5
+              PT, r15 = ATOMG.E.GPU.OR.STRONG desc{u0 u1}[{r3 r4}].64, r13 mem(global rw ordered) ; 5
               CCTL.IVALL mem(generic rw ordered) ; 5
-              PT, r5 = ATOM.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}].64, r14 mem(generic rw ordered) ; 6
+              PT, RZ = ATOM.ADD.E.GPU.STRONG desc{u0 u1}[{r3 r4}].64, r13 mem(generic rw ordered) ; 6
               EXIT ; 7
         "#]],
     );
@@ -145,9 +190,7 @@ fn atomic_loops() {
               value r2 = %1.0
               value r10 = %1.1
               value r13 = %2.0
-              value r18 = %0.0
-              value r20 = %4.0
-              value r27 = %3.0
+              value r19 = %4.0
             b0: -> b1
               {u0 u1} = ULDC.64 c[0][0x208] ; 0
               r3 = LOP3.LUT r2, 0xfffffffc, RZ, #192, !PT ; 0
@@ -168,25 +211,24 @@ fn atomic_loops() {
               r11 = Copy r16 ; 0
               @p17 BRA b1 ; 0
             b3: -> b5 b4
-              r18 = Copy r12 ; 0
-              p19, RZ = QSPC.E.S [{r2 r10}] ; 1
-              @p19 BRA b5 ; 1
+              p18, RZ = QSPC.E.S [{r2 r10}] ; 1
+              @p18 BRA b5 ; 1
             b4: -> b8
-              PT, r21 = ATOMG.ADD.E.F32.FTZ.GPU.RN.STRONG desc{u0 u1}[{r2 r10}].64, r20 mem(global rw ordered) ; 1
-              r22 = Copy r21 ; 1
+              REDG.ADD.E.F32.FTZ.GPU.RN.STRONG desc{u0 u1}[{r2 r10}].64, r19 mem(global rw ordered) ; 1
+              r20 = Copy RZ ; 1
+              r21 = Copy r20 ; 1
               BRA b8 ; 1
             b5: -> b6
-              r23 = LDS [r2] mem(shared r ordered) ; 1
+              r22 = LDS [r2] mem(shared r ordered) ; 1
             b6: -> b6 b7
-              r24 = FADD r23, r20 ; 1
-              r25 = ATOMS.CAS [r2], r23, r24 mem(shared rw ordered) ; 1
-              p26, PT = ISETP.AND.NE.U32 r25, r23, PT ; 1
-              r23 = Copy r25 ; 1
-              @p26 BRA b6 ; 1
+              r23 = FADD r22, r19 ; 1
+              r24 = ATOMS.CAS [r2], r22, r23 mem(shared rw ordered) ; 1
+              p25, PT = ISETP.AND.NE.U32 r24, r22, PT ; 1
+              r22 = Copy r24 ; 1
+              @p25 BRA b6 ; 1
             b7: -> b8
-              r22 = Copy r23 ; 1
+              r21 = Copy r22 ; 1
             b8:
-              r27 = Copy r22 ; 1
               EXIT ; 2
         "#]],
     );
