@@ -10,7 +10,7 @@ use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
     PhiSources, Source, SourceKind, Space, Value, effects,
 };
-use oriole_sass::{Effect, Op};
+use oriole_sass::{Effect, Mod, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use smallvec::SmallVec;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -124,7 +124,11 @@ impl Numbering {
             let instructions = &function.block(id).instructions;
             let instruction = &instructions[index];
             if disturbs_memory(instruction) {
-                loads.clear();
+                // What is constant to the kernel stays as it was.
+                loads.retain(|_, places| {
+                    places.retain(|place| instructions[*place as usize].mods.has(Mod::CONSTANT));
+                    !places.is_empty()
+                });
             }
             let is_load = is_plain_load(instruction);
             if !is_load && !is_numbered(instruction) {

@@ -6,7 +6,7 @@ use oriole_ori::effects::{
     gathers_warp, is_aligned, is_convergent, is_exchange, is_pure, is_removable, register_grant,
 };
 use oriole_ori::{Instruction, MemoryInfo, Opcode, Pseudo, Space, Value};
-use oriole_sass::Op;
+use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
 /// Why one instruction must follow another.
@@ -161,7 +161,8 @@ fn kind(instruction: &Instruction) -> Kind {
         return Kind::Wall;
     }
     if let Some(memory) = instruction.memory {
-        return Kind::Memory(memory);
+        let Opcode::Sass(op) = instruction.opcode else { return Kind::Memory(memory) };
+        return Kind::Memory(as_ordered(op, &instruction.mods, memory));
     }
     if is_aligned(instruction) {
         return Kind::Free;
@@ -173,6 +174,12 @@ fn kind(instruction: &Instruction) -> Kind {
         return Kind::Together;
     }
     if is_pure(instruction) || is_removable(instruction) { Kind::Free } else { Kind::Wall }
+}
+
+/// The access as the order of others sees it. What a kernel reads as constant nobody writes while it runs, wherever it is.
+pub fn as_ordered(op: Op, mods: &Mods, memory: MemoryInfo) -> MemoryInfo {
+    let is_constant = op == Op::LDG && mods.has(Mod::CONSTANT) && !memory.ordered;
+    MemoryInfo { space: if is_constant { Space::Constant } else { memory.space }, ..memory }
 }
 
 /// True if two accesses may touch the same bytes and one of them writes, or their order is promised.

@@ -7,7 +7,7 @@
 
 use crate::between_products;
 use crate::effects::{Effects, Finishing, REGISTERS, Registers};
-use crate::graph::{Accesses, Edges, Graph, Kind};
+use crate::graph::{Accesses, Edges, Graph, Kind, as_ordered};
 use crate::units::{Progress, Units};
 use oriole_latency::{Class, Model, ResultPart};
 use oriole_ori::effects::{
@@ -65,7 +65,7 @@ fn kind(machine: &MachineInstruction) -> Kind {
     if let Some(memory) = machine.memory {
         return match is_convergent_operation(*op) && !op.info().aligned {
             true => Kind::Wall,
-            false => Kind::Memory(memory),
+            false => Kind::Memory(as_ordered(*op, mods, memory)),
         };
     }
     if op.info().effect == Effect::Register {

@@ -952,6 +952,33 @@ b0:
     assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }
 
+/// What a kernel reads as constant passes its stores: nobody writes that while it runs.
+#[test]
+fn constant_loads_pass_stores() {
+    let order = |load: &str| {
+        let text = format!(
+            "kernel params=0 barriers=0
+b0:
+  {{r2 r3}} = Parameters ; 0
+  r4 = LDG.E [{{r2 r3}}] mem(global r) ; 1
+  r5 = FADD r4, r4 ; 2
+  STG.E [{{r2 r3}}+0x40], r5 mem(global w) ; 3
+  r6 = {load} [{{r2 r3}}+0x80] mem(global r) ; 4
+  r7 = FADD r6, r6 ; 5
+  STG.E [{{r2 r3}}+0xc0], r7 mem(global w) ; 6
+  EXIT ; 7
+"
+        );
+        let mut function = oriole_ori::parse::parse(&text).expect("Ori");
+        before_allocation(&mut function, &tables(), &Options::default().order(), None);
+        function.block(BlockId(0)).instructions.iter().map(|i| i.origin.0).collect::<Vec<u32>>()
+    };
+    let before = |order: &[u32]| order.iter().position(|&it| it == 4) < order.iter().position(|&it| it == 3);
+    let (plain, constant) = (order("LDG.E"), order("LDG.E.CONSTANT"));
+    assert!(!before(&plain), "{plain:?}");
+    assert!(before(&constant), "{constant:?}");
+}
+
 /// A load of a fragment has a scoreboard of its own, however many loads from global memory are under way.
 #[test]
 fn fragments_wait_for_no_global_memory() {
