@@ -341,6 +341,8 @@ struct Numbering {
     slow: [bool; SCOREBOARDS as usize],
     /// What comes from global memory keeps to few scoreboards: who waits for a fragment in shared memory would else wait for it.
     keeps_apart: bool,
+    /// Results leave one scoreboard to reads: a register is read soon, and who waits for that would else wait for a result.
+    leaves_one: bool,
 }
 
 impl Numbering {
@@ -362,10 +364,13 @@ impl Numbering {
             .filter(usable)
             .filter(|&n| reads && self.for_reads[usize::from(n)] && state.all >> n & 1 != 0)
             .max_by_key(|&n| self.set_at[usize::from(n)]);
-        let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0);
+        let reading = |n: u8| self.for_reads[usize::from(n)] && state.all >> n & 1 != 0;
+        let kept = !reads && self.leaves_one && left == 1 && !(0..SCOREBOARDS).filter(usable).any(reading);
+        let free = (0..SCOREBOARDS).filter(usable).find(|&n| busy >> n & 1 == 0).filter(|_| !kept);
         let last = (0..SCOREBOARDS).filter(usable).filter(|&n| other != Some(n)).max_by_key(|&n| {
             let n = usize::from(n);
-            (self.for_reads[n] == reads, self.slow[n] == slow, self.set_at[n])
+            // What is kept free was set for nothing, or is through.
+            (busy >> n & 1 != 0, self.for_reads[n] == reads, self.slow[n] == slow, self.set_at[n])
         });
         let number = shared.or(gathered).or(free).or(last).unwrap_or(SCOREBOARDS - 1);
         self.set_at[usize::from(number)] = index as u32 + 1;
@@ -399,7 +404,8 @@ fn choose(
     }
     let waiters = waiters(effects, touched, written);
     let keeps_apart = is_matrix_code(instructions);
-    let mut numbers = Numbering { usable, keeps_apart, ..Numbering::default() };
+    let leaves_one = waiters.iter().any(|&(_, read)| read != NEVER);
+    let mut numbers = Numbering { usable, keeps_apart, leaves_one, ..Numbering::default() };
     for (index, (machine, e)) in instructions.iter_mut().zip(effects).enumerate() {
         let slow = machine.instruction.op.info().estimate >= SLOW;
         let control = &mut machine.instruction.control;

@@ -952,6 +952,40 @@ b0:
     assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }
 
+/// Who waits for a register to be read waits for no result of a load: results leave a scoreboard to reads, however many loads are
+/// under way.
+#[test]
+fn reads_wait_for_no_global_memory() {
+    let loads: String = (0..12)
+        .map(|k| format!("IADD3 R2, R30, {k:#x}, RZ\nLDG.E R{}, desc[UR4][R2.64]\n", 40 + k))
+        .collect();
+    let sums: String = (0..12).map(|k| format!("IADD3 R{0}, R{0}, 0x1, RZ\n", 40 + k)).collect();
+    let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
+    for line in format!("{loads}{sums}EXIT").lines() {
+        block
+            .instructions
+            .push(machine(parse(Chip::SM_90, line, Some(0)).expect("an instruction"), Origin(0)));
+    }
+    let mut function = MachineFunction::default();
+    function.blocks.push(block);
+    let function = control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words");
+    let loads: Vec<_> = function.blocks[BlockId(0)]
+        .instructions
+        .iter()
+        .map(|it| &it.instruction)
+        .filter(|it| it.op == Op::LDG)
+        .map(|it| (it.control.write_barrier, it.control.read_barrier))
+        .collect();
+    assert_eq!(loads.len(), 12);
+    let results: Vec<u8> = loads.iter().filter_map(|it| it.0).collect();
+    let reads: Vec<u8> = loads.iter().filter_map(|it| it.1).collect();
+    assert_eq!((results.len(), reads.len()), (12, 11), "the last address is not written again");
+    // The results are all under way until the sums.
+    for (at, number) in reads.iter().enumerate() {
+        assert!(!results[..=at].contains(number), "load {at}: {results:?} {reads:?}");
+    }
+}
+
 /// What a kernel reads as constant passes its stores: nobody writes that while it runs.
 #[test]
 fn constant_loads_pass_stores() {
