@@ -3,15 +3,15 @@
 //! A computation goes down to the block that dominates all its uses, as long as that lies in the same loops: it runs less often
 //! there, and its results take no registers on the other ways. What takes time to arrive stays where it is started early, but for
 //! constants that are used behind a loop only: they would take registers throughout. Sums and the like go down only where that
-//! lengthens the live ranges of no more registers than it shortens.
+//! lengthens the live ranges of no more registers than it shortens. What only another round of a loop uses stays before the branch.
 //!
 //! Values that are made again where registers do not suffice are phase 97's.
 
 use crate::value_facts::is_plain_constant_load;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode, Outcome,
-    Pass, Pseudo, Value, effects,
+    Block, BlockId, Cfg, Dominators, File, FormChange, Function, Instruction, Liveness, Loops, Opcode,
+    Outcome, Pass, Pseudo, Value, effects,
 };
 use oriole_sass::Op;
 use oriole_sass::info::Unit;
@@ -36,7 +36,12 @@ pub fn run(function: &mut Function) -> bool {
     if loops.is_irreducible() {
         return false;
     }
-    let graph = Graph { cfg: &cfg, dominators: &dominators, loops: &loops };
+    let goes_back = |(id, block): (BlockId, &Block)| {
+        let back = matches!(block.successors.as_slice(), &[start] if dominators.dominates(start, id));
+        back && block.instructions.is_empty()
+    };
+    let back_edges = function.blocks.iter_enumerated().map(goes_back).collect();
+    let graph = Graph { cfg: &cfg, dominators: &dominators, loops: &loops, back_edges };
     if !finds_any(function, &graph) {
         return false;
     }
@@ -142,6 +147,8 @@ struct Graph<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     loops: &'a Loops,
+    /// Blocks with nothing but the way back to the start of a loop. What goes there makes the loop go round by two branches.
+    back_edges: TiVec<BlockId, bool>,
 }
 
 impl Graph<'_> {
@@ -174,6 +181,9 @@ impl Graph<'_> {
         while at != from && self.loops.innermost(at) != self.loops.innermost(from) {
             let inside = self.loops.innermost(at).filter(|&index| !self.loops.contains(index, from));
             at = self.dominators.immediate(inside.map_or(at, |index| self.loops.loops[index].header))?;
+        }
+        if self.back_edges[at] {
+            at = self.dominators.immediate(at)?;
         }
         (at != from && (reach == Reach::Anywhere || self.is_behind_a_loop(from, at))).then_some(at)
     }

@@ -1353,6 +1353,29 @@ b5:
     );
 }
 
+/// What only the next round of a loop uses is computed before the branch: the block on the way back has nothing else in it.
+#[test]
+fn computations_for_the_next_round_stay_before_the_branch() {
+    let text = "
+kernel
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+b1: -> b3 b2
+  r1 = phi b0: RZ, b2: r2
+  r2 = IADD3 r1, 0x4, RZ ; 1
+  r3 = LDS [r1] mem(shared r) ; 2
+  p4, PT = ISETP.AND.LT r3, r0, PT ; 3
+  @p4 BRA b3 ; 4
+b2: -> b1
+b3:
+  EXIT ; 5
+";
+    let mut function = parse::parse(text).expect("Ori");
+    let before = function.to_string();
+    sink::run(&mut function);
+    assert_eq!(before, function.to_string());
+}
+
 /// A pair from a constant bank that is only added to products of words is an operand of those on chips that read it there, and a
 /// number that was a factor takes one register for all of them. A pair with another reader stays.
 #[test]
