@@ -5,7 +5,7 @@
 //! quotient is right if y is the number nearest to 1/b. A step `y + y*(1 - b*y)` from a y within a unit of 1/b gives it
 //! but for one significand of b, all ones: there 1/b lies so close to the middle of two numbers that the step comes to an
 //! exact tie. Everything holds whatever the approximation unit gives within its error: of singles a unit of the last
-//! place, of the high words of doubles 2^-15 is more than enough.
+//! place, of the high words of doubles 2^-18: two units of the last place there, and what both words lose with the lower ones.
 //!
 //! The quotient of singles takes one step less. With p bits and b in [1, 2), a/b is 1/B units or more away from twice the
 //! middle of two numbers, where B is b as an integer; so `q + r*y` rounds rightly if |1 - b*y| < 1/B. A y of half a unit
@@ -186,15 +186,9 @@ impl Emit<'_, '_> {
     fn reciprocal_f64(&mut self, b: Pair) -> Pair {
         let y = self.approximate_high(Mod::RCP64H, b[1]);
         let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
-        // y + y*(e + e*e) is good to 2^-45.
+        // y + y*(e + e*e) is good to 2^-54, half a unit: rounded it is within one.
         let e = self.dfma(&[], e, e, e);
         let y = self.dfma(&[], y, e, y);
-        let y = self.refine_f64(b, y);
-        self.refine_f64(b, y)
-    }
-
-    /// One step y + y*(1 - b*y).
-    fn refine_f64(&mut self, b: Pair, y: Pair) -> Pair {
         let e = self.dfma(&[], Source::from(b).negated(), y, ONE);
         self.dfma(&[], y, e, y)
     }
