@@ -547,10 +547,7 @@ fn own_cubins_round_trip_and_have_no_hazard() {
     let folder = scratch();
     let (mut count, mut wrong) = (0, Vec::new());
     for input in files(&data("kernels"), "ptx") {
-        // What gives registers back down to 40 cannot start with fewer.
-        let gives_back = std::fs::read_to_string(&input).expect("a kernel file").contains("setmaxnreg.dec");
-        let few = if gives_back { "40" } else { "24" };
-        for options in [&["-O0"][..], &["-O3"], &["-O3", "--maxrregcount", few]] {
+        for options in [&["-O0"][..], &["-O3"], &["-O3", "--maxrregcount", "24"]] {
             let output = folder.path().join("k.cubin");
             if let Err(message) = compile(&input, &output, options) {
                 wrong.push(message);

@@ -73,11 +73,7 @@ fn own_kernels_on_both_machines() {
     let (launches, count) = launches_of("kernels", folder.path());
     let wrong: Vec<String> =
         MACHINES.iter().chain(&WITHOUT).flat_map(|options| run(&launches, options, count)).collect();
-    // These give registers back down to 40: a thread cannot start with fewer.
-    let refused: Vec<&String> = wrong.iter().filter(|line| line.contains("limit::registers-raised")).collect();
-    assert_eq!(refused.len(), 3, "{refused:?}");
-    let wrong: Vec<&String> = wrong.iter().filter(|line| !refused.contains(line)).collect();
-    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

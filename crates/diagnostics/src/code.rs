@@ -199,7 +199,7 @@ codes! {
     TooManyRegisters = "limit::registers", Limit, Error,
         "The function needs more registers than the register budget and local memory together can give.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
-        "`setmaxnreg.dec` names more registers than a thread has where it stands: those that `.maxnreg`, the bounds on threads or `--maxrregcount` leave it at the start, or what a `setmaxnreg` before it left. The hardware ends such a kernel with an illegal instruction.";
+        "`setmaxnreg.dec` names more registers than a thread has where it stands: those that `.maxnreg` or the bounds on threads leave it at the start, or what a `setmaxnreg` before it left. The hardware ends such a kernel with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
         "The kernel's static shared memory is larger than the chip allows.";
     TooMuchParameterSpace = "limit::parameter-space", Limit, Error,

@@ -76,6 +76,11 @@ impl Grants {
     }
 }
 
+/// True if a function gives registers back or takes more.
+pub fn changes_registers(function: &Function) -> bool {
+    function.blocks.iter().flat_map(|block| &block.instructions).any(|i| register_grant(i).is_some())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -52,7 +52,11 @@ pub fn lower(body: &Body, context: &Context) -> Result<Function, Failure> {
 /// A function that cannot be allocated within its register budget.
 pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Failure> {
     (context.check)();
-    let options = context.settings.order;
+    let mut options = context.settings.order;
+    if oriole_ori::changes_registers(&function) {
+        // Its own counts are kept, whatever an option says, as the allocator keeps them.
+        options.limit = None;
+    }
     if !options.reorder || !options.between_products || !oriole_schedule::has_matrix_blocks(&function) {
         return allocate_as(function, &options, None, context);
     }

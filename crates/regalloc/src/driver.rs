@@ -100,11 +100,13 @@ impl Limits {
             floor = floor.max(u16::from(abi::FRAME_POINTER) + 1);
         }
         let stated = function.register_limit.map_or(all, nameable);
-        let asked = options.limit.map_or(all, nameable).min(all);
-        let first = stated.min(asked).max(floor);
+        let first = stated.max(floor);
         let cfg = Cfg::new(function);
         let grants = Grants::new(function, &cfg, first);
         let changes = grants.is_some();
+        // How many registers its parts exchange is written into a kernel that changes their number, as is the count it
+        // starts with: another one would leave warps waiting for what nobody gives back.
+        let asked = options.limit.filter(|_| !changes).map_or(all, nameable).min(all);
         if let Some((instruction, more, held)) =
             grants.as_ref().and_then(|grants| grants.raised_by_giving_back(function, &cfg))
         {

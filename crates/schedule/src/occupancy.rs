@@ -9,8 +9,7 @@ use crate::graph::{Graph, Sides};
 use crate::pre_ra::{KnownBlocks, latency, weight};
 use crate::region::Region;
 use oriole_chip::Usage;
-use oriole_ori::effects::register_grant;
-use oriole_ori::{Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode};
+use oriole_ori::{Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode, changes_registers};
 use oriole_sass::Class;
 
 /// A step is tried if it takes no more than one register out of so many.
@@ -23,9 +22,7 @@ const WON_BACK: u64 = 15;
 /// threads of a block are named. Where parts of the function have counts of registers of their own, these decide.
 pub fn registers_decide(function: &Function) -> bool {
     let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    function.block_threads.is_some()
-        && instructions.clone().any(multiplies)
-        && !instructions.any(|i| register_grant(i).is_some())
+    function.block_threads.is_some() && instructions.any(multiplies) && !changes_registers(function)
 }
 
 /// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near; for a

@@ -642,6 +642,24 @@ fn at_level(level: u8) -> Options {
     options
 }
 
+/// A thread that starts with 40 registers cannot give some back and have 48.
+#[test]
+fn registers_given_back_are_no_more_than_there_are() {
+    let allocated = |count: u32, limit: Option<u16>| {
+        let text = format!(
+            "kernel params=8 barriers=0 registers=40\nb0:\n  USETMAXREG.CTAPOOL.DEALLOC #{count} ; 3\n  EXIT ; 4\n"
+        );
+        let function = parse(&text).expect("test input parses");
+        allocate(function, Chip::SM_90, &options(limit)).map(|(_, assignment)| assignment.general_registers)
+    };
+    let error = allocated(48, None).expect_err("more than there are");
+    assert_eq!(error, crate::AllocateError::Raised { statement: 3, asked: 48, held: 40 });
+    assert_eq!(error.to_string(), "`setmaxnreg.dec` to 48 registers where a thread has 40");
+    assert_eq!(allocated(40, None).expect("as many"), 40);
+    // The kernel states with how many it starts: an option does not change that.
+    assert_eq!(allocated(40, Some(32)).expect("as stated"), 40);
+}
+
 #[test]
 fn values_leave_registers_that_are_given_back() {
     // Of 28 values some are beyond the 24 registers that are left.
