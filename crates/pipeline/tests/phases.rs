@@ -85,35 +85,37 @@ fn every_pass_changes_a_kernel() {
         let _ = writeln!(report, "{} {}: {row}", phase.number, phase.name);
     }
     expect![[r#"
-        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 194 functions
-        13 GeneralOptimizeEarly: atomics atomic_all_u32, 342 functions
+        10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 195 functions
+        13 GeneralOptimizeEarly: atomics atomic_all_u32, 346 functions
         15 OriBranchOpt: atomics atomic_add_floats, 132 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         21 OriStrengthReduce: deep deep_conditions, 10 functions
-        23 GenerateMovPhi: atomics atomic_add_floats, 317 functions
-        29 GeneralOptimize: atomics atomic_add_floats, 241 functions
-        31 OriLinearReplacement: atomics atomic_all_u32, 129 functions
-        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 198 functions at level 0
+        23 GenerateMovPhi: atomics atomic_add_floats, 320 functions
+        29 GeneralOptimize: atomics atomic_add_floats, 244 functions
+        31 OriLinearReplacement: atomics atomic_all_u32, 130 functions
+        33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 199 functions at level 0
         35 OriHoistInvariantsEarly: atomics atomic_lock, 100 functions
         37 GeneralOptimizeMid: attention attention_f16, 5 functions
         45 MidExpansion: attention attention_f16, 23 functions
         46 GeneralOptimizeMid2: attention attention_f16, 23 functions
         49 GvnCse: atomics atomic_all_u64, 201 functions
         50 OriReassociateAndCommon: hash hash_murmur3, 1 functions
+        51 ExtractShaderConstsFinal: floating float_horner_f64, 2 functions
         55 LateExpansion: barrier_objects objects, 41 functions
-        58 GeneralOptimizeLate: barrier_objects objects, 42 functions
+        58 GeneralOptimizeLate: barrier_objects objects, 44 functions
         63 OriDoPredication: atomics atomic_add_floats, 54 functions
+        64 LateOriCommoning: barrier_objects copy_pipeline, 6 functions
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 4 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 13 functions
-        69 OriDoRemat: atomics atomic_add_floats, 94 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 162 functions
-        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 194 functions
-        74 ConvertToUniformReg: attention attention_f16, 94 functions
-        75 LateArchOptimizeFirst: atomics atomic_all_u32, 268 functions for sm_86
-        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 141 functions
+        69 OriDoRemat: atomics atomic_add_floats, 83 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 165 functions
+        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 197 functions
+        74 ConvertToUniformReg: attention attention_f16, 95 functions
+        75 LateArchOptimizeFirst: atomics atomic_all_u32, 270 functions for sm_86
+        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 145 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
-        81 LateArchOptimizeSecond: atomics atomic_all_u64, 156 functions
-        83 OriBackCopyPropagate: atomics atomic_max_f32, 112 functions
+        81 LateArchOptimizeSecond: atomics atomic_all_u64, 157 functions
+        83 OriBackCopyPropagate: atomics atomic_max_f32, 115 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
         88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions
