@@ -541,6 +541,19 @@ fn cubins_are_the_same_bytes_every_time() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// An option for registers changes nothing of kernels that say how many they start with, give back and take.
+#[test]
+fn kernels_that_change_their_registers_have_their_own_counts() {
+    let folder = scratch();
+    for input in ["grants.ptx", "pipelines.ptx"].map(|name| data("kernels").join(name)) {
+        let cubin = |options: &[&str]| {
+            let output = folder.path().join("k.cubin");
+            compile(&input, &output, options).expect("the kernels compile")
+        };
+        assert!(cubin(&["-O3", "--maxrregcount", "24"]) == cubin(&["-O3"]), "{}", input.display());
+    }
+}
+
 /// `dis` prints all there is in a word: its text assembles to the same words. And no cubin of ours has a hazard.
 #[test]
 fn own_cubins_round_trip_and_have_no_hazard() {
