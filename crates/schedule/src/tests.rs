@@ -952,6 +952,19 @@ b0:
     assert!(place(1) < place(5) && place(5) < place(6) && place(5) < place(4), "{order:?}");
 }
 
+/// A block of machine instructions, one a line, with control words.
+fn with_control_words(text: &str) -> MachineFunction {
+    let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
+    for line in text.lines() {
+        block
+            .instructions
+            .push(machine(parse(Chip::SM_90, line, Some(0)).expect("an instruction"), Origin(0)));
+    }
+    let mut function = MachineFunction::default();
+    function.blocks.push(block);
+    control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words")
+}
+
 /// Who waits for a register to be read waits for no result of a load: results leave a scoreboard to reads, however many loads are
 /// under way.
 #[test]
@@ -960,15 +973,7 @@ fn reads_wait_for_no_global_memory() {
         .map(|k| format!("IADD3 R2, R30, {k:#x}, RZ\nLDG.E R{}, desc[UR4][R2.64]\n", 40 + k))
         .collect();
     let sums: String = (0..12).map(|k| format!("IADD3 R{0}, R{0}, 0x1, RZ\n", 40 + k)).collect();
-    let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
-    for line in format!("{loads}{sums}EXIT").lines() {
-        block
-            .instructions
-            .push(machine(parse(Chip::SM_90, line, Some(0)).expect("an instruction"), Origin(0)));
-    }
-    let mut function = MachineFunction::default();
-    function.blocks.push(block);
-    let function = control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words");
+    let function = with_control_words(&format!("{loads}{sums}EXIT"));
     let loads: Vec<_> = function.blocks[BlockId(0)]
         .instructions
         .iter()
@@ -1021,15 +1026,7 @@ fn fragments_wait_for_no_global_memory() {
     let text = format!(
         "{loads}LDSM.16.M88.4 R8, [R6]\nLDSM.16.M88.4 R12, [R7]\nHMMA.16816.F16 R16, R8, R12, R16\n{sums}EXIT"
     );
-    let mut block = MachineBlock { instructions: Vec::new(), successors: Default::default(), loop_depth: 0 };
-    for line in text.lines() {
-        block
-            .instructions
-            .push(machine(parse(Chip::SM_90, line, Some(0)).expect("an instruction"), Origin(0)));
-    }
-    let mut function = MachineFunction::default();
-    function.blocks.push(block);
-    let function = control_words(Finishing::new(function, &tables()), &tables(), &options()).expect("words");
+    let function = with_control_words(&text);
     let all = function.blocks[BlockId(0)].instructions.iter().map(|it| &it.instruction);
     let set = |wanted: Op| -> Vec<u8> {
         all.clone().filter(|it| it.op == wanted).filter_map(|it| it.control.write_barrier).collect()
