@@ -117,24 +117,22 @@ impl Numbering {
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
         self.phis(function, id);
-        // Loads of this block that still hold, by their hashes.
-        let mut loads: FxHashMap<u64, SmallVec<[u32; 1]>> = FxHashMap::default();
+        // Loads of this block that still hold, by their hashes: those of what is constant to the kernel hold to its end.
+        type Loads = FxHashMap<u64, SmallVec<[u32; 1]>>;
+        let (mut constants, mut loads) = (Loads::default(), Loads::default());
         for index in 0..function.block(id).instructions.len() {
             function.block_mut(id).instructions[index].for_each_use_mut(|value| *value = self.leader[*value]);
             let instructions = &function.block(id).instructions;
             let instruction = &instructions[index];
             if disturbs_memory(instruction) {
-                // What is constant to the kernel stays as it was.
-                loads.retain(|_, places| {
-                    places.retain(|place| instructions[*place as usize].mods.has(Mod::CONSTANT));
-                    !places.is_empty()
-                });
+                loads.clear();
             }
             let is_load = is_plain_load(instruction);
             if !is_load && !is_numbered(instruction) {
                 continue;
             }
             let hash = hash_of(instruction);
+            let loads = if instruction.mods.has(Mod::CONSTANT) { &mut constants } else { &mut loads };
             let known = match is_load {
                 true => {
                     let met = loads.get(&hash).into_iter().flatten();

@@ -15,6 +15,7 @@ use oriole_ori::{
     Address, Cfg, FormChange, Function, Instruction, Opcode, Outcome, Pass, Source, SourceKind, Space, Values,
 };
 use oriole_sass::{Mod, Mods, Op};
+use rustc_hash::FxHashMap;
 
 /// Bytes of a register.
 const WORD: i64 = 4;
@@ -94,17 +95,20 @@ fn known(function: &Function) -> ValueFacts {
 fn groups(instructions: &[Instruction]) -> Vec<Group> {
     let mut closed: Vec<Group> = Vec::new();
     let mut open: Vec<Group> = Vec::new();
+    let mut by_address: FxHashMap<Address, usize> = FxHashMap::default();
     for (at, instruction) in instructions.iter().enumerate() {
         if disturbs_shared(instruction) {
             closed.append(&mut open);
+            by_address.clear();
         }
         let Some((address, words)) = loaded(instruction) else { continue };
         let load = Load { at, offset: i64::from(address.offset), words };
         let address = Address { offset: 0, ..address.clone() };
-        match open.iter_mut().find(|group| group.address == address) {
-            Some(group) => group.loads.push(load),
-            None => open.push(Group { address, loads: vec![load] }),
-        }
+        let group = *by_address.entry(address).or_insert_with_key(|address| {
+            open.push(Group { address: address.clone(), loads: Vec::new() });
+            open.len() - 1
+        });
+        open[group].loads.push(load);
     }
     closed.append(&mut open);
     closed.retain(|group| group.loads.len() > 1);
