@@ -38,7 +38,11 @@ const SHAPES: &[Shape] = &[
     ("dispatcher", |n| kernel(n, "", |b| switch(b, n / 3, "$head"), 1)),
     ("irreducible", |n| kernel(n, "", irreducible(n / 7), 1)),
     ("live_values", |n| kernel(n, "", live_values(n / 2), n + 2)),
-    ("memory", |n| kernel(n, "", memory(n / 2), n / 2 + 1)),
+    ("memory", |n| kernel(n, "", memory(n / 2, "ld.global.u32"), n / 2 + 1)),
+    ("constant_loads", |n| kernel(n, "", memory(n / 2, "ld.global.nc.u32"), n / 2 + 1)),
+    ("shared_addresses", |n| {
+        kernel(n, ".shared .align 16 .b32 s[1024];\n", shared_addresses(n / 4), n / 4 * 4 + 2)
+    }),
     ("shared", |n| kernel(n, &variables(".shared .b32 s", n.min(24_000) / 3), shared(n), n + 2)),
     ("globals", |n| kernel(n, &variables(".global .b32 g", n / 3), globals(n / 3), n + 2)),
     ("call_chain", call_chain),
@@ -275,13 +279,13 @@ fn live_values(count: usize) -> impl FnOnce(&mut String) {
     }
 }
 
-fn memory(count: usize) -> impl FnOnce(&mut String) {
+fn memory(count: usize, load: &str) -> impl FnOnce(&mut String) {
     move |b| {
         for i in 0..count {
             line(
                 b,
                 format_args!(
-                    "ld.global.u32 %r{}, [%rd1+{}];\n  st.global.u32 [%rd1+{}], %r{};",
+                    "{load} %r{}, [%rd1+{}];\n  st.global.u32 [%rd1+{}], %r{};",
                     i + 2,
                     4 * i,
                     4 * i + 65536,
@@ -312,6 +316,23 @@ fn shared(size: usize) -> impl FnOnce(&mut String) {
             );
         }
         line(b, format_args!("mov.u32 %r{}, %r{};", size + 2, count + 1));
+    }
+}
+
+/// Loads from shared memory, each at an address of its own that the one before it gives.
+fn shared_addresses(count: usize) -> impl FnOnce(&mut String) {
+    move |b| {
+        for i in 0..count {
+            let (from, at) = (2 * i + 1, 2 * i + 2);
+            line(
+                b,
+                format_args!(
+                    "and.b32 %r{at}, %r{from}, 4092;\n  mov.u32 %i1, s;\n  add.u32 %r{at}, %r{at}, %i1;\n  ld.shared.u32 %r{}, [%r{at}];",
+                    at + 1
+                ),
+            );
+        }
+        line(b, format_args!("mov.u32 %r{}, %r{};", 4 * count + 2, 2 * count + 1));
     }
 }
 
