@@ -109,6 +109,7 @@ fn copies() {
             R <- true: MOV R2, RZ
             UR <- R: R2UR UR2, R3
             UR <- UR: UMOV UR2, UR3
+            UR <- immediate: UMOV UR2, 0x7fffffff
             UR <- zero: UMOV UR2, URZ
             UR <- true: UMOV UR2, URZ
             P <- P: PLOP3.LUT P2, PT, P3, PT, PT, 0x80, 0x0

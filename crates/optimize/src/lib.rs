@@ -37,6 +37,7 @@ mod uniform_addresses;
 pub mod uniform_copies;
 mod uniform_numbers;
 pub mod uniform_registers;
+mod uniform_variables;
 pub mod value_facts;
 pub mod vector_loads;
 mod warp_group;

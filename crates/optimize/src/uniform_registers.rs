@@ -11,7 +11,7 @@
 //! kernels are looked at: a function may be entered by a part of the warp.
 
 use crate::slots::exchanged;
-use crate::{uniform_addresses, uniform_numbers};
+use crate::{uniform_addresses, uniform_numbers, uniform_variables};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::divergence::BLOCK_REGISTERS;
@@ -83,7 +83,12 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
         }
     }
     let mut candidates: Candidates = ti_vec![None; count];
-    let mut found = 0;
+    let variables = uniform_variables::find(function, &cfg, &divergence, &definitions);
+    let mut found = variables.len();
+    for value in variables {
+        let source = function.values[value].source;
+        candidates[value] = Some(function.new_value(File::UR, source));
+    }
     for &id in cfg.order() {
         if !divergence.is_uniform_block(id) {
             continue;
@@ -242,6 +247,10 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
         let before = candidates.iter().flatten().count();
         for block in &function.blocks {
             for instruction in &block.instructions {
+                if uniform_variables::is_copy(instruction) {
+                    drop_unfit_copies(function, instruction, candidates);
+                    continue;
+                }
                 let defines = definition_candidate(instruction, candidates);
                 if defines {
                     // A definition that moves must still have its form: what it reads may have been given up.
@@ -261,6 +270,24 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
         }
         if candidates.iter().flatten().count() == before {
             return;
+        }
+    }
+}
+
+/// Gives up what a copy cannot bring into a uniform register, and what of many copies at once goes to a general one: that
+/// would take a move that there is none of otherwise.
+fn drop_unfit_copies(function: &Function, copy: &Instruction, candidates: &mut Candidates) {
+    for (destination, source) in copy.destinations.iter().zip(&copy.sources) {
+        let mut uniform = destination.file == File::UR;
+        for &value in &destination.values {
+            if !uniform_variables::fits_copy(function, source, candidates) {
+                candidates[value] = None;
+            }
+            uniform |= candidates[value].is_some();
+        }
+        let moves = copy.opcode == Opcode::Pseudo(Pseudo::Copy) && destination.file == File::R;
+        if !uniform && !moves {
+            source.for_each_value(|value| candidates[value] = None);
         }
     }
 }
@@ -386,6 +413,7 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
     }
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
+        part_copies(&mut instructions, candidates);
         for instruction in &mut instructions {
             if definition_candidate(instruction, candidates) {
                 if let Some(form) = uniform_form(chip, instruction, candidates) {
@@ -407,4 +435,22 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
         }
         function.block_mut(id).instructions = instructions;
     }
+}
+
+/// Lets copies of both kinds be two instructions, with candidates renamed.
+fn part_copies(instructions: &mut Vec<Instruction>, candidates: &Candidates) {
+    let is_parted =
+        |copy: &Instruction| uniform_variables::is_copy(copy) && definition_candidate(copy, candidates);
+    if !instructions.iter().any(is_parted) {
+        return;
+    }
+    let mut parted = Vec::with_capacity(instructions.len() + 1);
+    for instruction in instructions.drain(..) {
+        if is_parted(&instruction) {
+            parted.extend(uniform_variables::parted(&instruction, candidates).into_iter().flatten());
+        } else {
+            parted.push(instruction);
+        }
+    }
+    *instructions = parted;
 }

@@ -8,4 +8,5 @@ mod long_numbers;
 mod predication;
 mod ssa;
 mod strength_reduce;
+mod uniform_variables;
 mod vector_loads;

@@ -86,7 +86,7 @@ pub const ROWS: &[Row] = &[
     },
     Pattern {
         name: "move between uniform registers: UMOV",
-        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::UNIFORM.or(Kinds::UNIFORM_ZERO))],
+        tests: &[COPY, ONE, TO_UNIFORM, from(Kinds::UNIFORM.or(Kinds::UNIFORM_ZERO).or(Kinds::IMMEDIATE))],
         template: build(Op::UMOV, &[], SOURCE),
     },
     Pattern {
