@@ -5,6 +5,7 @@ use crate::error::Errors;
 use crate::{LowerError, dispatch, limits};
 use oriole_hir::{Instruction, Statement};
 use oriole_ori::Origin;
+use oriole_ptx::Space;
 
 impl Lower<'_> {
     /// Lowers every statement.
@@ -43,9 +44,14 @@ impl Lower<'_> {
     fn directives(&mut self) {
         let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
         let limit = limits::register_limit(self.body, self.chip);
+        let threads = self.body.directives.block_threads();
+        // It matters where it is known how many blocks an SM holds.
+        let counted = self.body.variables.iter().filter(|it| threads.is_some() && it.space == Space::Shared);
+        let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
         let function = self.b.function_mut();
         function.register_limit = limit;
-        function.block_threads = self.body.directives.block_threads();
+        function.block_threads = threads;
+        function.shared_bytes = u32::try_from(shared).unwrap_or(u32::MAX);
         function.parameter_bytes = bytes as u32;
     }
 

@@ -7,6 +7,8 @@
 //! one of two keeps the first that fits. What some reader needs in R stays in R, so no copies are made. A word of a constant bank
 //! that is copied is needed in R where it takes a load to get it there: that load is the copy.
 //!
+//! Values with several definitions are candidates as well, see `uniform_variables`.
+//!
 //! What is moved is written only where the whole warp is, so no reader in a parted block can see a later value. Only
 //! kernels are looked at: a function may be entered by a part of the warp.
 

@@ -139,6 +139,8 @@ pub struct AllocateOptions {
     pub function_limit: Option<u16>,
     /// Prove the result right; builds with debug assertions always do.
     pub check: bool,
+    /// What needs the frame is given up by the caller: nothing is done to make it better.
+    pub frameless: bool,
 }
 
 impl Options {
@@ -216,6 +218,7 @@ impl Options {
             limit: self.register_limit(),
             function_limit: self.count("func-maxrregcount"),
             check: self.bool("check-registers"),
+            frameless: false,
         }
     }
 }

@@ -173,6 +173,8 @@ pub struct Function {
     pub register_limit: Option<u16>,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,
+    /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not known.
+    pub shared_bytes: u32,
 }
 
 impl Function {

@@ -213,6 +213,10 @@ impl FunctionParser {
                     cursor.expect("=")?;
                     self.function.block_threads = Some(cursor.number_as()?);
                 }
+                ("shared", _) => {
+                    cursor.expect("=")?;
+                    self.function.shared_bytes = cursor.number_as()?;
+                }
                 (other, _) => return Err(format!("unknown property `{other}`")),
             }
         }

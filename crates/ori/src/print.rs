@@ -61,6 +61,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if let Some(threads) = function.block_threads {
         write!(f, " threads={threads}")?;
     }
+    if function.shared_bytes > 0 {
+        write!(f, " shared={}", function.shared_bytes)?;
+    }
     f.write_char('\n')
 }
 

@@ -19,8 +19,14 @@ use oriole_schedule::{KnownBlocks, Throughput};
 /// How often a function is ordered for a number of registers, each time for fewer by what the allocation lacked.
 const TRIES: usize = 3;
 
+/// The same to let an SM hold one block more where no matrices are multiplied: it is less that is won.
+const TRIES_WITHOUT_PRODUCTS: usize = 2;
+
 /// So many permille more instructions one block more on each SM may cost.
 const MOST_GROWTH: usize = 30;
+
+/// The same where instructions are issued without a pause, as far as is known.
+const MOST_GROWTH_OF_ISSUE: usize = 20;
 
 /// The most registers fewer from one try to the next for a function that needs the frame.
 const MOST_FEWER: u32 = 4;
@@ -57,55 +63,64 @@ pub fn allocate(function: Function, context: &Context) -> Result<Allocated, Fail
         // Its own counts are kept, whatever an option says, as the allocator keeps them.
         options.limit = None;
     }
+    let known = &mut KnownBlocks::default();
     if !options.reorder || !options.between_products || !oriole_schedule::has_matrix_blocks(&function) {
-        return allocate_as(function, &options, None, context);
+        return allocate_as(function, &options, (known, false), context);
     }
-    let mut known = KnownBlocks::default();
-    let between = allocate_as(function.clone(), &options, Some(&mut known), context)?;
+    let between = allocate_as(function.clone(), &options, (known, true), context)?;
     if between.assignment.spill_bytes == 0 {
         return Ok(between);
     }
     let options = OrderOptions { between_products: false, ..options };
-    let beside = allocate_as(function, &options, Some(&mut known), context)?;
+    let beside = allocate_as(function, &options, (known, true), context)?;
     Ok(if frame_accesses(&between) < frame_accesses(&beside) { between } else { beside })
 }
 
-/// Schedules and allocates in one way. `known` is there if the same is done in another way.
+/// Schedules and allocates in one way. What is found out about blocks is kept if the same is done `again` in another way.
 fn allocate_as(
     mut function: Function,
     options: &OrderOptions,
-    mut known: Option<&mut KnownBlocks>,
+    (known, again): (&mut KnownBlocks, bool),
     context: &Context,
 ) -> Result<Allocated, Failure> {
     if !options.reorder {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
-    let registers_decide = options.occupancy && oriole_schedule::registers_decide(&function);
-    let unordered = registers_decide.then(|| function.clone());
-    let fits = order(&mut function, options, known.as_deref_mut(), context);
-    if fits && !registers_decide {
+    let counts_blocks = options.occupancy && oriole_schedule::counts_blocks(&function);
+    let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
+    let unordered = counts_blocks.then(|| function.clone());
+    // It may be ordered for fewer registers then.
+    let again = again || counts_blocks;
+    let fits = order(&mut function, options, again.then_some(&mut *known), context);
+    if fits && !counts_blocks {
         return allocate_ordered(function, context).map_err(not_allocated);
     }
-    let first = allocate_ordered(function.clone(), context).map_err(not_allocated)?;
-    let mut own = KnownBlocks::default();
-    if first.assignment.spill_bytes > 0 && options.rematerialize {
-        let known = known.unwrap_or(&mut own);
-        return with_less_frame(&function, first, options, known, context).map_err(not_allocated);
+    let cycles = known.time();
+    let ordered = (!fits || registers_decide).then(|| function.clone());
+    let first = allocate_ordered(function, context).map_err(not_allocated)?;
+    if first.assignment.spill_bytes > 0
+        && options.rematerialize
+        && let Some(ordered) = &ordered
+    {
+        return with_less_frame(ordered, first, options, known, context).map_err(not_allocated);
     }
-    let Some(unordered) = unordered else { return Ok(first) };
-    let known = known.unwrap_or(&mut own);
+    let Some(unordered) = unordered.filter(|_| first.assignment.spill_bytes == 0) else { return Ok(first) };
     let (mut best, mut throughput) = (None, None);
     let tables = context.target.schedule();
     let registers = |allocated: &Allocated| allocated.assignment.general_registers;
     while let Some(limit) =
-        oriole_schedule::step_below(&function, &tables, registers(best.as_ref().unwrap_or(&first)))
+        oriole_schedule::step_below(&unordered, &tables, registers(best.as_ref().unwrap_or(&first)))
     {
         let throughput = throughput.get_or_insert_with(|| {
-            Throughput::before_order(&tables, &function, first.assignment.general_registers, known)
+            let ordered = ordered.as_ref().unwrap_or(&unordered);
+            Throughput::new(&tables, ordered, first.assignment.general_registers, cycles)
         });
         let before = (&first, &*throughput);
         let Some(fewer) = allocate_within(&unordered, before, limit, options, known, context) else { break };
         best = Some(fewer);
+        if !registers_decide {
+            break;
+        }
     }
     Ok(best.unwrap_or(first))
 }
@@ -135,8 +150,10 @@ fn allocate_ordered_within(
 ) -> Result<Allocated, AllocateError> {
     let _span = span("AdvancedPhaseAllocReg");
     let asked = context.settings.allocate.limit;
+    // What does not fit into fewer registers is tried otherwise.
+    let frameless = limit.is_some();
     let limit = limit.map(|limit| asked.map_or(limit, |asked| asked.min(limit))).or(asked);
-    let options = AllocateOptions { limit, ..context.settings.allocate };
+    let options = AllocateOptions { limit, frameless, ..context.settings.allocate };
     let (function, assignment) = oriole_regalloc::allocate(function, context.target.chip, &options)?;
     Ok(Allocated { function, assignment })
 }
@@ -172,17 +189,26 @@ fn allocate_within(
     context: &Context,
 ) -> Option<Allocated> {
     let mut budget = limit;
-    for _ in 0..TRIES {
+    let tries = if throughput.multiplies() { TRIES } else { TRIES_WITHOUT_PRODUCTS };
+    for _ in 0..tries {
         let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
         // What is short by the count of values may still do: registers are kept back for tuples, which may all have their place.
         order(&mut tried, &options, Some(known), context);
-        let fewer = Throughput::new(&context.target.schedule(), &tried, limit);
+        let cycles = known.time();
+        let fewer = Throughput::new(&context.target.schedule(), &tried, limit, cycles);
         if !throughput.is_kept_by(&fewer) {
             return None;
         }
         // The more blocks there are, the more instructions they make up for.
-        let most = MOST_GROWTH.max((throughput.gain(&fewer) / BLOCKS_BEHIND_GROWTH) as usize);
+        let most = match throughput.issues_always() {
+            true => MOST_GROWTH_OF_ISSUE,
+            false => MOST_GROWTH.max((throughput.gain(&fewer) / BLOCKS_BEHIND_GROWTH) as usize),
+        };
+        // Allocation adds to the first order, too.
+        if !throughput.multiplies() && throughput.growth(&fewer) > 2 * most as u64 {
+            return None;
+        }
         let allocated = allocate_ordered_within(tried, Some(limit), context).ok()?;
         let lacking = allocated.assignment.spill_bytes / 4;
         if lacking == 0 {

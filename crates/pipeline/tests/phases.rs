@@ -110,7 +110,7 @@ fn every_pass_changes_a_kernel() {
         69 OriDoRemat: atomics atomic_add_floats, 83 functions
         72 LateExpandSyncInstructions: atomics atomic_add_floats, 165 functions
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 197 functions
-        74 ConvertToUniformReg: attention attention_f16, 95 functions
+        74 ConvertToUniformReg: attention attention_f16, 103 functions
         75 LateArchOptimizeFirst: atomics atomic_all_u32, 270 functions for sm_86
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 145 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
@@ -174,9 +174,9 @@ fn switches_of_allocation_change_kernels() {
     .assert_eq(&report);
 }
 
-/// A product, so many values that live throughout, and loads whose latencies can be hidden in registers; a block has four warps.
-fn product_among_loads(pinned: u32) -> Function {
-    let mut text = String::from("kernel params=0 barriers=0 registers=255 threads=128\nb0: -> b1\n");
+/// So many values that live throughout, and loads whose latencies can be hidden in registers, with a product of matrices or without.
+fn loads(pinned: u32, threads: u32, multiplies: bool) -> Function {
+    let mut text = format!("kernel params=0 barriers=0 registers=255 threads={threads}\nb0: -> b1\n");
     for value in 0..pinned {
         text += &format!("  r{value} = LDS [{:#x}] mem(shared r) ; 0\n", 4 * value);
     }
@@ -184,22 +184,31 @@ fn product_among_loads(pinned: u32) -> Function {
     let mut add = |line: String| text += &format!("  {line} ; 0\n");
     for load in 0..24 {
         let (loaded, product) = (200 + 2 * load, 201 + 2 * load);
-        add(format!("r{loaded} = LDG.E [{{r0 r1}}+{:#x}] mem(global r)", 4 * load));
-        add(format!("r{product} = FMUL r{loaded}, r{}", load % pinned));
+        if multiplies {
+            add(format!("r{loaded} = LDG.E [{{r0 r1}}+{:#x}] mem(global r)", 4 * load));
+            add(format!("r{product} = FMUL r{loaded}, r{}", load % pinned));
+        } else {
+            let four = [500, 501, 502, 503].map(|first| format!("r{}", first + 4 * load));
+            add(format!("{{{}}} = LDG.E.128 [{{r0 r1}}+{:#x}] mem(global r)", four.join(" "), 16 * load));
+            add(format!("r{loaded} = FFMA {}, {}, {}", four[0], four[1], four[2]));
+            add(format!("r{product} = FFMA r{loaded}, r{}, {}", load % pinned, four[3]));
+        }
         let sum = if load == 0 { 0 } else { 299 + load };
         add(format!("r{} = FADD r{product}, r{sum}", 300 + load));
     }
-    add("{r400 r401} = HMMA.1688.F16 {r0 r1}, r2, RZ".to_owned());
+    if multiplies {
+        add("{r400 r401} = HMMA.1688.F16 {r0 r1}, r2, RZ".to_owned());
+    }
     text += "b2:\n";
-    for value in (0..pinned).chain([323, 400, 401]) {
+    for value in (0..pinned).chain([323, 400, 401].into_iter().take(if multiplies { 3 } else { 1 })) {
         text += &format!("  STS [{:#x}], r{value} mem(shared w) ; 0\n", 0x1000 + 4 * value);
     }
     text += "  EXIT ; 1\n";
     oriole_ori::parse::parse(&text).expect("Ori")
 }
 
-/// Where matrices are multiplied, registers are saved for one block more on each SM, and else none: the registers without and with
-/// that.
+/// Registers are saved for one block more on each SM, and else none: the registers without and with that. Without products, steps are
+/// taken that give a third more blocks.
 #[test]
 fn registers_are_saved_for_a_block_more() {
     let target = Target::new(Chip::SM_90).expect("a target");
@@ -213,15 +222,26 @@ fn registers_are_saved_for_a_block_more() {
     };
     let mut report = String::new();
     for pinned in [64, 81, 100, 113] {
-        let function = product_among_loads(pinned);
+        let function = loads(pinned, 128, true);
         let (without, with) = (registers(Some("no-occupancy"), &function), registers(None, &function));
         report += &format!("{pinned}: {without} {with}\n");
+    }
+    for (pinned, threads) in [(10, 128), (10, 384), (10, 512), (14, 256), (40, 128), (40, 512)] {
+        let function = loads(pinned, threads, false);
+        let (without, with) = (registers(Some("no-occupancy"), &function), registers(None, &function));
+        report += &format!("{pinned}, {threads} threads: {without} {with}\n");
     }
     expect![[r#"
         64: 82 78
         81: 102 102
         100: 118 118
         113: 134 134
+        10, 128 threads: 78 30
+        10, 384 threads: 78 38
+        10, 512 threads: 78 30
+        14, 256 threads: 82 30
+        40, 128 threads: 110 82
+        40, 512 threads: 110 62
     "#]]
     .assert_eq(&report);
 }

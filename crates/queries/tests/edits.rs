@@ -178,6 +178,7 @@ const EDITS: &[Edit] = &[
     ("a `.shared` variable added", |text| {
         text.replace(".shared .align 4 .b8 tile", ".shared .align 4 .b8 more[16];\n.shared .align 4 .b8 tile")
     }),
+    ("the size of a `.shared` variable", |text| text.replace("tile[", "tile[1")),
     ("a `.loc` in k7", |text| in_kernel(text, 7, "\tmov", "\t.loc 1 5 0\n\tmov")),
     ("the initial value of a global", |text| text.replace("{1, 2, 3, 4}", "{1, 2, 3, 5}")),
     ("another `.target`", |text| text.replace(".target sm_90\n", ".target sm_80\n")),

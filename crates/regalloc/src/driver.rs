@@ -214,7 +214,8 @@ fn general_within(mut work: Work, limits: &Limits, options: &AllocateOptions) ->
             Err(error) => return Err(error),
         }
     }
-    if let Some(before) = before.filter(|_| improved) {
+    let given_up = options.frameless && work.stores + work.loads > 0;
+    if let Some(before) = before.filter(|_| improved && !given_up) {
         improve(&mut work, before, &inputs, floor);
     }
     Ok(work)

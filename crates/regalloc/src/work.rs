@@ -84,6 +84,7 @@ impl Work {
                 barriers: function.barriers,
                 register_limit: function.register_limit,
                 block_threads: function.block_threads,
+                shared_bytes: function.shared_bytes,
             },
             inserted: function
                 .block_ids()

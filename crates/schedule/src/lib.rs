@@ -35,7 +35,7 @@ mod workarounds;
 pub use between_products::has_matrix_blocks;
 pub use decoded::decoded;
 pub use effects::Finishing;
-pub use occupancy::{Throughput, registers_decide, step_below};
+pub use occupancy::{Throughput, counts_blocks, registers_decide, step_below};
 pub use pre_ra::{KnownBlocks, weight};
 pub use pressure::{Named, Pressure, named, pressure};
 pub use profile::{LaunchBounds, Profile, profile};

@@ -1,42 +1,73 @@
-//! Registers against blocks: where a few registers fewer let an SM hold one block more, and whether that is worth it.
+//! Registers against blocks: where fewer registers let an SM hold one block more, and whether that is worth it.
 //!
-//! Only functions that multiply matrices are ordered again for that: their accumulators fill the registers, so that few blocks fit, and
-//! what stands beside the accumulators decides how many. For others the first order weighs blocks against time.
+//! A function whose blocks have a known number of threads is ordered again for that once its registers are known: what allocation
+//! adds to those of the first order, which weighs blocks against time as well, decides where the steps are. Where matrices
+//! are multiplied the first order leaves them out: accumulators fill the registers, so that few blocks fit, and what
+//! stands beside the accumulators decides how many.
 
 use crate::Tables;
 use crate::dense_ids::DenseIds;
 use crate::graph::{Graph, Sides};
-use crate::pre_ra::{KnownBlocks, latency, weight};
+use crate::pre_ra::{latency, weight};
 use crate::region::Region;
 use oriole_chip::Usage;
-use oriole_ori::{Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode, changes_registers};
-use oriole_sass::Class;
+use oriole_ori::{
+    BlockId, Cfg, Dominators, Function, Instruction, Liveness, Loops, Opcode, changes_registers,
+};
+use oriole_sass::{Class, Op};
 
 /// A step is tried if it takes no more than one register out of so many.
-const SHARE: u32 = 5;
+const SHARE: u32 = 3;
+/// The same where matrices are multiplied.
+const SHARE_OF_PRODUCTS: u32 = 5;
+
+/// Where no matrices are multiplied, a step is tried if so many percent more blocks come of it: to allocate again takes time, and
+/// many warps gain little by a few more.
+const GAIN: u32 = 33;
 
 /// So many percent more time than a block more makes up for are no loss: the order after allocation wins that back.
 const WON_BACK: u64 = 15;
 
-/// Whether the registers of a function decide how many blocks there are, as far as is known: it multiplies matrices, and the
-/// threads of a block are named. Where parts of the function have counts of registers of their own, these decide.
+/// Warps of an SM that issue an instruction in each cycle.
+const SCHEDULERS: u64 = 4;
+
+/// Whether the registers of a function alone decide how many blocks there are, as far as is known: it multiplies matrices, and
+/// [`counts_blocks`].
 pub fn registers_decide(function: &Function) -> bool {
-    let mut instructions = function.blocks.iter().flat_map(|block| &block.instructions);
-    function.block_threads.is_some() && instructions.any(multiplies) && !changes_registers(function)
+    counts_blocks(function) && multiplies_matrices(function)
+}
+
+/// Whether the threads of a block are named, so that it is known how many an SM holds. Where parts of the function have counts
+/// of registers of their own, these decide, and where the accumulators are in tensor memory, that does.
+pub fn counts_blocks(function: &Function) -> bool {
+    let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
+    let in_tensor_memory = |i: &Instruction| i.opcode == Opcode::Sass(Op::UTCATOMSWS);
+    function.block_threads.is_some() && !changes_registers(function) && !instructions().any(in_tensor_memory)
+}
+
+fn multiplies_matrices(function: &Function) -> bool {
+    function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 
 /// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near; for a
-/// function whose registers decide.
+/// function that [`counts_blocks`].
 pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
     let now = blocks(function, tables, registers)?;
-    let near = |&fewer: &u16| u32::from(registers - fewer) * SHARE <= u32::from(registers);
     let more = |&fewer: &u16| blocks(function, tables, fewer) > Some(now);
-    (1..registers).rev().take_while(near).find(more)
+    let farthest = registers - registers / SHARE as u16;
+    let step = (farthest..registers).rev().find(more)?;
+    let (share, gain) = match multiplies_matrices(function) {
+        true => (SHARE_OF_PRODUCTS, 0),
+        false => (SHARE, GAIN),
+    };
+    let is_near = u32::from(registers - step) * share <= u32::from(registers);
+    (is_near && 100 * blocks(function, tables, step)? >= (100 + gain) * now).then_some(step)
 }
 
-/// How many blocks an SM holds, as far as registers say, if the threads of a block are known.
+/// How many blocks an SM holds, as far as registers and the known part of shared memory say, if the threads of a block are known.
 pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
-    let usage = Usage { registers: registers.into(), shared: 0, threads: function.block_threads? };
+    let Function { block_threads, shared_bytes, .. } = *function;
+    let usage = Usage { registers: registers.into(), shared: shared_bytes, threads: block_threads? };
     Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
 }
 
@@ -45,26 +76,32 @@ pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u3
 pub struct Throughput {
     /// Cycles of the order.
     time: u64,
+    /// Instructions, as often as they are executed.
+    issued: u64,
     /// Blocks of threads at once.
     blocks: u64,
+    /// Warps of each of them.
+    warps: u64,
+    /// Matrices are multiplied.
+    multiplies: bool,
 }
 
 impl Throughput {
-    /// That of a function in the order of its instructions, with so many registers.
-    pub fn new(tables: &Tables, function: &Function, registers: u16) -> Throughput {
-        let blocks = blocks(function, tables, registers).map_or(0, u64::from);
-        Throughput { time: time(tables, function), blocks }
-    }
-
-    /// The same for a function that is to be ordered: what is found out about its blocks serves for that, too.
-    pub fn before_order(
-        tables: &Tables,
-        function: &Function,
-        registers: u16,
-        known: &mut KnownBlocks,
-    ) -> Throughput {
-        let blocks = blocks(function, tables, registers).map_or(0, u64::from);
-        Throughput { time: known.time(function, tables.latency), blocks }
+    /// That of a function in the order of its instructions, with so many registers. `cycles` is what the order takes, if that is known.
+    pub fn new(tables: &Tables, function: &Function, registers: u16, cycles: Option<u64>) -> Throughput {
+        let time = cycles.unwrap_or_else(|| time(tables, function));
+        let cfg = Cfg::new(function);
+        let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+        let issued =
+            |&block: &BlockId| weight(&loops, block) * function.block(block).instructions.len() as u64;
+        let threads = function.block_threads.unwrap_or(0).max(1);
+        Throughput {
+            time,
+            issued: cfg.order().iter().map(issued).sum(),
+            blocks: blocks(function, tables, registers).map_or(0, u64::from),
+            warps: u64::from(threads.div_ceil(tables.limits.warp_threads)),
+            multiplies: multiplies_matrices(function),
+        }
     }
 
     /// How many permille more blocks there are with fewer registers.
@@ -75,6 +112,22 @@ impl Throughput {
     /// Whether the blocks that there are with fewer registers are together no slower than these.
     pub fn is_kept_by(&self, fewer: &Throughput) -> bool {
         100 * fewer.time * self.blocks <= (100 + WON_BACK) * self.time * fewer.blocks
+    }
+
+    /// How many permille more instructions are executed with fewer registers.
+    pub fn growth(&self, fewer: &Throughput) -> u64 {
+        1000 * fewer.issued.saturating_sub(self.issued) / self.issued.max(1)
+    }
+
+    /// Whether matrices are multiplied.
+    pub fn multiplies(&self) -> bool {
+        self.multiplies
+    }
+
+    /// Whether the schedulers issue an instruction in each cycle: then more warps hide nothing, and each instruction more costs its
+    /// time. Beside products others are issued at no cost.
+    pub fn issues_always(&self) -> bool {
+        !self.multiplies && self.time * SCHEDULERS <= self.issued * self.blocks * self.warps
     }
 }
 
@@ -123,13 +176,14 @@ mod tests {
         parse(&format!("kernel params=0 barriers=0{header}\nb0:\n{body}  EXIT ; 9\n")).expect("Ori")
     }
 
-    #[test]
-    fn a_step_is_near_and_for_products() {
+    fn step(header: &str, body: &str, registers: u16) -> Option<u16> {
         let tables = Tables::of(Chip::SM_90).expect("tables");
-        let step = |header: &str, body: &str, registers| {
-            let function = function(header, body);
-            registers_decide(&function).then(|| step_below(&function, &tables, registers)).flatten()
-        };
+        let function = function(header, body);
+        counts_blocks(&function).then(|| step_below(&function, &tables, registers)).flatten()
+    }
+
+    #[test]
+    fn a_step_is_near() {
         // Four warps: 2, 3, 4 and 5 blocks.
         assert_eq!(step(" threads=128", PRODUCT, 200), Some(168));
         assert_eq!(step(" threads=128", PRODUCT, 168), None, "that is far");
@@ -138,8 +192,18 @@ mod tests {
         assert_eq!(step(" threads=256", PRODUCT, 146), Some(128));
         assert_eq!(step(" threads=256", PRODUCT, 200), None, "one block with 168 as well");
         assert_eq!(step("", PRODUCT, 146), None, "who knows");
-        assert_eq!(step(" threads=128", "", 146), None, "nothing is multiplied");
         assert_eq!(step(" threads=128", &format!("{GRANT}{PRODUCT}"), 146), None, "the parts say it");
+    }
+
+    #[test]
+    fn a_step_without_products_is_large() {
+        // Sixteen warps: 2 and 3 blocks; four warps: 12 and 16, 8 and 9.
+        assert_eq!(step(" threads=512", "", 56), Some(40));
+        assert_eq!(step(" threads=512", "", 64), None, "that is far");
+        assert_eq!(step(" threads=128", "", 36), Some(32));
+        assert_eq!(step(" threads=128", "", 64), None, "an eighth more");
+        assert_eq!(step(" threads=128", "", 32), None, "the SM is full");
+        assert_eq!(step(" threads=512 shared=100000", "", 56), None, "shared memory suffices for two");
     }
 
     #[test]
@@ -151,14 +215,24 @@ mod tests {
         };
         let (before, slower, slow) = (chain(100), chain(150), chain(180));
         let pays = |fewer, registers| {
-            let known = &mut KnownBlocks::default();
-            let known = Throughput::before_order(&tables, &before, 200, known);
-            let before = Throughput::new(&tables, &before, 200);
-            assert_eq!(known, before);
-            before.is_kept_by(&Throughput::new(&tables, fewer, registers))
+            let before = Throughput::new(&tables, &before, 200, None);
+            before.is_kept_by(&Throughput::new(&tables, fewer, registers, None))
         };
         assert!(pays(&slower, 168), "3 blocks for 2");
         assert!(!pays(&slow, 168));
         assert!(!pays(&slower, 192), "no block more");
+    }
+
+    #[test]
+    fn warps_that_issue_always_gain_nothing() {
+        let tables = Tables::of(Chip::SM_90).expect("tables");
+        let always = |threads: u32, registers, cycles| {
+            let function = function(&format!(" threads={threads}"), &"  r0 = FADD r1, r1 ; 1\n".repeat(99));
+            Throughput::new(&tables, &function, registers, Some(cycles)).issues_always()
+        };
+        // A hundred instructions of eight warps for each scheduler.
+        assert!(always(512, 64, 800));
+        assert!(!always(512, 64, 801));
+        assert!(!always(128, 128, 800), "four warps");
     }
 }

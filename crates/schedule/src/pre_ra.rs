@@ -143,6 +143,8 @@ impl Low {
 #[derive(Default)]
 pub struct KnownBlocks {
     of: FxHashMap<BlockId, Vec<KnownBlock>>,
+    /// Cycles of the last order, loops weighted.
+    time: Option<u64>,
 }
 
 /// A block that was ordered.
@@ -155,10 +157,10 @@ struct KnownBlock {
 }
 
 impl KnownBlocks {
-    /// Cycles that a function takes in the order of its instructions, loops weighted.
-    pub(crate) fn time(&mut self, function: &Function, model: &Model) -> u64 {
-        let candidates = Blocks::new(function, model, Some(self)).candidates();
-        candidates.iter().map(|it| it.weight * u64::from(it.prepared.source.cycles())).sum()
+    /// Cycles of the order that was made last, loops weighted, if it is the one of list schedulers: where matrices are multiplied it may
+    /// be another.
+    pub fn time(&self) -> Option<u64> {
+        self.time
     }
 
     /// What is known of a block of a function, if such values are live behind it; else it is made.
@@ -289,7 +291,10 @@ pub fn order(
         chosen = choose(&mut candidates, options, &resident, &limit);
     }
     let short = is_short(&candidates, &chosen);
+    let cycles = candidates.iter().zip(&chosen).map(|(it, choice)| it.weight * u64::from(choice.cycles()));
+    let mut time = Some(cycles.sum());
     if options.between_products && !short && between_products::has_matrix_blocks(function) {
+        time = None;
         let needed = chosen.iter().map(Choice::registers).max().unwrap_or(0);
         let most = between_products::registers(function, tables, needed);
         for (candidate, choice) in candidates.iter().zip(&mut chosen) {
@@ -298,6 +303,9 @@ pub fn order(
                 choice.order = order.into();
             }
         }
+    }
+    if let Some(known) = &mut blocks.known {
+        known.time = time;
     }
     for (candidate, choice) in candidates.iter().zip(chosen) {
         arrange(&mut function.block_mut(candidate.block).instructions, &choice.order);
