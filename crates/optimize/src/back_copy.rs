@@ -34,7 +34,7 @@ pub fn run(function: &mut Function) -> bool {
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for at in 0..instructions.len() {
-            if is_copy(&instructions[at]) && instructions[at].guard.is_none() {
+            if instructions[at].is_copy() && instructions[at].guard.is_none() {
                 // How often the components name each value: what another one touches would see the new value too early.
                 for_each_component_value(&instructions[at], |v| {
                     let (copy, times) = named[v];
@@ -89,14 +89,10 @@ pub fn run(function: &mut Function) -> bool {
                 written[v] = (id.0, (!instruction.is_partial()).then_some(at));
             });
         }
-        instructions.retain(|i| !(is_copy(i) && i.destinations.is_empty()));
+        instructions.retain(|i| !(i.is_copy() && i.destinations.is_empty()));
         function.block_mut(id).instructions = instructions;
     }
     changed
-}
-
-fn is_copy(instruction: &Instruction) -> bool {
-    matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy))
 }
 
 /// True if the value is an operand by itself, in a place that no convention fixes, of an ordinary instruction. Parts

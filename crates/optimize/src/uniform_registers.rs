@@ -86,7 +86,8 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
     }
     let mut candidates: Candidates = ti_vec![None; count];
     let variables = uniform_variables::find(function, &cfg, &divergence, &definitions);
-    let mut found = variables.len();
+    // Most of them are given up again, so that they take no place from the others.
+    let mut found = 0;
     for value in variables {
         let source = function.values[value].source;
         candidates[value] = Some(function.new_value(File::UR, source));
@@ -249,7 +250,7 @@ fn drop_unfit(function: &Function, chip: Chip, candidates: &mut Candidates) {
         let before = candidates.iter().flatten().count();
         for block in &function.blocks {
             for instruction in &block.instructions {
-                if uniform_variables::is_copy(instruction) {
+                if instruction.is_copy() {
                     drop_unfit_copies(function, instruction, candidates);
                     continue;
                 }
@@ -441,8 +442,7 @@ fn rewrite(function: &mut Function, chip: Chip, candidates: &Candidates) {
 
 /// Lets copies of both kinds be two instructions, with candidates renamed.
 fn part_copies(instructions: &mut Vec<Instruction>, candidates: &Candidates) {
-    let is_parted =
-        |copy: &Instruction| uniform_variables::is_copy(copy) && definition_candidate(copy, candidates);
+    let is_parted = |copy: &Instruction| copy.is_copy() && definition_candidate(copy, candidates);
     if !instructions.iter().any(is_parted) {
         return;
     }

@@ -51,11 +51,6 @@ fn may_be_uniform(instruction: &Instruction) -> bool {
     }
 }
 
-/// True for copies, whose components stand for themselves.
-pub fn is_copy(instruction: &Instruction) -> bool {
-    matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy))
-}
-
 /// True if a copy can bring the source into a uniform register: a constant, or what is in one.
 pub fn fits_copy(function: &Function, source: &Source, candidates: &TiSlice<Value, Option<Value>>) -> bool {
     let plain = !source.negate && !source.absolute && !source.invert && source.fixed.is_none();

@@ -233,3 +233,35 @@ fn random_loops_keep_their_meaning() {
     }
     assert!(moved > 200, "{moved} variables are uniform");
 }
+
+/// Variables that are given up again, for readers that take them from general registers only, take no place from other values.
+#[test]
+fn variables_crowd_out_no_other_values() {
+    let uniform = |variables: u32| {
+        let mut text = "kernel\nb0: -> b1\n  r0 = S2R %(SR_TID.X) ; 0\n".to_owned();
+        (0..variables).for_each(|at| text += &format!("  r{} = Copy {at:#x} ; 0\n", 100 + at));
+        text += "b1: -> b1 b2\n";
+        for at in (0..variables).map(|at| 100 + at) {
+            text += &format!(
+                "  PT, r{} = SHFL.BFLY r{at}, #1, #31 ; 1\n  r{at} = IADD3 r{at}, 0x1, RZ ; 1\n",
+                200 + at
+            );
+        }
+        for at in 0..40 {
+            let offset = 0x210 + 4 * at;
+            text += &format!(
+                "  r{} = LDC c[0][{offset:#x}] ; 2\n  r{} = IADD3 r0, r{}, RZ ; 2\n",
+                400 + at,
+                500 + at,
+                400 + at
+            );
+            text += &format!("  STS [r0], r{} mem(shared w) ; 2\n", 500 + at);
+        }
+        text += "  p1, PT = ISETP.AND.LT r0, 0x5, PT ; 3\n  @p1 BRA b1 ; 3\nb2:\n  EXIT ; 4\n";
+        let mut function = parse(&text).unwrap();
+        uniform_registers::run(&mut function, Chip::SM_90, None);
+        count(&function, |i| i.destinations.iter().any(|destination| destination.file == File::UR))
+    };
+    let alone = uniform(0);
+    assert!(alone >= 32 && uniform(12) >= alone, "{alone} alone, {} beside", uniform(12));
+}

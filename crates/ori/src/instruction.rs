@@ -1,6 +1,6 @@
 //! One instruction of Ori.
 
-use crate::{CallShape, Destination, Opcode, Source, Value, Values};
+use crate::{CallShape, Destination, Opcode, Pseudo, Source, Value, Values};
 use oriole_sass::Mods;
 use smallvec::SmallVec;
 
@@ -192,6 +192,11 @@ impl Instruction {
             contract: false,
             origin,
         }
+    }
+
+    /// True for copies of one value or of many at once, whose components stand for themselves.
+    pub fn is_copy(&self) -> bool {
+        matches!(self.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy))
     }
 
     /// True if a lane may find the old values in what is written: there is a guard, or the instruction leaves lanes out.

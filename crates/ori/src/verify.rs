@@ -244,7 +244,7 @@ impl Verifier<'_> {
         {
             self.say("a parallel copy needs one source for each destination");
         }
-        if matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy)) {
+        if instruction.is_copy() {
             for (destination, source) in instruction.destinations.iter().zip(&instruction.sources) {
                 if !self.may_copy(source, destination.file) {
                     self.say("a copy goes from a register file to another kind of register file");

@@ -325,7 +325,7 @@ impl Graph {
                 number(v);
             });
             let at = |v: Value| ids.known(v).map_or(0, |number| number as usize);
-            let copies = matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy));
+            let copies = instruction.is_copy();
             instruction.for_each_use(|v| {
                 let (writer, readers) = &values[at(v)];
                 edges.extend(writer.map(|from| (from, Node::Read)));
