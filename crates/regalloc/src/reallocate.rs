@@ -80,8 +80,10 @@ pub fn improve(work: &mut Work, before: Work, inputs: &ScanInputs, floor: u16) {
     let mut highest = work.highest();
     while highest > nameable(FEWEST).max(floor) {
         let limit = nameable((allocated(highest) - 1) / UNIT * UNIT).max(floor);
-        // Where more has to be held than fits, the frame is used, which nobody has asked for.
-        if first.memory == 0 && inputs.held > usable(&before, limit).len() {
+        // Where more has to be held than fits, the frame is used, or used more, which nobody has asked for. A function that needs
+        // the frame in the parts that have given registers back may need no more of it.
+        let in_parts = first.memory > 0 && inputs.grants.is_some();
+        if !in_parts && inputs.held > usable(&before, limit).len() {
             break;
         }
         let trial = start(&before, inputs);
