@@ -2,7 +2,7 @@
 //! expansion reads like a formula. Operands are put where the machine takes them: an immediate or a constant only in
 //! the second place, a register elsewhere.
 
-use oriole_ori::{Builder, File, Opcode, Source, SourceKind, Value};
+use oriole_ori::{BlockId, Builder, File, Opcode, Phi, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
 
 /// A 64-bit quantity, low word first.
@@ -36,6 +36,22 @@ impl Emit<'_, '_> {
         let d = self.b.pair();
         self.b.op(op).mods(mods).to_tuple(d).from_all(sources).emit();
         d
+    }
+
+    /// Goes on where two ways meet, with the words of whichever was gone.
+    pub fn merge(
+        &mut self,
+        join: BlockId,
+        (one, left): (BlockId, &[Value]),
+        (other, right): (BlockId, &[Value]),
+    ) -> Vec<Value> {
+        self.b.set_block(join);
+        let merged: Vec<Value> = left.iter().map(|_| self.b.r()).collect();
+        for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
+            let sources = [(one, left.into()), (other, right.into())].into_iter().collect();
+            self.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
+        }
+        merged
     }
 
     /// A register holding this word.

@@ -8,12 +8,13 @@ use crate::emit::{Emit, Pair};
 use crate::expand_missing;
 use crate::expand_wide::expand;
 use crate::float_divide::{ONE, ONE_F32, Rounding, ShortWay};
+use crate::long_divisions::LongDivisions;
 use crate::long_operands::LongOperands;
 use crate::routine::{Routine, Routines};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::{
-    BlockId, Builder, FormChange, Function, Guard, Instruction, Opcode, Origin, Outcome, Pass, Phi, Pseudo,
+    BlockId, Builder, FormChange, Function, Guard, Instruction, Opcode, Origin, Outcome, Pass, Pseudo,
     Source, SourceKind, Value, edges,
 };
 use oriole_sass::Mod;
@@ -55,7 +56,7 @@ fn block(function: &mut Function, routines: &mut Routines, long: &LongOperands, 
     let instructions = std::mem::take(&mut function.block_mut(id).instructions);
     let successors = std::mem::take(&mut function.block_mut(id).successors);
     let mut builder = Builder::new(function, id, Origin(0));
-    let mut divisions = Vec::new();
+    let mut divisions = LongDivisions::of(&instructions);
     for instruction in instructions {
         match instruction.opcode {
             Opcode::Pseudo(pseudo) if is_exact(pseudo) => {
@@ -86,7 +87,7 @@ struct Exact<'a> {
 fn exact(
     emit: &mut Emit<'_, '_>,
     routines: &mut Routines,
-    divisions: &mut Vec<Division>,
+    divisions: &mut LongDivisions,
     (instruction, is_long): (&Instruction, bool),
     out: &[Value],
 ) {
@@ -100,9 +101,8 @@ fn exact(
             if let Some(function) = routines.of_library(instruction) {
                 let operands = [0, 1].map(|index| emit.pair_of(&source(index)));
                 routines.library_result(emit, function, &[&operands[0], &operands[1]])
-            } else if mods.has(Mod::U64) || mods.has(Mod::S64) {
-                let division = divide_64(emit, routines, divisions, (instruction, is_long));
-                if rest { division.rest } else { division.quotient }
+            } else if let Some(words) = divisions.result(emit, routines, instruction, is_long) {
+                words
             } else {
                 let (a, b) = (emit.register(source(0)), emit.register(source(1)));
                 let result = if mods.has(Mod::S32) {
@@ -119,50 +119,6 @@ fn exact(
     for (&out, result) in out.iter().zip(results) {
         emit.deliver(out, result);
     }
-}
-
-/// Quotient and remainder: whoever needs one of them gets it from the division that the other one has made. If an operand is known
-/// to be more than a word, there is no short way.
-fn divide_64(
-    emit: &mut Emit<'_, '_>,
-    routines: &mut Routines,
-    divisions: &mut Vec<Division>,
-    (instruction, is_long): (&Instruction, bool),
-) -> Division {
-    let signed = instruction.mods.has(Mod::S64);
-    let known = divisions.iter().find(|it| it.signed == signed && it.operands == instruction.sources[..2]);
-    if let Some(known) = known {
-        return known.clone();
-    }
-    let (a, b) = (emit.pair_of(&instruction.sources[0]), emit.pair_of(&instruction.sources[1]));
-    let routine = if signed { Routine::DivideS64 } else { Routine::DivideU64 };
-    let words = if is_long {
-        routines.results(emit, routine, &[&a, &b])
-    } else {
-        let holds = emit.fits_words(a, b);
-        let (short, slow, join) = (emit.b.new_block(), emit.b.new_block(), emit.b.new_block());
-        emit.b.branch(Guard { value: holds, negated: true }, slow, short);
-        emit.b.set_block(short);
-        let quick = emit.divide_64_short(a, b);
-        emit.b.jump(join);
-        emit.b.set_block(slow);
-        let long = routines.results(emit, routine, &[&a, &b]);
-        emit.b.fall_through(join);
-        merge(emit, join, (short, &quick), (slow, &long))
-    };
-    let operands = instruction.sources[..2].to_vec();
-    let division = Division { signed, operands, quotient: words[..2].to_vec(), rest: words[2..].to_vec() };
-    divisions.push(division.clone());
-    division
-}
-
-/// A division of double words that the block has made.
-#[derive(Clone)]
-struct Division {
-    signed: bool,
-    operands: Vec<Source>,
-    quotient: Vec<Value>,
-    rest: Vec<Value>,
 }
 
 impl Exact<'_> {
@@ -294,21 +250,5 @@ fn unless(
     emit.b.set_block(slow);
     let long = long(emit);
     emit.b.fall_through(join);
-    merge(emit, join, (start, &short.result), (slow, &long))
-}
-
-/// Goes on where two ways meet, with the words of whichever was gone.
-fn merge(
-    emit: &mut Emit<'_, '_>,
-    join: BlockId,
-    (one, left): (BlockId, &[Value]),
-    (other, right): (BlockId, &[Value]),
-) -> Vec<Value> {
-    emit.b.set_block(join);
-    let merged: Vec<Value> = left.iter().map(|_| emit.b.r()).collect();
-    for (&destination, (&left, &right)) in merged.iter().zip(left.iter().zip(right)) {
-        let sources = [(one, left.into()), (other, right.into())].into_iter().collect();
-        emit.b.function_mut().block_mut(join).phis.push(Phi { destination, sources });
-    }
-    merged
+    emit.merge(join, (start, &short.result), (slow, &long))
 }

@@ -81,9 +81,9 @@ impl Emit<'_, '_> {
     }
 
     /// The short way, a division of words: quotient and remainder.
-    pub fn divide_64_short(&mut self, a: Pair, b: Pair) -> [Value; 4] {
+    pub fn divide_64_short(&mut self, a: Pair, b: Pair) -> [Pair; 2] {
         let (quotient, remainder) = self.divide_magnitudes_32(a[0], b[0]);
         let zero = self.register(Source::rz());
-        [quotient, zero, remainder, zero]
+        [[quotient, zero], [remainder, zero]]
     }
 }

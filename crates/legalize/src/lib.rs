@@ -17,6 +17,7 @@ mod float_divide;
 mod integer_divide;
 pub mod library;
 mod long;
+mod long_divisions;
 mod long_operands;
 mod root;
 pub mod routine;

@@ -21,10 +21,14 @@ pub enum Routine {
     DivideF32,
     /// Quotient of doubles.
     DivideF64,
-    /// Quotient and remainder of signed double words.
+    /// Quotient of signed double words.
     DivideS64,
-    /// Quotient and remainder of unsigned double words.
+    /// Quotient of unsigned double words.
     DivideU64,
+    /// Remainder of signed double words.
+    RemainderS64,
+    /// Remainder of unsigned double words.
+    RemainderU64,
     /// Root of a single.
     RootF32,
     /// Root of a double.
@@ -33,11 +37,13 @@ pub enum Routine {
 
 impl Routine {
     /// All of them.
-    pub const ALL: [Routine; 6] = [
+    pub const ALL: [Routine; 8] = [
         Routine::DivideF32,
         Routine::DivideF64,
         Routine::DivideS64,
         Routine::DivideU64,
+        Routine::RemainderS64,
+        Routine::RemainderU64,
         Routine::RootF32,
         Routine::RootF64,
     ];
@@ -49,6 +55,8 @@ impl Routine {
             Routine::DivideF64 => "oriole.divide_f64",
             Routine::DivideS64 => "oriole.divide_s64",
             Routine::DivideU64 => "oriole.divide_u64",
+            Routine::RemainderS64 => "oriole.remainder_s64",
+            Routine::RemainderU64 => "oriole.remainder_u64",
             Routine::RootF32 => "oriole.root_f32",
             Routine::RootF64 => "oriole.root_f64",
         }
@@ -66,6 +74,8 @@ impl Routine {
             Routine::DivideF64 => include_str!("routines/divide_f64.ori"),
             Routine::DivideS64 => include_str!("routines/divide_s64.ori"),
             Routine::DivideU64 => include_str!("routines/divide_u64.ori"),
+            Routine::RemainderS64 => include_str!("routines/remainder_s64.ori"),
+            Routine::RemainderU64 => include_str!("routines/remainder_u64.ori"),
             Routine::RootF32 => include_str!("routines/root_f32.ori"),
             Routine::RootF64 => include_str!("routines/root_f64.ori"),
         }

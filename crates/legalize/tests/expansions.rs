@@ -304,6 +304,28 @@ fn integer_division_64() {
     }
 }
 
+/// Who has the quotient needs no second division for the remainder.
+#[test]
+fn a_quotient_and_its_remainder_are_one_division() {
+    let of = |signed: &str| {
+        let division = |name| format!("{name}.{signed} {{r0 r1}}, {{r2 r3}} ; 1");
+        let (rest, quotient) = (division("Remainder"), division("Divide"));
+        let mixed = "r8 = LOP3.LUT r4, r6, RZ, #60, !PT ; 1\n  r9 = LOP3.LUT r5, r7, RZ, #60, !PT";
+        expanded(&format!("{{r4 r5}} = {rest}\n  {{r6 r7}} = {quotient}\n  {mixed}"))
+    };
+    let [unsigned, signed] = ["U64", "S64"].map(of);
+    assert_eq!(unsigned[0].to_string().matches("CallHelper").count(), 1);
+    let mut dice = Dice(7);
+    let random: Vec<u64> = (0..10).map(|i| dice.next() >> ((i * 7) % 61)).collect();
+    for (a, b) in EDGES_64.iter().chain(&random).flat_map(|&a| EDGES_64.map(|b| (a, b))) {
+        let want = a.checked_div(b).map_or(0, |quotient| quotient ^ (a % b));
+        assert_eq!(both(&unsigned, a, b, 0), want, "{a:#x} {b:#x}");
+        let (a, b) = (a as i64, b as i64);
+        let want = if b == 0 { 0 } else { a.wrapping_div(b) ^ a.wrapping_rem(b) };
+        assert_eq!(both(&signed, a as u64, b as u64, 0), want as u64, "{a:#x} {b:#x}");
+    }
+}
+
 /// What a front end asks before a division of double words is not asked again: the other branch calls the routine at once.
 #[test]
 fn long_divisions_have_no_short_way() {

@@ -5,12 +5,19 @@ use oriole_chip::Chip;
 use oriole_options::{KNOBS, KnobKind, Options, Value};
 use oriole_pipeline::{Context, Routine, Settings, routine};
 
+/// The options of each level.
+fn levels() -> impl Iterator<Item = Options> {
+    (0..=3).map(|level| {
+        let mut options = Options::default();
+        options.level = level;
+        options
+    })
+}
+
 /// Options that a user may choose: each level, each switch turned, a few numbers.
 fn choices() -> Vec<Options> {
     let mut choices = Vec::new();
-    for level in 0..=3 {
-        let mut options = Options::default();
-        options.level = level;
+    for options in levels() {
         for knob in KNOBS {
             let values = match (knob.kind, knob.default) {
                 (KnobKind::Bool, default) => vec![(default != Value::Bool(true)).to_string()],
@@ -29,18 +36,31 @@ fn choices() -> Vec<Options> {
 
 #[test]
 fn routines_keep_what_they_state() {
-    let target = oriole_pipeline::Target::new(Chip::SM_90).expect("a target");
-    for which in Routine::ALL {
-        let clobbers = which.code().routine.expect("it states what it overwrites");
-        for options in choices() {
+    for chip in Chip::all() {
+        let target = oriole_pipeline::Target::new(chip).expect("a target");
+        // Knobs do the same to the code of each chip.
+        let choices = if chip == Chip::SM_90 { choices() } else { levels().collect() };
+        for options in choices {
             let settings = Settings::new(&options);
-            let linked = routine(which, &Context::new(&target, &settings))
-                .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
-            assert_eq!(linked.frame_bytes, 0);
-            assert_eq!(linked.called().count(), 0);
-            assert!(!linked.encoded.needs_call_stack, "{} parts the warp", which.name());
-            let count = 64 - clobbers.general.leading_zeros() as u16;
-            assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
+            Routine::ALL
+                .into_iter()
+                .for_each(|which| keeps_what_it_states(which, &target, &settings, &options));
         }
     }
+}
+
+fn keeps_what_it_states(
+    which: Routine,
+    target: &oriole_pipeline::Target,
+    settings: &Settings,
+    options: &Options,
+) {
+    let clobbers = which.code().routine.expect("it states what it overwrites");
+    let linked = routine(which, &Context::new(target, settings))
+        .unwrap_or_else(|failure| panic!("{}: {failure:?}\n{options:?}", which.name()));
+    assert_eq!(linked.frame_bytes, 0);
+    assert_eq!(linked.called().count(), 0);
+    assert!(!linked.encoded.needs_call_stack, "{} parts the warp", which.name());
+    let count = 64 - clobbers.general.leading_zeros() as u16;
+    assert!(linked.encoded.general_registers <= oriole_chip::allocated(count), "{}", which.name());
 }

@@ -73,7 +73,7 @@ fn two_divisions_share_a_routine() {
         ),
         expect![[r#"
             plain: 6 registers, frame 0, stack 0
-            k: 20 registers, frame 0, stack 0
+            k: 18 registers, frame 0, stack 0
               k parts and meets x2
               k calls $k$oriole.divide_f32 x2
               $k$oriole.divide_f32 goes back: RET.REL.NODEC R2 0x0 x1
@@ -90,7 +90,7 @@ fn quotient_and_remainder_are_one_call() {
              st.global.u64 [%rd1], %rd5; add.u64 %rd6, %rd6, %rd7; st.global.u64 [%rd1+8], %rd6; ret; }}\n"
         ),
         expect![[r#"
-            k: 28 registers, frame 0, stack 0
+            k: 25 registers, frame 0, stack 0
               k parts and meets x2
               k calls $k$oriole.divide_u64 x1
               k calls $k$oriole.divide_s64 x1
@@ -115,12 +115,12 @@ fn a_recursive_callee_brings_its_routine() {
              sqrt.rn.f64 %d2, %d2; st.global.f64 [%rd1], %d2; ret; }}\n"
         ),
         expect![[r#"
-            k: 26 registers, frame 0, stack 32
+            k: 24 registers, frame 0, stack 32
               k calls $k$f x1
               k parts and meets x1
               k calls $k$oriole.root_f64 x1
               $k$f parts and meets x2
-              $k$f uses the stack x16
+              $k$f uses the stack x12
               $k$f calls $k$f x1
               $k$f calls $k$oriole.divide_f64 x1
               $k$f goes back: RET.REL.NODEC R20 0x0 x1
