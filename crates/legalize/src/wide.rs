@@ -75,20 +75,16 @@ impl Emit<'_, '_> {
             .from(b[1])
             .from(first)
             .emit();
-        // The carry of the middle sum counts in the highest word.
-        let top = self.b.r();
-        self.b.add_carry_in(top, Source::rz(), Source::rz(), carry);
         let low_carry = self.b.p();
         self.b.add_carry_out(None, low_carry, lowest[1], middle[0]);
-        self.b
-            .op(Op::IMAD)
-            .mods(&[Mod::WIDE, Mod::U32, Mod::X])
-            .to_tuple(out)
-            .from(a[1])
-            .from(b[1])
-            .from([middle[1], top])
-            .from(low_carry)
-            .emit();
+        // Sums, and not the addend of the last product: that would be a pair, of words that come from different ones.
+        let highest = self.pair(Op::IMAD, &[Mod::WIDE, Mod::U32], [a[1].into(), b[1].into(), Source::rz()]);
+        let last_carry = self.b.p();
+        let sum = self.b.op(Op::IADD3).mods(&[Mod::X]).to(out[0]).to(last_carry);
+        sum.from(highest[0]).from(middle[1]).from(Source::rz()).from(low_carry).from(Source::not_pt()).emit();
+        // The carry of the middle sum counts in the highest word.
+        let sum = self.b.op(Op::IADD3).mods(&[Mod::X]).to(out[1]);
+        sum.from(highest[1]).from(Source::rz()).from(Source::rz()).from(last_carry).from(carry).emit();
     }
 
     /// High half of the signed product: the unsigned one less each factor where the other is negative.

@@ -112,10 +112,10 @@ fn every_pass_changes_a_kernel() {
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 197 functions
         74 ConvertToUniformReg: attention attention_f16, 103 functions
         75 LateArchOptimizeFirst: atomics atomic_all_u32, 270 functions for sm_86
-        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 145 functions
+        78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 146 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
         81 LateArchOptimizeSecond: atomics atomic_all_u64, 157 functions
-        83 OriBackCopyPropagate: atomics atomic_max_f32, 115 functions
+        83 OriBackCopyPropagate: atomics atomic_max_f32, 116 functions
         85 OriPropagateGmma: atomics_sm90 atomic_b128, 76 functions
         87 FixupGmmaSequence: warp_group wgmma_floats, 7 functions
         88 OriHoistInvariantsLate3: warp_group wgmma_gemm, 1 functions

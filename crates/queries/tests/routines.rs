@@ -90,7 +90,7 @@ fn quotient_and_remainder_are_one_call() {
              st.global.u64 [%rd1], %rd5; add.u64 %rd6, %rd6, %rd7; st.global.u64 [%rd1+8], %rd6; ret; }}\n"
         ),
         expect![[r#"
-            k: 25 registers, frame 0, stack 0
+            k: 26 registers, frame 0, stack 0
               k parts and meets x2
               k calls $k$oriole.divide_u64 x1
               k calls $k$oriole.divide_s64 x1
