@@ -422,7 +422,7 @@ impl View<'_> {
     }
 
     /// A logic operation of one register and constants, as `(x & mask) ^ flip`.
-    fn masked(&self, i: &Instruction) -> Option<(Value, u32, u32)> {
+    pub fn masked(&self, i: &Instruction) -> Option<(Value, u32, u32)> {
         if i.opcode != Opcode::Sass(Op::LOP3)
             || i.destinations.len() != 1
             || i.sources.len() < 4

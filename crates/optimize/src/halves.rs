@@ -7,12 +7,15 @@ use oriole_ori::{Instruction, Opcode, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
+/// The sign bits of two halves.
+const SIGNS: u32 = 0x8000_8000;
+
 /// Simplifies the halves of an instruction; true if it changed.
 pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     match i.opcode {
         Opcode::Sass(Op::PRMT) => join_rounded(view, i),
         Opcode::Sass(Op::FADD2 | Op::FMUL2 | Op::FFMA2) => read_once(view, i),
-        Opcode::Sass(_) => read_in_place(view, i),
+        Opcode::Sass(_) => read_in_place(view, i) | read_signed(view, i),
         Opcode::Pseudo(_) => false,
     }
 }
@@ -86,6 +89,52 @@ fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
         let suffixes = source.suffixes.with_instead(Mod::H0_H0, half);
         candidate.sources[index] =
             Source { negate: source.negate, absolute: source.absolute, suffixes, ..from.clone() };
+        changed |= view.accept(i, candidate);
+    }
+    changed
+}
+
+/// Operands whose sign bits were cleared or flipped become the register before, with the sign written on it. Those of bfloat16 stay: no other
+/// compiler writes signs on their factors and comparisons, so that nobody knows whether the machine heeds them.
+fn read_signed(view: &View<'_>, i: &mut Instruction) -> bool {
+    let computes = matches!(
+        i.opcode,
+        Opcode::Sass(Op::HADD2 | Op::HMUL2 | Op::HFMA2 | Op::HMNMX2 | Op::HSETP2 | Op::HSET2)
+    );
+    if !computes || i.mods.has(Mod::BF16_V2) {
+        return false;
+    }
+    let mut changed = false;
+    for index in 0..i.sources.len() {
+        let outer = &i.sources[index];
+        let SourceKind::Values(values) = &outer.kind else { continue };
+        let [value] = values.as_slice() else { continue };
+        let Some((from, mask, flip)) = view.definition(*value).and_then(|logic| view.masked(logic)) else {
+            continue;
+        };
+        // The bits of the halves that are read.
+        let read = match outer.suffixes {
+            _ if outer.suffixes.has(Mod::H0_H0) => 0xffff,
+            _ if outer.suffixes.has(Mod::H1_H1) => 0xffff_0000,
+            _ => u32::MAX,
+        };
+        let signs = SIGNS & read;
+        let absolute = mask & read == read & !SIGNS;
+        if !absolute && mask & read != read || flip & read != signs && flip & read != 0 {
+            continue;
+        }
+        let negate = flip & read != 0;
+        let source = Source {
+            absolute: outer.absolute || absolute,
+            negate: outer.negate ^ (negate && !outer.absolute),
+            suffixes: outer.suffixes.clone(),
+            ..Source::value(from)
+        };
+        if source_type(i, index) != SourceType::Halves || !view.is_stable(&source) {
+            continue;
+        }
+        let mut candidate = i.clone();
+        candidate.sources[index] = source;
         changed |= view.accept(i, candidate);
     }
     changed

@@ -1116,6 +1116,51 @@ b0:
     );
 }
 
+/// Signs of halves are written on operands. A sign of the other half does not count, one of both halves does where both are read.
+#[test]
+fn signs_of_halves_are_written_on_operands() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r9 = S2R %(SR_TID.X) ; 0
+  r0 = LDS [r9] mem(shared r) ; 0
+  r1 = LOP3.LUT r0, 0x7fff7fff, RZ, #192, !PT ; 1
+  r2 = LOP3.LUT r0, 0x80008000, RZ, #60, !PT ; 2
+  r3 = LOP3.LUT r0, 0x8000, RZ, #60, !PT ; 3
+  r4 = HADD2 r1.H0_H0, -r1.H1_H1 ; 4
+  r5 = HFMA2 r2, -r2, |r2| ; 5
+  r6 = HMUL2 r3.H0_H0, r3.H1_H1 ; 6
+  r7 = HADD2 r3, r4 ; 7
+  r8 = HMUL2.BF16_V2 r1, r7 ; 7
+  STS [r9], r5 mem(shared w) ; 8
+  STS [r9+0xc], r8 mem(shared w) ; 8
+  STS [r9+0x4], r6 mem(shared w) ; 8
+  STS [r9+0x8], r7 mem(shared w) ; 8
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r9 = S2R %(SR_TID.X) ; 0
+              r0 = LDS [r9] mem(shared r) ; 0
+              r1 = LOP3.LUT r0, 0x7fff7fff, RZ, #192, !PT ; 1
+              r3 = LOP3.LUT r0, 0x8000, RZ, #60, !PT ; 3
+              r4 = HADD2 |r0|.H0_H0, -|r0|.H1_H1 ; 4
+              r5 = HFMA2 -r0, r0, |r0| ; 5
+              r6 = HMUL2 -r0.H0_H0, r0.H1_H1 ; 6
+              r7 = HADD2 r3, r4 ; 7
+              r8 = HMUL2.BF16_V2 r1, r7 ; 7
+              STS [r9], r5 mem(shared w) ; 8
+              STS [r9+0xc], r8 mem(shared w) ; 8
+              STS [r9+0x4], r6 mem(shared w) ; 8
+              STS [r9+0x8], r7 mem(shared w) ; 8
+              EXIT ; 9
+        "#]],
+    );
+}
+
 /// What is a multiple of a power of two has no bits below it, whatever it is chosen from.
 #[test]
 fn bits_below_a_power_of_two_are_zero() {
