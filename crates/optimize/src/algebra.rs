@@ -44,7 +44,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     changed |= match i.opcode {
         Opcode::Sass(op) => match op {
             Op::MOV => canonical_copy(i),
-            Op::IADD3 => view.add(i),
+            Op::IADD3 => view.settled_carries(i) | view.add(i),
             Op::IMAD => view.multiply_add(i),
             Op::LOP3 => view.logic(i) || view.mask_half(i),
             Op::SHF => view.shift(i),
@@ -194,6 +194,44 @@ impl View<'_> {
             }
         }
         Some((registers, constant, constants))
+    }
+
+    /// A sum into which no carry comes, or a known one, is one without.
+    fn settled_carries(&self, i: &mut Instruction) -> bool {
+        if !i.mods.has(Mod::X) || i.mods.len() != 1 {
+            return false;
+        }
+        let [.., first, second] = i.sources.as_slice() else { return false };
+        let is_known = |source: &Source| matches!(source.kind, SourceKind::True(_));
+        if i.sources.len() != 5 || !is_known(first) || !is_known(second) {
+            return false;
+        }
+        let carries = [first, second].into_iter().filter(|carry| !carry.invert).count();
+        // With a carry coming in what is negated is the complement.
+        let complements = |source: &Source| source.negate ^ source.invert;
+        let mut sources: SmallVec<[Source; 3]> = i.sources[..3].iter().cloned().collect();
+        let complement = sources.iter().position(complements);
+        let zero =
+            sources.iter().position(|source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source));
+        match (carries, complement, zero) {
+            (0, None, _) => {}
+            (1, None, Some(zero)) => sources[zero] = Source::imm(1),
+            (1, Some(only), _) if sources.iter().filter(|source| complements(source)).count() == 1 => {
+                let plain = Source { negate: false, invert: false, ..sources[only].clone() };
+                sources[only] = plain.negated();
+            }
+            _ => return false,
+        }
+        // Of two numbers and nothing else there is one carry out.
+        let carries_out = i.destinations.iter().skip(1).any(|destination| !destination.values.is_empty());
+        let is_zero = |source: &&Source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source);
+        if carries_out && !sources.iter().any(|source| is_zero(&source)) {
+            return false;
+        }
+        let mut candidate = i.clone();
+        candidate.mods = Mods::none();
+        candidate.sources = sources;
+        self.accept(i, candidate)
     }
 
     fn add(&self, i: &mut Instruction) -> bool {
@@ -662,19 +700,11 @@ impl View<'_> {
                 _ => {}
             }
         }
-        // The selection of one of two numbers, compared with a number.
-        let Some(selection) = self.source_definition(x) else { return false };
-        if selection.opcode != Opcode::Sass(Op::SEL) || selection.sources.len() != 3 {
-            return false;
-        }
-        let (Some(a), Some(b)) = (self.known(&selection.sources[0]), self.known(&selection.sources[1]))
+        // One of two numbers, compared with a number.
+        let Some((a, b, choice)) = self.source_definition(x).and_then(|chosen| self.one_of_two(chosen))
         else {
             return false;
         };
-        let choice = selection.sources[2].clone();
-        if !self.is_stable(&choice) || !matches!(choice.kind, SourceKind::Values(_)) {
-            return false;
-        }
         let holds = |x: u32| {
             let order = if unsigned { x.cmp(&limit) } else { (x as i32).cmp(&(limit as i32)) };
             match compare {
@@ -771,6 +801,33 @@ impl View<'_> {
             && matches!(comparison.sources[2].kind, SourceKind::True(_))
             && !comparison.sources[2].invert
             && comparison.sources.iter().all(|s| self.is_stable(s))
+    }
+
+    /// What an instruction gives that gives one of two numbers: the one where a predicate holds, the other one, and the predicate. It chooses
+    /// one, or adds a carry to a number.
+    fn one_of_two(&self, i: &Instruction) -> Option<(u32, u32, Source)> {
+        let number = |index: usize| self.known(i.sources.get(index)?);
+        let (a, b, choice) = match (i.opcode, i.sources.as_slice()) {
+            (Opcode::Sass(Op::SEL), [_, _, choice]) => (number(0)?, number(1)?, choice),
+            (Opcode::Sass(Op::IADD3), [first, second, third, carry, no_carry])
+                if i.mods.has(Mod::X)
+                    && i.mods.len() == 1
+                    && no_carry.invert
+                    && matches!(no_carry.kind, SourceKind::True(_)) =>
+            {
+                let number = |source: &Source| {
+                    // With a carry coming in what is negated is the complement.
+                    let complement = source.negate ^ source.invert;
+                    let plain = Source { negate: false, invert: false, ..source.clone() };
+                    self.known(&plain).map(|word| if complement { !word } else { word })
+                };
+                let sum = number(first)?.wrapping_add(number(second)?).wrapping_add(number(third)?);
+                (sum.wrapping_add(1), sum, carry)
+            }
+            _ => return None,
+        };
+        let is_predicate = matches!(choice.kind, SourceKind::Values(_));
+        (is_predicate && self.is_stable(choice)).then(|| (a, b, choice.clone()))
     }
 
     // Signs of floats.

@@ -5,6 +5,7 @@
 //! computations of equal values are found in one walk. Pure instructions count anywhere; ordinary loads only within a
 //! block, as long as nothing there may write memory or wait for others.
 
+use crate::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
@@ -20,7 +21,10 @@ use typed_index_collections::TiVec;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Gvn),
-    ..Pass::new(|function, _| Outcome::changed_if(run(function)))
+    ..Pass::new(|function, context| {
+        let numbered = run(function);
+        Outcome::changed_if(product_halves::join(function, context.chip) | numbered)
+    })
 };
 
 /// Numbers the values of a function in SSA and removes what is computed twice. Returns true if something went.

@@ -28,6 +28,7 @@ pub mod literal_pool;
 pub mod live_dead;
 pub mod operand_fold;
 pub mod predication;
+pub mod product_halves;
 pub mod reassociate;
 pub mod rematerialize;
 pub mod sink;

@@ -180,8 +180,7 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
             };
             let plain = instruction.destinations[0].width == 1 && !instruction.mods.has(Mod::X);
             let simple = !instruction.mods.has(Mod::WIDE) && !instruction.mods.has(Mod::HI) || op == Op::SHF;
-            if !plain
-                || !simple && !is_upper_product(instruction)
+            if !(plain && (simple || is_product(instruction, Mod::HI)) || is_product(instruction, Mod::WIDE))
                 || !instruction.sources.iter().any(reads)
                 || !instruction.sources.iter().all(|s| reads(s) || neutral(s))
             {
@@ -201,17 +200,19 @@ fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) 
                 _ => {}
             }
         }
-        if is_upper_product(instruction) {
+        if is_product(instruction, Mod::HI) {
             widen(&mut uniform);
         }
     }
     Some(uniform)
 }
 
-/// The upper half of a product, to which nothing is added.
-fn is_upper_product(instruction: &Instruction) -> bool {
+/// The upper half of a product (`HI`) or all of it (`WIDE`), to which nothing is added.
+fn is_product(instruction: &Instruction, part: Mod) -> bool {
     instruction.opcode == Opcode::Sass(Op::IMAD)
-        && instruction.mods.has(Mod::HI)
+        && instruction.mods.has(part)
+        && !instruction.mods.has(Mod::X)
+        && instruction.destinations.len() == 1
         && instruction.sources.get(2).is_some_and(|addend| matches!(addend.kind, SourceKind::Zero(_)))
 }
 

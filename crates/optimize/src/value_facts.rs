@@ -352,6 +352,7 @@ impl ValueFacts {
         let [destination] = instruction.destinations.as_slice() else {
             return match instruction.opcode {
                 Opcode::Sass(Op::PLOP3) => self.learn_predicate(definitions, instruction),
+                Opcode::Sass(Op::IADD3) => self.learn_carry(definitions, instruction),
                 _ => false,
             };
         };
@@ -476,6 +477,23 @@ impl ValueFacts {
             new |= self.note(definitions, value, predicate_fact(*table as u8, inputs));
         }
         new
+    }
+
+    /// A sum of one word and nothing does not carry.
+    fn learn_carry(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
+        let [_, carry] = instruction.destinations.as_slice() else { return false };
+        let is_zero =
+            |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && !source.negate && !source.invert;
+        let plain = |source: &Source| !source.negate && !source.invert;
+        let sources = &instruction.sources;
+        let holds = instruction.mods.is_empty()
+            && sources.len() == 3
+            && sources.iter().all(plain)
+            && sources.iter().filter(|source| is_zero(source)).count() >= 2;
+        match carry.values.first() {
+            Some(&carry) if holds => self.note(definitions, carry, Fact::Word(0)),
+            _ => false,
+        }
     }
 
     /// Leading bits of the (lowest word of the) result.

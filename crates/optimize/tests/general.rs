@@ -5,7 +5,7 @@ use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
     constant_addends, convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants,
-    join_phis, linear_replacement, live_dead, reassociate, sink,
+    join_phis, linear_replacement, live_dead, product_halves, reassociate, sink,
 };
 use oriole_options::Options;
 use oriole_ori::{
@@ -1112,6 +1112,129 @@ b0:
               r6 = F2FP.F16.F32.PACK_AB r3, r2 ; 6
               STS [r0], r6 mem(shared w) ; 7
               EXIT ; 8
+        "#]],
+    );
+}
+
+/// Halves of a product that are near each other are one product. Others are not: an addend, halves that are far from each other, a second
+/// upper half.
+#[test]
+fn halves_of_a_product_are_made_at_once() {
+    check(
+        |function| {
+            product_halves::join(function, Chip::SM_90);
+        },
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r2 = IMAD.HI.U32 r0, r1, RZ ; 1
+  r3 = IMAD r1, r0, RZ ; 1
+  r4 = IMAD r0, 0x7, RZ ; 2
+  r5 = IMAD.HI r0, 0x7, RZ ; 3
+  r6 = IMAD.HI.U32 r0, 0x7, RZ ; 3
+  r7 = IMAD r0, 0x9, r1 ; 4
+  r8 = IMAD.HI.U32 r0, 0x9, RZ ; 5
+  r9 = IMAD r1, 0xb, RZ ; 6
+  r40 = IADD3 r4, 0x1, RZ ; 6
+  r41 = IADD3 r4, 0x2, RZ ; 6
+  r42 = IADD3 r4, 0x3, RZ ; 6
+  r43 = IADD3 r4, 0x4, RZ ; 6
+  r44 = IADD3 r4, 0x5, RZ ; 6
+  r45 = IADD3 r4, 0x6, RZ ; 6
+  r46 = IADD3 r4, 0x7, RZ ; 6
+  r10 = IMAD.HI.U32 r1, 0xb, RZ ; 7
+  r11 = IADD3 r2, r3, r4 ; 8
+  r12 = IADD3 r5, r6, r7 ; 8
+  r13 = IADD3 r8, r9, r10 ; 8
+  STS [r0], r11 mem(shared w) ; 9
+  STS [r0+0x4], r12 mem(shared w) ; 9
+  STS [r0+0x8], r13 mem(shared w) ; 9
+  EXIT ; 9
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              {r3 r2} = IMAD.U32.WIDE r0, r1, RZ ; 1
+              {r4 r5} = IMAD.WIDE r0, 0x7, RZ ; 2
+              r6 = IMAD.HI.U32 r0, 0x7, RZ ; 3
+              r7 = IMAD r0, 0x9, r1 ; 4
+              r8 = IMAD.HI.U32 r0, 0x9, RZ ; 5
+              r9 = IMAD r1, 0xb, RZ ; 6
+              r40 = IADD3 r4, 0x1, RZ ; 6
+              r41 = IADD3 r4, 0x2, RZ ; 6
+              r42 = IADD3 r4, 0x3, RZ ; 6
+              r43 = IADD3 r4, 0x4, RZ ; 6
+              r44 = IADD3 r4, 0x5, RZ ; 6
+              r45 = IADD3 r4, 0x6, RZ ; 6
+              r46 = IADD3 r4, 0x7, RZ ; 6
+              r10 = IMAD.HI.U32 r1, 0xb, RZ ; 7
+              r11 = IADD3 r2, r3, r4 ; 8
+              r12 = IADD3 r5, r6, r7 ; 8
+              r13 = IADD3 r8, r9, r10 ; 8
+              STS [r0], r11 mem(shared w) ; 9
+              STS [r0+0x4], r12 mem(shared w) ; 9
+              STS [r0+0x8], r13 mem(shared w) ; 9
+              EXIT ; 9
+        "#]],
+    );
+}
+
+/// A number and a carry that is compared is the carry. A sum of one word does not carry, and a known carry is a number.
+#[test]
+fn carries_are_read_where_they_are() {
+    check(
+        general,
+        "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = S2R %(SR_CTAID.X) ; 0
+  r2, p3 = IADD3 r0, r1, RZ ; 1
+  r4 = IADD3.X RZ, RZ, RZ, p3, !PT ; 2
+  p5, PT = ISETP.AND.NE.U32 r4, RZ, PT ; 3
+  r6 = IADD3.X RZ, ~RZ, RZ, p3, !PT ; 4
+  p7, PT = ISETP.AND.EQ.U32 r6, 0xffffffff, PT ; 5
+  r8 = SEL r0, r2, p5 ; 6
+  r9 = SEL r1, r2, p7 ; 6
+  r10, p11 = IADD3 r8, RZ, RZ ; 7
+  r12 = IADD3.X r9, r0, RZ, p11, !PT ; 8
+  r13 = IADD3.X r9, ~r0, RZ, PT, !PT ; 9
+  r14 = IADD3.X r9, RZ, RZ, PT, !PT ; 10
+  r15, p16 = IADD3.X r9, r8, RZ, PT, !PT ; 11
+  r17 = IADD3.X RZ, RZ, RZ, p16, !PT ; 12
+  STS [r0], r10 mem(shared w) ; 13
+  STS [r0+0x4], r12 mem(shared w) ; 13
+  STS [r0+0x8], r13 mem(shared w) ; 13
+  STS [r0+0xc], r14 mem(shared w) ; 13
+  STS [r0+0x10], r15 mem(shared w) ; 13
+  STS [r0+0x14], r17 mem(shared w) ; 13
+  EXIT ; 14
+",
+        expect![[r#"
+            kernel params=0 barriers=0
+            b0:
+              r0 = S2R %(SR_TID.X) ; 0
+              r1 = S2R %(SR_CTAID.X) ; 0
+              r2, p3 = IADD3 r0, r1, RZ ; 1
+              r8 = SEL r0, r2, p3 ; 6
+              r9 = SEL r1, r2, !p3 ; 6
+              r10, PT = IADD3 r8, RZ, RZ ; 7
+              r12 = IADD3 r9, r0, RZ ; 8
+              r13 = IADD3 r9, -r0, RZ ; 9
+              r14 = IADD3 r9, 0x1, RZ ; 10
+              r15, p16 = IADD3.X r9, r8, RZ, PT, !PT ; 11
+              r17 = IADD3.X RZ, RZ, RZ, p16, !PT ; 12
+              STS [r0], r10 mem(shared w) ; 13
+              STS [r0+0x4], r12 mem(shared w) ; 13
+              STS [r0+0x8], r13 mem(shared w) ; 13
+              STS [r0+0xc], r14 mem(shared w) ; 13
+              STS [r0+0x10], r15 mem(shared w) ; 13
+              STS [r0+0x14], r17 mem(shared w) ; 13
+              EXIT ; 14
         "#]],
     );
 }

@@ -84,6 +84,40 @@ b0:
     .assert_eq(&function.to_string());
 }
 
+/// A whole product of uniform factors is uniform.
+#[test]
+fn whole_products_become_uniform() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = LDC c[0][0x210] ; 1
+  {r2 r3} = IMAD.U32.WIDE r1, 0xd2511f53, RZ ; 2
+  r4 = LOP3.LUT r2, r0, RZ, #60, !PT ; 3
+  r5 = LOP3.LUT r4, r3, r0, #150, !PT ; 3
+  STS [r0], r5 mem(shared w) ; 4
+  EXIT ; 5
+";
+    let mut function = parse(text).unwrap();
+    uniform_registers::run(&mut function, Chip::SM_90, None);
+    assert_verified(&function, Form::Plain, "uniform");
+    expect![[r#"
+        kernel params=0 barriers=0
+          value r1
+          value r2
+          value r3
+        b0:
+          r0 = S2R %(SR_TID.X) ; 0
+          u6 = ULDC c[0][0x210] ; 1
+          {u7 u8} = UIMAD.U32.WIDE u6, 0xd2511f53, URZ ; 2
+          r4 = LOP3.LUT r0, u7, RZ, #60, !PT ; 3
+          r5 = LOP3.LUT r4, u8, r0, #150, !PT ; 3
+          STS [r0], r5 mem(shared w) ; 4
+          EXIT ; 5
+    "#]]
+    .assert_eq(&function.to_string());
+}
+
 /// Floating numbers of parameters are uniform where the chip has a datapath for them.
 #[test]
 fn floats_become_uniform_where_the_chip_has_them() {

@@ -98,7 +98,7 @@ fn every_pass_changes_a_kernel() {
         37 GeneralOptimizeMid: attention attention_f16, 5 functions
         45 MidExpansion: attention attention_f16, 23 functions
         46 GeneralOptimizeMid2: attention attention_f16, 23 functions
-        49 GvnCse: atomics atomic_all_u64, 201 functions
+        49 GvnCse: atomics atomic_all_u64, 202 functions
         50 OriReassociateAndCommon: hash hash_murmur3, 1 functions
         51 ExtractShaderConstsFinal: floating float_horner_f64, 2 functions
         55 LateExpansion: barrier_objects objects, 41 functions
