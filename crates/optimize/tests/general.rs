@@ -1206,6 +1206,9 @@ b0:
   r14 = IADD3.X r9, RZ, RZ, PT, !PT ; 10
   r15, p16 = IADD3.X r9, r8, RZ, PT, !PT ; 11
   r17 = IADD3.X RZ, RZ, RZ, p16, !PT ; 12
+  r18, p19 = IADD3.X r9, r8, r0, !PT, !PT ; 12
+  r20 = IADD3.X r17, r18, RZ, p19, !PT ; 12
+  STS [r0+0x18], r20 mem(shared w) ; 13
   STS [r0], r10 mem(shared w) ; 13
   STS [r0+0x4], r12 mem(shared w) ; 13
   STS [r0+0x8], r13 mem(shared w) ; 13
@@ -1228,6 +1231,9 @@ b0:
               r14 = IADD3 r9, 0x1, RZ ; 10
               r15, p16 = IADD3.X r9, r8, RZ, PT, !PT ; 11
               r17 = IADD3.X RZ, RZ, RZ, p16, !PT ; 12
+              r18, p19 = IADD3.X r9, r8, r0, !PT, !PT ; 12
+              r20 = IADD3.X r17, r18, RZ, p19, !PT ; 12
+              STS [r0+0x18], r20 mem(shared w) ; 13
               STS [r0], r10 mem(shared w) ; 13
               STS [r0+0x4], r12 mem(shared w) ; 13
               STS [r0+0x8], r13 mem(shared w) ; 13
@@ -1257,6 +1263,9 @@ b0:
   r6 = HMUL2 r3.H0_H0, r3.H1_H1 ; 6
   r7 = HADD2 r3, r4 ; 7
   r8 = HMUL2.BF16_V2 r1, r7 ; 7
+  r10 = LOP3.LUT r0, 0xffff7fff, RZ, #192, !PT ; 7
+  r11 = HADD2 r10.H0_H0, r10.H1_H1 ; 7
+  STS [r9+0x10], r11 mem(shared w) ; 8
   STS [r9], r5 mem(shared w) ; 8
   STS [r9+0xc], r8 mem(shared w) ; 8
   STS [r9+0x4], r6 mem(shared w) ; 8
@@ -1275,6 +1284,8 @@ b0:
               r6 = HMUL2 -r0.H0_H0, r0.H1_H1 ; 6
               r7 = HADD2 r3, r4 ; 7
               r8 = HMUL2.BF16_V2 r1, r7 ; 7
+              r11 = HADD2 |r0|.H0_H0, r0.H1_H1 ; 7
+              STS [r9+0x10], r11 mem(shared w) ; 8
               STS [r9], r5 mem(shared w) ; 8
               STS [r9+0xc], r8 mem(shared w) ; 8
               STS [r9+0x4], r6 mem(shared w) ; 8
