@@ -220,7 +220,7 @@ b0:
     .assert_eq(&lines);
 }
 
-/// An operation with its slow way called, and with it in place.
+/// An operation with its slow path called, and with it in place.
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);

@@ -211,8 +211,8 @@ impl View<'_> {
         let complements = |source: &Source| source.negate ^ source.invert;
         let mut sources: SmallVec<[Source; 3]> = i.sources[..3].iter().cloned().collect();
         let complement = sources.iter().position(complements);
-        let zero =
-            sources.iter().position(|source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source));
+        let is_zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source);
+        let zero = sources.iter().position(is_zero);
         match (carries, complement, zero) {
             (0, None, _) => {}
             (1, None, Some(zero)) => sources[zero] = Source::imm(1),
@@ -224,8 +224,7 @@ impl View<'_> {
         }
         // Of two numbers and nothing else there is one carry out.
         let carries_out = i.destinations.iter().skip(1).any(|destination| !destination.values.is_empty());
-        let is_zero = |source: &&Source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source);
-        if carries_out && !sources.iter().any(|source| is_zero(&source)) {
+        if carries_out && !sources.iter().any(is_zero) {
             return false;
         }
         let mut candidate = i.clone();

@@ -94,8 +94,8 @@ fn read_in_place(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// Operands whose sign bits were cleared or flipped become the register before, with the sign written on it. Those of bfloat16 stay: no other
-/// compiler writes signs on their factors and comparisons, so that nobody knows whether the machine heeds them.
+/// Operands whose sign bits were cleared or flipped become the register before, with the sign written on it. Those of bfloat16 stay:
+/// ptxas writes no sign on their factors and in their comparisons, so that it is not known whether the hardware reads one there.
 fn read_signed(view: &View<'_>, i: &mut Instruction) -> bool {
     let computes = matches!(
         i.opcode,

@@ -482,14 +482,13 @@ impl ValueFacts {
     /// A sum of one word and nothing does not carry.
     fn learn_carry(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
         let [_, carry] = instruction.destinations.as_slice() else { return false };
-        let is_zero =
-            |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && !source.negate && !source.invert;
+        let is_zero = |source: &&Source| matches!(source.kind, SourceKind::Zero(_));
         let plain = |source: &Source| !source.negate && !source.invert;
         let sources = &instruction.sources;
         let holds = instruction.mods.is_empty()
             && sources.len() == 3
             && sources.iter().all(plain)
-            && sources.iter().filter(|source| is_zero(source)).count() >= 2;
+            && sources.iter().filter(is_zero).count() >= 2;
         match carry.values.first() {
             Some(&carry) if holds => self.note(definitions, carry, Fact::Word(0)),
             _ => false,
