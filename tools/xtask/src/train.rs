@@ -9,9 +9,9 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 /// Chips for which every kernel is compiled that they take, beside its own.
 const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
-/// The parts of the training, each with a folder of its own for its profile, and how much its counts weigh: loops of the
-/// machines run so often that nothing in a compile would count beside them.
-pub const PARTS: [(&str, u32); 3] = [("start", 100), ("compile", 100), ("machines", 1)];
+/// The parts of the training, each with a folder of its own for its profiles, and how much its counts weigh: loops of the
+/// machines run so often that nothing in a compile would count beside them. Of compiles there is a profile for each kernel.
+pub const PARTS: [(&str, u32); 4] = [("start", 100), ("compile", 100), ("tools", 100), ("machines", 1)];
 
 /// The smallest kernel there is: what every compile does.
 const SMALLEST: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
@@ -26,28 +26,30 @@ const KEYSTROKES: usize = 12;
 pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
     std::fs::create_dir_all(scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let folder = crate::root().join("test-data/kernels");
-    let [start, compile, machines] = PARTS.map(|(part, _)| raw.join(part).join("%m.profraw"));
-    let instrumented = |profile: &Path| {
+    let [start, compile, tools, machines] = PARTS.map(|(part, _)| raw.join(part));
+    let named = |part: &Path, name: &str| {
         let mut command = Command::new(program);
-        command.env("LLVM_PROFILE_FILE", profile);
+        command.env("LLVM_PROFILE_FILE", part.join(format!("{name}%m.profraw")));
         command
     };
+    let instrumented = |part: &Path| named(part, "");
     let kernels = files(&folder, "ptx")?;
     let cubin = scratch.join("kernel.cubin");
     let smallest = scratch.join("smallest.ptx");
     std::fs::write(&smallest, SMALLEST).map_err(|error| format!("{}: {error}", smallest.display()))?;
     quietly(instrumented(&start).arg("compile").arg(&smallest).arg("-o").arg(&cubin))?;
     let mut compiled = 0;
-    for kernel in &kernels {
-        let own = quietly(instrumented(&compile).arg("compile").arg(kernel).arg("-o").arg(&cubin))?;
+    for (at, kernel) in kernels.iter().enumerate() {
+        let compile = || named(&compile, &format!("{at}-"));
+        let own = quietly(compile().arg("compile").arg(kernel).arg("-o").arg(&cubin))?;
         compiled += usize::from(own);
         if own {
-            quietly(instrumented(&compile).arg("lint").arg(&cubin))?;
-            quietly(instrumented(&compile).arg("dis").arg(&cubin))?;
+            quietly(instrumented(&tools).arg("lint").arg(&cubin))?;
+            quietly(instrumented(&tools).arg("dis").arg(&cubin))?;
         }
-        quietly(instrumented(&compile).arg("check").arg(kernel))?;
+        quietly(instrumented(&tools).arg("check").arg(kernel))?;
         for chip in CHIPS {
-            let mut command = instrumented(&compile);
+            let mut command = compile();
             quietly(command.arg("compile").args(["--arch", chip]).arg(kernel).arg("-o").arg(&cubin))?;
         }
     }
@@ -59,10 +61,14 @@ pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
             quietly(instrumented(&machines).args(["run", "--on", machine]).arg(&record))?;
         }
     }
-    serve(instrumented(&compile), &kernels).map_err(|error| format!("{} lsp: {error}", program.display()))
+    serve(instrumented(&tools), &kernels).map_err(|error| format!("{} lsp: {error}", program.display()))
 }
 
-fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
+/// The files of a folder with this extension, sorted by name.
+///
+/// # Errors
+/// A folder that cannot be read.
+pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, String> {
     let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
     files.retain(|file| file.extension().is_some_and(|found| found == extension));
