@@ -190,6 +190,7 @@ fn allocate_within(
 ) -> Option<Allocated> {
     let mut budget = limit;
     let tries = if throughput.multiplies() { TRIES } else { TRIES_WITHOUT_PRODUCTS };
+    let mut least = u32::MAX;
     for _ in 0..tries {
         let options = OrderOptions { limit: Some(budget), ..*options };
         let mut tried = function.clone();
@@ -215,6 +216,11 @@ fn allocate_within(
             let fits = allocated.assignment.general_registers <= limit;
             return (fits && grown(first, &allocated) <= most).then_some(allocated);
         }
+        // An order for fewer registers that leaves as many in the frame is the best there is.
+        if lacking >= least {
+            return None;
+        }
+        least = lacking;
         // What allocation loses to tuples is known only now.
         budget = budget.checked_sub(lacking.min(MOST_FEWER) as u16)?;
     }
