@@ -63,11 +63,12 @@ mod tests {
     fn functions_of_most_profiles_come_first() {
         let profile =
             |names: &[(&str, u64)]| names.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect();
-        let start = vec![profile(&[("main", 1), ("parse", 3)])];
         let compile = vec![
             profile(&[("rare", 900), ("schedule", 7)]),
             profile(&[("schedule", 8), ("main", 1), ("lower", 4)]),
+            profile(&[("main", 1)]),
         ];
-        assert_eq!(of_parts(&[start, compile]), ["parse", "main", "schedule", "rare", "lower"]);
+        let tools = vec![profile(&[("lint", 5), ("main", 1)])];
+        assert_eq!(of_parts(&[compile, tools]), ["schedule", "main", "rare", "lower", "lint"]);
     }
 }

@@ -1,9 +1,8 @@
 //! Builds the program as it is released for Linux: linked statically (`cargo static`), and compiled twice, the second time by a
 //! profile of what the first one does with the kernels of the repository.
 //!
-//! The profile says which functions run, and the linker puts these together, those of the smallest compile first, then those of
-//! most compiles; blocks that never ran stand apart from their functions. A fifth of a small compile is the system's, which brings
-//! in the pages of the program.
+//! The profile says which functions run, and the linker puts these together, those of most compiles first; blocks that never ran
+//! stand apart from their functions. A fifth of a small compile is the system's, which brings in the pages of the program.
 
 use crate::{dist, finished, llvm, order, train};
 use std::path::{Path, PathBuf};

@@ -11,10 +11,7 @@ const CHIPS: [&str; 4] = ["sm_75", "sm_80", "sm_90", "sm_100"];
 
 /// The parts of the training, each with a folder of its own for its profiles, and how much its counts weigh: loops of the
 /// machines run so often that nothing in a compile would count beside them. Of compiles there is a profile for each kernel.
-pub const PARTS: [(&str, u32); 4] = [("start", 100), ("compile", 100), ("tools", 100), ("machines", 1)];
-
-/// The smallest kernel there is: what every compile does.
-const SMALLEST: &str = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k() { ret; }\n";
+pub const PARTS: [(&str, u32); 3] = [("compile", 100), ("tools", 100), ("machines", 1)];
 
 /// So many keystrokes the server gets in each kernel.
 const KEYSTROKES: usize = 12;
@@ -26,7 +23,7 @@ const KEYSTROKES: usize = 12;
 pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
     std::fs::create_dir_all(scratch).map_err(|error| format!("{}: {error}", scratch.display()))?;
     let folder = crate::root().join("test-data/kernels");
-    let [start, compile, tools, machines] = PARTS.map(|(part, _)| raw.join(part));
+    let [compile, tools, machines] = PARTS.map(|(part, _)| raw.join(part));
     let named = |part: &Path, name: &str| {
         let mut command = Command::new(program);
         command.env("LLVM_PROFILE_FILE", part.join(format!("{name}%m.profraw")));
@@ -35,9 +32,6 @@ pub fn run(program: &Path, scratch: &Path, raw: &Path) -> Result<(), String> {
     let instrumented = |part: &Path| named(part, "");
     let kernels = files(&folder, "ptx")?;
     let cubin = scratch.join("kernel.cubin");
-    let smallest = scratch.join("smallest.ptx");
-    std::fs::write(&smallest, SMALLEST).map_err(|error| format!("{}: {error}", smallest.display()))?;
-    quietly(instrumented(&start).arg("compile").arg(&smallest).arg("-o").arg(&cubin))?;
     let mut compiled = 0;
     for (at, kernel) in kernels.iter().enumerate() {
         let compile = || named(&compile, &format!("{at}-"));
