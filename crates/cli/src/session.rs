@@ -135,9 +135,9 @@ pub fn threads(jobs: Option<usize>) -> usize {
     jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |count| count.get())).max(1)
 }
 
-/// So much text (bytes) there is for each thread at least, which is 20 ms of work. Two threads take 2 to 6 % more processor time
-/// than one, and builds run a compile on every processor as it is. Texts of 30 to 120 kB were done 3 to 6 ms sooner on two threads,
-/// those of 170 kB 17 ms.
+/// So much text (bytes) there is for each thread at least, which is 20 ms of work. Two threads take up to 6 % more processor time
+/// than one, and builds run a compile on every processor as it is. Texts of 30 to 80 kB were done 3 to 7 ms sooner on two threads,
+/// one of 174 kB 17 ms.
 const TEXT_PER_THREAD: usize = 64 << 10;
 
 /// How many threads compile so many functions in a text of so many bytes, unless somebody asked for a number. Where one is

@@ -128,6 +128,12 @@ fn plain_immediate(bits: u32) -> Source {
     if bits == 0 { Source::rz() } else { Source::imm(bits) }
 }
 
+/// An operand of a sum into which a carry comes, without sign and complement, and whether its complement is added: there that is what a sign
+/// asks for too.
+fn beside_a_carry(source: &Source) -> (Source, bool) {
+    (Source { negate: false, invert: false, ..source.clone() }, source.negate ^ source.invert)
+}
+
 fn is_bare(source: &Source) -> bool {
     !source.negate
         && !source.absolute
@@ -207,8 +213,7 @@ impl View<'_> {
             return false;
         }
         let carries = [first, second].into_iter().filter(|carry| !carry.invert).count();
-        // With a carry coming in what is negated is the complement.
-        let complements = |source: &Source| source.negate ^ source.invert;
+        let complements = |source: &Source| beside_a_carry(source).1;
         let mut sources: SmallVec<[Source; 3]> = i.sources[..3].iter().cloned().collect();
         let complement = sources.iter().position(complements);
         let is_zero = |source: &Source| matches!(source.kind, SourceKind::Zero(_)) && is_bare(source);
@@ -217,8 +222,7 @@ impl View<'_> {
             (0, None, _) => {}
             (1, None, Some(zero)) => sources[zero] = Source::imm(1),
             (1, Some(only), _) if sources.iter().filter(|source| complements(source)).count() == 1 => {
-                let plain = Source { negate: false, invert: false, ..sources[only].clone() };
-                sources[only] = plain.negated();
+                sources[only] = beside_a_carry(&sources[only]).0.negated();
             }
             _ => return false,
         }
@@ -815,9 +819,7 @@ impl View<'_> {
                     && matches!(no_carry.kind, SourceKind::True(_)) =>
             {
                 let number = |source: &Source| {
-                    // With a carry coming in what is negated is the complement.
-                    let complement = source.negate ^ source.invert;
-                    let plain = Source { negate: false, invert: false, ..source.clone() };
+                    let (plain, complement) = beside_a_carry(source);
                     self.known(&plain).map(|word| if complement { !word } else { word })
                 };
                 let sum = number(first)?.wrapping_add(number(second)?).wrapping_add(number(third)?);

@@ -1,7 +1,7 @@
 //! The passes after SSA: uniform registers and back copy propagation keep what random functions do.
 
 use crate::common::*;
-use expect_test::expect;
+use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
     back_copy, branch_opt, convert_mov_phi, expand_sync, generate_mov_phi, live_dead, rematerialize,
@@ -42,6 +42,14 @@ fn random_functions_keep_their_meaning() {
     assert!(copies_after < copies_before, "{copies_before} copies before, {copies_after} after");
 }
 
+/// What becomes uniform in a function for sm_90.
+fn check_uniform(text: &str, expected: &Expect) {
+    let mut function = parse(text).unwrap();
+    uniform_registers::run(&mut function, Chip::SM_90, None);
+    assert_verified(&function, Form::Plain, "uniform");
+    expected.assert_eq(&function.to_string());
+}
+
 /// What is computed from a parameter only, products and their upper halves included, and readers that take a uniform register
 /// elsewhere than where it stands.
 #[test]
@@ -60,10 +68,9 @@ b0:
   @p7 STS [r0], r6 mem(shared w) ; 6
   EXIT ; 7
 ";
-    let mut function = parse(text).unwrap();
-    uniform_registers::run(&mut function, Chip::SM_90, None);
-    assert_verified(&function, Form::Plain, "uniform");
-    expect![[r#"
+    check_uniform(
+        text,
+        &expect![[r#"
         kernel params=0 barriers=0
           value r1
           value r2
@@ -80,8 +87,8 @@ b0:
           p7, PT = ISETP.AND.GT.U32 r6, u11, PT ; 5
           @p7 STS [r0], r6 mem(shared w) ; 6
           EXIT ; 7
-    "#]]
-    .assert_eq(&function.to_string());
+    "#]],
+    );
 }
 
 /// A whole product of uniform factors is uniform.
@@ -98,10 +105,9 @@ b0:
   STS [r0], r5 mem(shared w) ; 4
   EXIT ; 5
 ";
-    let mut function = parse(text).unwrap();
-    uniform_registers::run(&mut function, Chip::SM_90, None);
-    assert_verified(&function, Form::Plain, "uniform");
-    expect![[r#"
+    check_uniform(
+        text,
+        &expect![[r#"
         kernel params=0 barriers=0
           value r1
           value r2
@@ -114,8 +120,8 @@ b0:
           r5 = LOP3.LUT r4, u8, r0, #150, !PT ; 3
           STS [r0], r5 mem(shared w) ; 4
           EXIT ; 5
-    "#]]
-    .assert_eq(&function.to_string());
+    "#]],
+    );
 }
 
 /// Floating numbers of parameters are uniform where the chip has a datapath for them.

@@ -45,7 +45,7 @@ pub fn program(flags: &[String], profile: Option<&Path>) -> Result<Profiled, Str
     let mut flags = flags.to_vec();
     flags.push(format!("'-Cprofile-use={}'", merged.display()));
     flags.push(format!("'-Clink-arg=-Wl,--symbol-ordering-file={}'", order.display()));
-    // Blocks that no compile of the training ran go to sections of their own.
+    // Blocks that never ran in the training go to sections of their own; without the second flag those that ran seldom do, too.
     flags.push("'-Cllvm-args=-enable-split-machine-functions'".to_owned());
     flags.push("'-Cllvm-args=-mfs-psi-cutoff=0'".to_owned());
     // Functions that are inlined everywhere are no symbols any more.
