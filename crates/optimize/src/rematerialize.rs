@@ -15,6 +15,8 @@ use oriole_ori::{
 use oriole_sass::info::Class;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::cmp::Reverse;
+use std::ops::Range;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// So many places of high pressure are looked at.
@@ -28,17 +30,14 @@ const NEAR: u32 = 16;
 
 /// Makes values again until no more registers are live at once than there are. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
+    // Only instructions change, no edges.
+    let cfg = Cfg::new(function);
+    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
     let mut changed = false;
     // Blocks in which nothing more can be done.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
-    for _ in 0..ROUNDS {
-        let found = Analyses::new(function);
-        let Some(peak) = found.highest(budget, &left).filter(|peak| peak.excess > 0) else { break };
-        let chosen = found.choose(&peak);
-        if chosen.is_empty() {
-            left.insert(peak.block);
-            continue;
-        }
+    let mut rounds = 0..ROUNDS;
+    while let Some(chosen) = Analyses::new(function, &cfg, &loops).next(budget, &mut left, &mut rounds) {
         rewrite(function, &chosen);
         // What has gone shall count no more.
         live_dead::run(function);
@@ -47,7 +46,18 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     changed
 }
 
-/// Where most registers are missing: before an instruction of a block.
+/// Where most registers of a block are missing.
+struct Highest {
+    block: BlockId,
+    /// The instruction before which that is.
+    at: u32,
+    /// How many are missing.
+    excess: u32,
+    /// The most predicates that are live at once around it.
+    predicates: u32,
+}
+
+/// What takes registers where most are missing: before an instruction of a block.
 struct Peak {
     block: BlockId,
     at: u32,
@@ -141,22 +151,20 @@ struct Chosen {
     sites: Vec<Site>,
 }
 
-/// What is known of the function in a round.
+/// What is known of the function until something is made again.
 struct Analyses<'a> {
     function: &'a Function,
-    cfg: Cfg,
+    cfg: &'a Cfg,
     liveness: Liveness,
-    loops: Loops,
+    loops: &'a Loops,
     definitions: Definitions,
     /// Where each value is read.
     uses: Csr<Value, (BlockId, u32)>,
 }
 
 impl<'a> Analyses<'a> {
-    fn new(function: &'a Function) -> Analyses<'a> {
-        let cfg = Cfg::new(function);
-        let liveness = Liveness::new(function, &cfg);
-        let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    fn new(function: &'a Function, cfg: &'a Cfg, loops: &'a Loops) -> Analyses<'a> {
+        let liveness = Liveness::new(function, cfg);
         let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
             for &block in cfg.order() {
                 for (index, instruction) in (0..).zip(&function.block(block).instructions) {
@@ -165,6 +173,26 @@ impl<'a> Analyses<'a> {
             }
         });
         Analyses { definitions: Definitions::new(function), function, cfg, liveness, loops, uses }
+    }
+
+    /// What is made again next, at the place where most registers are missing. A round goes for each place that is looked at;
+    /// `left` gets the blocks of those where nothing can be done.
+    fn next(
+        &self,
+        budget: &Budget,
+        left: &mut FxHashSet<BlockId>,
+        rounds: &mut Range<usize>,
+    ) -> Option<Vec<Chosen>> {
+        let mut live = Live::new(self.function.values.len());
+        for highest in self.highest(&mut live, budget, left) {
+            rounds.next()?;
+            let chosen = self.choose(&self.peak(&mut live, budget, &highest));
+            if !chosen.is_empty() {
+                return Some(chosen);
+            }
+            left.insert(highest.block);
+        }
+        None
     }
 
     /// Goes backwards through a block; `visit` gets each place with what is live before it.
@@ -206,32 +234,42 @@ impl<'a> Analyses<'a> {
         most
     }
 
-    /// The place outside of some blocks where most registers are missing; of equals the first.
-    fn highest(&self, budget: &Budget, left: &FxHashSet<BlockId>) -> Option<Peak> {
-        let mut live = Live::new(self.function.values.len());
+    /// Of each block but some the place where most registers are missing, if any are, those with most of them first.
+    fn highest(&self, live: &mut Live, budget: &Budget, left: &FxHashSet<BlockId>) -> Vec<Highest> {
         let mut counts = Vec::new();
         for &block in self.cfg.order() {
-            self.walk(&mut live, block, |at, live| counts.push((block, at, live.counts)));
+            self.walk(live, block, |at, live| counts.push((block, at, live.counts)));
         }
         let predicates = self.most_predicates(&counts);
-        let mut best: Option<(u32, BlockId, u32)> = None;
-        for &(block, at, here) in counts.iter().filter(|(block, ..)| !left.contains(block)) {
-            let excess = here.excess(budget, block, predicates[block]);
-            if best.is_none_or(|(most, ..)| excess > most) {
-                best = Some((excess, block, at));
+        let mut highest = Vec::new();
+        for places in counts.chunk_by(|(one, ..), (other, ..)| one == other) {
+            let block = places[0].0;
+            let predicates = predicates[block];
+            // Of equals the first of the walk.
+            let here = places.iter().rev().map(|&(_, at, here)| (here.excess(budget, block, predicates), at));
+            let (excess, at) =
+                here.max_by_key(|&(excess, _)| excess).expect("a walk visits the end of a block");
+            if excess > 0 && !left.contains(&block) {
+                highest.push(Highest { block, at, excess, predicates });
             }
         }
-        let (excess, block, at) = best?;
+        highest.sort_by_key(|highest| Reverse(highest.excess));
+        highest
+    }
+
+    /// What takes registers at a place.
+    fn peak(&self, live: &mut Live, budget: &Budget, highest: &Highest) -> Peak {
+        let &Highest { block, at, excess, predicates } = highest;
         let mut values = Vec::new();
-        self.walk(&mut live, block, |place, live| {
+        self.walk(live, block, |place, live| {
             if place == at {
-                let spills = live.counts.spilled(budget, predicates[block]) > 0;
+                let spills = live.counts.spilled(budget, predicates) > 0;
                 let takes =
                     |&value: &Value| live.has(value) && (spills || self.function.file(value) == File::R);
                 values.extend(self.function.values.keys().filter(takes));
             }
         });
-        Some(Peak { block, at, live: values, excess })
+        Peak { block, at, live: values, excess }
     }
 
     /// The cheapest to make again, until so many registers are free as are missing.

@@ -350,6 +350,43 @@ b2:
     );
 }
 
+/// Where two blocks have too many values, the one that lacks more registers comes first: what is made again behind it leaves the other as
+/// well. Of places in a block that lack as many the last counts.
+#[test]
+fn values_are_made_again_first_where_most_registers_are_missing() {
+    let text = "
+kernel params=0 barriers=0
+b0: -> b1
+  r0 = S2R %(SR_TID.X) ; 0
+  r1 = IADD3 r0, 0x10, RZ ; 1
+  r2 = IADD3 r0, 0x20, RZ ; 2
+  r3 = IADD3 r0, 0x30, RZ ; 3
+b1: -> b4 b2
+  STS [r2], r0 mem(shared w) ; 4
+  p7, PT = ISETP.AND.LT r0, 0x64, PT ; 5
+  @p7 BRA b4 ; 6
+b2: -> b3
+  STS [r0], r0 mem(shared w) ; 7
+b3:
+  STS [r2], r3 mem(shared w) ; 8
+  STS [r2+0x4], r0 mem(shared w) ; 9
+  EXIT ; 10
+b4:
+  STS [r1], r0 mem(shared w) ; 11
+  EXIT ; 12
+";
+    let ends = |of_b1: u32, of_b2: u32| {
+        let mut function = parse(text).unwrap();
+        let general = [9, of_b1, of_b2, 9, 9].into_iter().collect();
+        rematerialize::run(&mut function, &Budget { general, predicates: 6 });
+        assert_verified(&function, Form::Plain, "made again");
+        let blocks = function.blocks.iter().skip(3);
+        blocks.map(|block| block.instructions.iter().map(|i| i.origin.0).collect()).collect::<Vec<Vec<_>>>()
+    };
+    assert_eq!(ends(3, 1), [vec![2, 3, 8, 9, 10], vec![11, 12]]);
+    assert_eq!(ends(2, 9), [vec![2, 3, 8, 9, 10], vec![1, 11, 12]]);
+}
+
 /// Two elected lanes give one address, a coordinate and a zero to the engine for copies, from which the warp made them.
 #[test]
 fn words_for_several_elected_lanes_are_copied_once() {
