@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the tests of the C library's arguments (crates/c-api/tests/arguments.rs) in Miri, the interpreter of Rust's compiler: an
-# access that the language's rules of references, lifetimes, alignment, written bytes or threads forbid is a failure, also where the
-# machine would not mind, and so is memory that nobody gave back, and a file that is opened. C programs it cannot run: run.sh and
-# sanitize.sh have them.
+# Runs the tests of the C library's arguments (crates/c-api/tests/arguments.rs), and of copies and comparisons of memory
+# (crates/memory-functions), in Miri, the interpreter of Rust's compiler: an access that the language's rules of references, lifetimes,
+# alignment, written bytes or threads forbid is a failure, also where the machine would not mind, and so is memory that nobody gave
+# back, and a file that is opened. C programs it cannot run: run.sh and sanitize.sh have them.
 #
 #   tools/memory/miri.sh
 #
@@ -26,6 +26,8 @@ rustup run $toolchain cargo miri setup >/dev/null 2>&1 || { echo "SKIPPED: Miri 
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false CARGO_PROFILE_TEST_DEBUG_ASSERTIONS=false
 test=(rustup run $toolchain cargo miri test --quiet --package oriole-c-api --test arguments --target-dir target/miri)
 MIRIFLAGS='' "${test[@]}" --no-run
+memory=(rustup run $toolchain cargo miri test --quiet --package oriole-memory-functions --test lengths --target-dir target/miri)
+MIRIFLAGS='' "${memory[@]}" --no-run
 
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
@@ -42,6 +44,8 @@ run "results of two threads" "$trees" results_of_two_threads
 run "other compiles" "$trees" compiles --skip results_of_two_threads
 run "calls without a compile" "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check" --skip compiles
 run "threads in other orders" "-Zmiri-many-seeds=1..5" threads_share_a_handle
+MIRIFLAGS='-Zmiri-strict-provenance' "${memory[@]}" > "$log/copies of memory" 2>&1 &
+names+=("copies of memory") jobs+=($!)
 wrong=0
 for at in "${!jobs[@]}"; do
     if wait "${jobs[at]}"; then

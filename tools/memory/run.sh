@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the C programs of the C library's tests under valgrind: a read or write outside of what was given, a read of what nobody
 # wrote, or memory that nobody can give back any more, is a failure, and so is another output. It is here because the library is
-# the one place with `unsafe`; everything else of it is the compiler, which comes along.
+# a place with `unsafe`; everything else of it is the compiler, which comes along.
 # sanitize.sh and miri.sh have the tests in Rust.
 #
 #   tools/memory/run.sh [FOLDER WITH liboriole_c.so: that which the tests are built in, if left out]

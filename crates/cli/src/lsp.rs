@@ -58,6 +58,7 @@ impl Environment for Machine {
 
 /// Runs `oriole lsp`.
 pub fn lsp(arguments: &Lsp) -> Outcome {
+    oriole_lsp::refuse_huge_pages();
     let environment: Arc<dyn Environment> = Arc::new(Machine);
     if arguments.schema {
         return crate::outcome::print(&format!("{:#}\n", oriole_lsp::schema()));

@@ -11,7 +11,6 @@ mod launch;
 mod lists;
 mod lsp;
 mod manual;
-mod memory;
 mod names;
 mod outcome;
 mod progress;
@@ -31,13 +30,15 @@ use outcome::{Outcome, failed, misused};
 use std::process::ExitCode;
 use trace::Tracing;
 
-/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages; when
-/// it gets them says `memory`.
+/// So that the linker finds them; nobody calls them by name.
+#[cfg(all(target_arch = "x86_64", target_env = "musl"))]
+use oriole_memory_functions as _;
+
+/// A compile makes and drops many small values: with the system's allocator a tenth of its time. It asks for huge pages.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    memory::start_in_small_pages();
     if let Some(call) = ptxas::Call::from_environment() {
         return call.run();
     }

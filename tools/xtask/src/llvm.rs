@@ -9,11 +9,7 @@ use std::process::{Command, Stdio};
 /// # Errors
 /// Neither Rust nor the system has it.
 pub fn tool(name: &str) -> Result<PathBuf, String> {
-    let asked = |what: &[&str]| {
-        let output = Command::new("rustc").args(what).output().map_err(|error| format!("rustc: {error}"))?;
-        Ok::<_, String>(String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let own = Path::new(&asked(&["--print", "target-libdir"])?).with_file_name("bin").join(name);
+    let own = own(name)?;
     if own.exists() {
         return Ok(own);
     }
@@ -28,4 +24,18 @@ pub fn tool(name: &str) -> Result<PathBuf, String> {
             own.display()
         )),
     }
+}
+
+/// The place of Rust's own program of this name, which need not be there.
+///
+/// # Errors
+/// rustc does not say where it is.
+pub fn own(name: &str) -> Result<PathBuf, String> {
+    Ok(Path::new(&asked(&["--print", "target-libdir"])?).with_file_name("bin").join(name))
+}
+
+/// What rustc says.
+fn asked(what: &[&str]) -> Result<String, String> {
+    let output = Command::new("rustc").args(what).output().map_err(|error| format!("rustc: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }

@@ -8,7 +8,7 @@ use crate::{dist, finished, llvm, order, train};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const TARGET: &str = "x86_64-unknown-linux-gnu";
+const TARGET: &str = "x86_64-unknown-linux-musl";
 
 /// The files of a profile: the counts, and the order of functions.
 pub const PROFILE: [&str; 2] = ["oriole.profdata", "order.txt"];
@@ -27,7 +27,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds `target/release-profiled/x86_64-unknown-linux-gnu/release/oriole` with these flags of rustc, quoted for cargo, by the
+/// Builds `target/release-profiled/x86_64-unknown-linux-musl/release/oriole` with these flags of rustc, quoted for cargo, by the
 /// profile in a folder or by one that is taken now.
 ///
 /// # Errors
@@ -44,6 +44,9 @@ pub fn program(flags: &[String], profile: Option<&Path>) -> Result<Profiled, Str
     let [merged, order] = PROFILE.map(|name| profile.join(name));
     let mut flags = flags.to_vec();
     flags.push(format!("'-Cprofile-use={}'", merged.display()));
+    // Rust's own linker, which knows such an order; for musl rustc takes the system's.
+    flags.push("'-Clink-arg=-fuse-ld=lld'".to_owned());
+    flags.push(format!("'-Clink-arg=-B{}'", llvm::own("gcc-ld")?.display()));
     flags.push(format!("'-Clink-arg=-Wl,--symbol-ordering-file={}'", order.display()));
     // Blocks that never ran in the training go to sections of their own; without the second flag those that ran seldom do, too.
     flags.push("'-Cllvm-args=-enable-split-machine-functions'".to_owned());

@@ -28,7 +28,6 @@ const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
 pub fn watch(arguments: &Watch) -> Outcome {
-    crate::memory::allow_huge_pages();
     let chips = match arguments.arch.iter().map(|name| supported_chip(name)).collect::<Result<Vec<_>, _>>() {
         Ok(chips) => chips,
         Err(message) => return misused(&message),

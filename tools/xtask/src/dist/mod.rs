@@ -47,7 +47,7 @@ pub struct Platform {
 const PLATFORMS: [Platform; 2] = [
     Platform {
         name: "x86_64-linux",
-        program: "x86_64-unknown-linux-gnu",
+        program: "x86_64-unknown-linux-musl",
         library: "x86_64-unknown-linux-gnu",
         zig: "x86_64-linux-gnu",
         code: "linux-x64",
@@ -216,7 +216,8 @@ fn make(plan: &Plan) -> Result<(), String> {
             made.skip(platform.name, "a quick build is for this machine alone");
             continue;
         }
-        if !is_installed(platform.program)? {
+        // A quick build is one for the machine, with its C library.
+        if !plan.quick && !is_installed(platform.program)? {
             made.skip(platform.name, &format!("rustup target add {}", platform.program));
             continue;
         }
@@ -293,9 +294,8 @@ pub fn epoch(root: &Path) -> Result<u64, String> {
 
 fn toolchain() -> Result<sbom::Toolchain, String> {
     let rustc = output(Command::new("rustc").arg("--version"))?;
-    let glibc = output(Command::new("getconf").arg("GNU_LIBC_VERSION"))?;
     let zig = tools::BUILDERS[2].trim_start_matches("ziglang==").to_owned();
-    Ok(sbom::Toolchain { rustc, glibc: glibc.trim_start_matches("glibc ").to_owned(), zig })
+    Ok(sbom::Toolchain { rustc, zig })
 }
 
 /// Whether Rust's own library is there for a target.

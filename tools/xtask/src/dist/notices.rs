@@ -14,10 +14,9 @@ const LICENCE_FILES: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "NOTICE", "UN
 
 /// What has no folder to read a licence from.
 const TOOLCHAIN: &str = "\
-The standard library of Rust (MIT OR Apache-2.0) is part of every program and library. The static program for x86_64 has
-parts of the GNU C library (LGPL-2.1-or-later), that for aarch64 of musl (MIT). Shared libraries have LLVM's unwinder in them
-(Apache-2.0 WITH LLVM-exception). Whoever wants another version of one of them
-builds the program from its source, which is where this package says that it comes from, with `cargo xtask dist`.
+The standard library of Rust (MIT OR Apache-2.0) is part of every program and library. Static programs have parts of
+musl (MIT). Shared libraries have LLVM's unwinder in them (Apache-2.0 WITH LLVM-exception). Whoever wants another version of
+one of them builds the program from its source, which is where this package says that it comes from, with `cargo xtask dist`.
 ";
 
 /// Writes down all of them.

@@ -12,8 +12,6 @@ use crate::packages::{Package, Parts};
 pub struct Toolchain {
     /// As `rustc --version` says it.
     pub rustc: String,
-    /// The GNU C library in the static program.
-    pub glibc: String,
     /// The release of zig, from which the unwinder in shared libraries is.
     pub zig: String,
 }
@@ -31,8 +29,7 @@ pub fn text(version: &str, parts: &Parts, bundled: &[Bundled], toolchain: &Toolc
     let rust = toolchain.rustc.split(' ').nth(1).unwrap_or_default();
     let others = [
         ("rust-std", rust, "in every program and library", "MIT OR Apache-2.0"),
-        ("glibc", &toolchain.glibc, "in the static program for x86_64", "LGPL-2.1-or-later"),
-        ("musl", rust, "in the static program for aarch64, as this release of Rust has it", "MIT"),
+        ("musl", rust, "in the static programs, as this release of Rust has it", "MIT"),
         (
             "libunwind",
             &toolchain.zig,
