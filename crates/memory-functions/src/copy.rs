@@ -1,4 +1,4 @@
-//! Copies. Up to 256 bytes are all read before the first is written; a length between two powers of two is two pieces of the
+//! Copies. Where places may overlap, up to 256 bytes are all read before the first is written; a length between two powers of two is two pieces of the
 //! smaller power, one from the beginning and one up to the end, which overlap in the middle.
 
 use crate::vector::{LINE, Line, VECTOR, load, store};
