@@ -24,28 +24,27 @@ rustup run $toolchain cargo miri setup >/dev/null 2>&1 || { echo "SKIPPED: Miri 
 
 # Assertions of the compiler are for the ordinary tests; here they are a quarter of the time.
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false CARGO_PROFILE_TEST_DEBUG_ASSERTIONS=false
-test=(rustup run $toolchain cargo miri test --quiet --package oriole-c-api --test arguments --target-dir target/miri)
-MIRIFLAGS='' "${test[@]}" --no-run
+arguments=(rustup run $toolchain cargo miri test --quiet --package oriole-c-api --test arguments --target-dir target/miri)
+MIRIFLAGS='' "${arguments[@]}" --no-run
 memory=(rustup run $toolchain cargo miri test --quiet --package oriole-memory-functions --test lengths --target-dir target/miri)
 MIRIFLAGS='' "${memory[@]}" --no-run
 
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
-# run NAME FLAGS FILTER...: tests in the background, with what they print in a file.
+# run NAME FLAGS COMMAND...: tests in the background, with what they print in a file.
 names=() jobs=()
 run() {
-    MIRIFLAGS=$2 "${test[@]}" -- "${@:3}" > "$log/$1" 2>&1 &
+    MIRIFLAGS=$2 "${@:3}" > "$log/$1" 2>&1 &
     names+=("$1") jobs+=($!)
 }
 # The trees of rowan, a crate of others that the compiler reads texts with, look behind what a reference to their head covers: the
 # stricter rules (stacked borrows) forbid that, the later ones (tree borrows) do not. What compiles nothing is held to the former.
 trees=-Zmiri-tree-borrows
-run "results of two threads" "$trees" results_of_two_threads
-run "other compiles" "$trees" compiles --skip results_of_two_threads
-run "calls without a compile" "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check" --skip compiles
-run "threads in other orders" "-Zmiri-many-seeds=1..5" threads_share_a_handle
-MIRIFLAGS='-Zmiri-strict-provenance' "${memory[@]}" > "$log/copies of memory" 2>&1 &
-names+=("copies of memory") jobs+=($!)
+run "results of two threads" "$trees" "${arguments[@]}" -- results_of_two_threads
+run "other compiles" "$trees" "${arguments[@]}" -- compiles --skip results_of_two_threads
+run "calls without a compile" "-Zmiri-strict-provenance -Zmiri-symbolic-alignment-check" "${arguments[@]}" -- --skip compiles
+run "threads in other orders" "-Zmiri-many-seeds=1..5" "${arguments[@]}" -- threads_share_a_handle
+run "copies of memory" "-Zmiri-strict-provenance" "${memory[@]}"
 wrong=0
 for at in "${!jobs[@]}"; do
     if wait "${jobs[at]}"; then

@@ -57,14 +57,11 @@ struct Highest {
     predicates: u32,
 }
 
-/// What takes registers where most are missing: before an instruction of a block.
-struct Peak {
-    block: BlockId,
-    at: u32,
+/// What takes registers where most are missing.
+struct Peak<'a> {
+    place: &'a Highest,
     /// What takes general registers there: predicates do if there are too many.
     live: Vec<Value>,
-    /// How many registers are missing.
-    excess: u32,
 }
 
 /// How many values are live at a place.
@@ -258,8 +255,8 @@ impl<'a> Analyses<'a> {
     }
 
     /// What takes registers at a place.
-    fn peak(&self, live: &mut Live, budget: &Budget, highest: &Highest) -> Peak {
-        let &Highest { block, at, excess, predicates } = highest;
+    fn peak<'h>(&self, live: &mut Live, budget: &Budget, highest: &'h Highest) -> Peak<'h> {
+        let &Highest { block, at, predicates, .. } = highest;
         let mut values = Vec::new();
         self.walk(live, block, |place, live| {
             if place == at {
@@ -269,7 +266,7 @@ impl<'a> Analyses<'a> {
                 values.extend(self.function.values.keys().filter(takes));
             }
         });
-        Peak { block, at, live: values, excess }
+        Peak { place: highest, live: values }
     }
 
     /// The cheapest to make again, until so many registers are free as are missing.
@@ -292,7 +289,7 @@ impl<'a> Analyses<'a> {
             // What others are made from stays, and nothing is made from what goes.
             let clash = values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
-            if clash || gone.len() >= peak.excess as usize {
+            if clash || gone.len() >= peak.place.excess as usize {
                 continue;
             }
             gone.extend(values.iter().copied());
@@ -335,7 +332,7 @@ impl<'a> Analyses<'a> {
     fn sites(&self, peak: &Peak, values: &[Value]) -> Option<Vec<Site>> {
         let lives = |block: BlockId| values.iter().any(|&value| self.liveness.is_live_in(block, value));
         let mut reached: FxHashSet<BlockId> = FxHashSet::default();
-        let mut waiting: Vec<BlockId> = vec![peak.block];
+        let mut waiting: Vec<BlockId> = vec![peak.place.block];
         while let Some(block) = waiting.pop() {
             for &successor in &self.function.block(block).successors {
                 if lives(successor) && reached.insert(successor) {
@@ -346,8 +343,8 @@ impl<'a> Analyses<'a> {
         let mut sites: Vec<Site> = Vec::new();
         for &(block, index) in values.iter().flat_map(|&value| self.uses.of(value)) {
             let around = reached.contains(&block);
-            let behind = block == peak.block && index >= peak.at;
-            if behind && index - peak.at < NEAR {
+            let behind = block == peak.place.block && index >= peak.place.at;
+            if behind && index - peak.place.at < NEAR {
                 return None;
             }
             if !around && !behind {
@@ -356,7 +353,7 @@ impl<'a> Analyses<'a> {
             if effects::is_transfer(&self.function.block(block).instructions[index as usize]) {
                 return None;
             }
-            let from = if around { 0 } else { peak.at };
+            let from = if around { 0 } else { peak.place.at };
             if sites.iter().all(|site| site.block != block) {
                 sites.push(Site { block, from });
             }

@@ -115,8 +115,8 @@ impl Local {
 
     /// Walks backwards from the uses of each value to the blocks that define it.
     fn propagate(&self, cfg: &Cfg) -> Liveness {
-        let mut live_in: Vec<(BlockId, Value)> = Vec::new();
-        let mut live_out: Vec<(BlockId, Value)> = Vec::new();
+        let mut live_in: Vec<(BlockId, Value)> = Vec::with_capacity(self.values);
+        let mut live_out: Vec<(BlockId, Value)> = Vec::with_capacity(self.values);
         // The last value that each block kills, and that was found in its sets.
         let mut killed_by: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];
         let mut last_in: TiVec<BlockId, u32> = ti_vec![u32::MAX; self.blocks];

@@ -29,14 +29,21 @@ pub struct Graph {
     after_at: Vec<u32>,
 }
 
+/// For so many edges an instruction there is room before the list grows.
+const EDGES: usize = 3;
+
 /// The edges of a graph, gathered instruction by instruction.
-#[derive(Default)]
 pub struct Edges {
     list: Vec<(u32, u32)>,
     at: Vec<u32>,
 }
 
 impl Edges {
+    /// None yet, with room for so many instructions.
+    pub fn with_capacity(instructions: usize) -> Edges {
+        Edges { list: Vec::with_capacity(EDGES * instructions), at: Vec::with_capacity(instructions + 1) }
+    }
+
     /// What is added from now on leads to the next instruction.
     pub fn next_node(&mut self) {
         self.at.push(self.list.len() as u32);
@@ -302,9 +309,9 @@ impl Graph {
         ids: &mut DenseIds,
         cycles: impl Fn(&Instruction, &Instruction, Node) -> u32,
     ) -> Graph {
-        let mut graph = Edges::default();
+        let mut graph = Edges::with_capacity(instructions.len());
         // For each value of the block who wrote it last, and who has read it since.
-        let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::new();
+        let mut values: Vec<(Option<u32>, SmallVec<[u32; 4]>)> = Vec::with_capacity(instructions.len());
         let mut order = ProgramOrder::new(sides);
         let mut edges: Vec<(u32, Node)> = Vec::new();
         for (index, instruction) in instructions.iter().enumerate() {

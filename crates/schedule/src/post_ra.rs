@@ -106,7 +106,7 @@ fn result_time(model: &Model, from: &MachineInstruction, effects: &Effects, part
 
 /// The dependency graph of a block. `registers` is empty before and after.
 fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &mut [Uses]) -> Graph {
-    let mut graph = Edges::default();
+    let mut graph = Edges::with_capacity(block.instructions.len());
     let mut order = ProgramOrder::default();
     let mut edges: Vec<(u32, u32)> = Vec::new();
     for (index, (machine, e)) in block.instructions.iter().zip(effects).enumerate() {
