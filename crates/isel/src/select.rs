@@ -70,7 +70,8 @@ pub fn select(
     let &Tables { forms, tree, latency: model } = tables;
     let depths = loop_depths(function);
     for (block, depth) in function.blocks.iter().zip(depths) {
-        let mut instructions = Vec::with_capacity(block.instructions.len());
+        // What comes behind selection may add one.
+        let mut instructions = Vec::with_capacity(block.instructions.len() + 1);
         let mut decisions =
             decide(tree, model, function, assignment, block, options.alternatives).into_iter();
         let mut rest = block.instructions.iter();

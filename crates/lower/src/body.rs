@@ -17,9 +17,14 @@ impl Lower<'_> {
         self.directives();
         self.receive_parameters().unwrap_or_else(|error| errors.add(error));
         self.end_prelude();
-        for statement in &self.body.statements {
+        let mut statements = self.body.statements.iter();
+        self.make_room(statements.as_slice());
+        while let Some(statement) = statements.next() {
             match statement {
-                Statement::Label(label) => self.place_label(*label),
+                Statement::Label(label) => {
+                    self.place_label(*label);
+                    self.make_room(statements.as_slice());
+                }
                 Statement::Pragma(_) => {}
                 Statement::Instruction(instruction) => {
                     if let Err(error) = self.statement(instruction) {
@@ -39,6 +44,12 @@ impl Lower<'_> {
         self.complete_accesses();
         limits::frame(self.b.function()).unwrap_or_else(|error| errors.add(error));
         errors.finish()
+    }
+
+    /// Makes room in the block at hand for what comes before the next label: most statements become one instruction.
+    fn make_room(&mut self, rest: &[Statement]) {
+        let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
+        self.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
     }
 
     fn directives(&mut self) {

@@ -9,7 +9,7 @@ use crate::definitions::Definitions;
 use crate::fold::lookup;
 use crate::halves;
 use crate::slots::{comparison, is_plain_permutation, opposite, source_type};
-use crate::value_facts::{ValueFacts, fixed_input, uses_input};
+use crate::value_facts::{ValueFacts, fixed_input, is_signed_single, uses_input};
 use oriole_chip::Chip;
 use oriole_ori::pattern::Decisions;
 use oriole_ori::{File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value, is_legal};
@@ -497,8 +497,8 @@ impl View<'_> {
         if !i.sources.iter().all(is_bare) || i.sources.len() != 3 || i.mods.has(Mod::W) {
             return false;
         }
-        let [low, amount, high] = [i.sources[0].clone(), i.sources[1].clone(), i.sources[2].clone()];
-        let Some(amount) = self.known(&amount) else { return false };
+        let Some(amount) = self.known(&i.sources[1]) else { return false };
+        let [low, high] = [i.sources[0].clone(), i.sources[2].clone()];
         let (left, upper) = (i.mods.has(Mod::L), i.mods.has(Mod::HI));
         if amount == 0 {
             return become_copy(i, if upper { high } else { low });
@@ -609,6 +609,10 @@ impl View<'_> {
 
     /// Bytes are followed through the permutations that made the operands, one level deep.
     fn permute_permuted(&self, i: &mut Instruction, selector: u32) -> bool {
+        let is_permuted = |source: &Source| self.source_definition(source).is_some_and(is_plain_permutation);
+        if !is_permuted(&i.sources[0]) && !is_permuted(&i.sources[2]) {
+            return false;
+        }
         let mut inputs: SmallVec<[Source; 2]> = SmallVec::new();
         let mut combined = 0;
         let mut through = false;
@@ -849,6 +853,7 @@ impl View<'_> {
             let SourceKind::Values(values) = &outer.kind else { continue };
             // Few operands have such a definition: how they are read is asked last.
             let (inner, of) = match values.len() {
+                1 if !self.facts.has_signed_singles() => continue,
                 1 => (self.single_sign(outer, i.mods.has(Mod::FTZ)), SourceType::Single),
                 2 => (self.double_sign(outer), SourceType::Double),
                 _ => continue,
@@ -876,18 +881,16 @@ impl View<'_> {
             return None;
         }
         let add = self.definition(values[0])?;
-        let flushed = add.mods.has(Mod::FTZ);
-        if add.opcode != Opcode::Sass(Op::FADD)
-            || add.mods.len() != usize::from(flushed)
-            || (flushed && !flushes)
-            || add.sources.len() != 2
-        {
+        if !is_signed_single(add) {
             return None;
         }
-        let minus_zero = matches!(add.sources[1].kind, SourceKind::Zero(_)) && add.sources[1].negate;
+        let flushed = add.mods.has(Mod::FTZ);
+        if add.mods.len() != usize::from(flushed) || (flushed && !flushes) {
+            return None;
+        }
         let x = &add.sources[0];
         let register = matches!(&x.kind, SourceKind::Values(values) if values.len() == 1);
-        (minus_zero && register && x.suffixes.is_empty() && self.is_stable(x)).then(|| x.clone())
+        (register && x.suffixes.is_empty() && self.is_stable(x)).then(|| x.clone())
     }
 
     /// A double whose high word has its sign bit flipped or cleared.

@@ -30,7 +30,11 @@ const MOST_LOOKED_AT: usize = 64;
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::Folding),
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+    // An instruction has one place for a constant, so that no number is put in the place of its register again.
+    ..Pass::new(|function, context| match run(function, context.chip) {
+        true => Outcome::Kept,
+        false => Outcome::Unchanged,
+    })
 };
 
 /// Makes all pairs operands that are nothing else. True if there was one.

@@ -19,20 +19,22 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 pub static PASS: Pass = Pass {
     form: FormChange::LeavesSsa,
     ..Pass::new(|function, context| {
-        leave(function, context.options.level == 0);
-        Outcome::Changed
+        let left = leave(function, context.options.level == 0);
+        // Outside SSA no more is told of a value than in it.
+        if left { Outcome::Changed } else { Outcome::Kept }
     })
 };
 
 /// Leaves SSA.
 pub fn run(function: &mut Function) {
-    leave(function, false);
+    let _ = leave(function, false);
 }
 
-/// Leaves SSA; jumps that stand alone in their blocks stay if asked for.
-fn leave(function: &mut Function, keeps_jumps: bool) {
+/// Leaves SSA; jumps that stand alone in their blocks stay if asked for. True if definitions may be left that nothing reads: those
+/// of undefined values and of constants, which no copy reads.
+fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     if function.blocks.is_empty() {
-        return;
+        return false;
     }
     edges::split_critical_if(function, |block| !block.phis.is_empty());
     let old_values = OldValues::new(function);
@@ -83,7 +85,7 @@ fn leave(function: &mut Function, keeps_jumps: bool) {
             }
         }
     }
-    untie(function, &old_values);
+    let keeps_constants = untie(function, &old_values);
     // Edges that were split for nothing are whole again.
     if keeps_jumps {
         branches::skip_blocks_without_code(function);
@@ -92,6 +94,7 @@ fn leave(function: &mut Function, keeps_jumps: bool) {
     }
     branches::fold_equal_targets(function);
     canonical::order_blocks(function);
+    keeps_constants || old_values.undefined.contains(&true)
 }
 
 /// What is known of values that copies read.
@@ -136,8 +139,9 @@ fn is_undefined(undefined: &TiSlice<Value, bool>, source: &Source) -> bool {
     source.as_plain_value().is_some_and(|value| undefined[value])
 }
 
-/// Writes old values into the registers of guarded definitions.
-fn untie(function: &mut Function, old_values: &OldValues) {
+/// Writes old values into the registers of guarded definitions. True if one was a constant.
+fn untie(function: &mut Function, old_values: &OldValues) -> bool {
+    let mut keeps_constants = false;
     for id in function.block_ids() {
         if function.block(id).instructions.iter().all(|instruction| instruction.tied.is_empty()) {
             continue;
@@ -152,6 +156,7 @@ fn untie(function: &mut Function, old_values: &OldValues) {
                 let mut copy = Instruction::new(Pseudo::ParallelCopy, instruction.origin);
                 for (&to, &from) in results.iter().zip(&tied) {
                     let constant = old_values.constants.get(&from);
+                    keeps_constants |= constant.is_some();
                     let source = constant.cloned().unwrap_or_else(|| Source::value(from));
                     let destination = Destination::new(function.file(to), [to]);
                     if to == from {
@@ -175,6 +180,7 @@ fn untie(function: &mut Function, old_values: &OldValues) {
         }
         function.block_mut(id).instructions = new;
     }
+    keeps_constants
 }
 
 /// What a guarded instruction reads of the old values it reads from the registers of its results, so that no old value has to

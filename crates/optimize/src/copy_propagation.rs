@@ -7,30 +7,52 @@ use crate::definitions::Definitions;
 use crate::value_facts::{Fact, ValueFacts};
 use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, Source, SourceKind, Value};
 
-/// Replaces copies in an instruction; true if it changed.
-pub fn run(function: &Function, definitions: &Definitions, facts: &ValueFacts, i: &mut Instruction) -> bool {
+/// What a look at all operands of an instruction came to. It says which rules need not look at them again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Operands {
+    /// Some were replaced.
+    pub changed: bool,
+    /// Of some that are registers, or are indexed by one, there is a fact.
+    pub known: bool,
+    /// Some are addresses.
+    pub addresses: bool,
+}
+
+/// Replaces copies in an instruction.
+pub fn run(
+    function: &Function,
+    definitions: &Definitions,
+    facts: &ValueFacts,
+    i: &mut Instruction,
+) -> Operands {
+    let mut operands = Operands::default();
     // What a parallel copy reads belongs to the edge that it stands on.
     if i.opcode == Opcode::Pseudo(Pseudo::ParallelCopy) {
-        return false;
+        return operands;
     }
-    let mut changed = false;
     if let Some(guard) = &mut i.guard
         && let Some((value, invert)) = original(function, definitions, facts, guard.value)
     {
         guard.value = value;
         guard.negated ^= invert;
-        changed = true;
+        operands.changed = true;
     }
     for source in &mut i.sources {
-        changed |= replace(function, definitions, facts, source);
+        operands.known |= match &source.kind {
+            SourceKind::Values(values) => values.iter().any(|&value| facts.of(value) != Fact::Unknown),
+            SourceKind::ConstIndexed(place) => facts.of(place.index) != Fact::Unknown,
+            _ => false,
+        };
+        operands.addresses |= matches!(source.kind, SourceKind::Address(_));
+        operands.changed |= replace(function, definitions, facts, source);
     }
     for old in &mut i.tied {
         if let Some((value, false)) = original(function, definitions, facts, *old) {
             *old = value;
-            changed = true;
+            operands.changed = true;
         }
     }
-    changed
+    operands
 }
 
 /// Replaces copies and known constants in a phi; true if it changed.

@@ -34,6 +34,12 @@ pub struct Definitions {
 impl Definitions {
     /// Looks at every instruction.
     pub fn new(function: &Function) -> Definitions {
+        let cfg = Cfg::new(function);
+        Definitions::of(function, &cfg, &Dominators::new(function, &cfg))
+    }
+
+    /// The same where graph and dominators of the function are known.
+    pub fn of(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Definitions {
         let count = function.values.len();
         let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
         let mut written: TiVec<Value, u8> = ti_vec![0u8; count];
@@ -52,7 +58,7 @@ impl Definitions {
                 });
             }
         }
-        Definitions::judged(function, places, written)
+        Definitions::judged(function, (cfg, dominators), places, written)
     }
 
     /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
@@ -87,27 +93,26 @@ impl Definitions {
 
     fn judged(
         function: &Function,
+        (cfg, dominators): (&Cfg, &Dominators),
         mut places: TiVec<Value, Place>,
         written: TiVec<Value, u8>,
     ) -> Definitions {
         let count = function.values.len();
         let mut stable: TiVec<Value, bool> = written.iter().map(|&times| times == 1).collect();
         let mut uses: TiVec<Value, u32> = ti_vec![0u32; count];
-        let cfg = Cfg::new(function);
-        let dominators = Dominators::new(function, &cfg);
         for &id in cfg.order() {
             let block = function.block(id);
             for phi in &block.phis {
                 for (from, source) in &phi.sources {
                     let Some(value) = source.value() else { continue };
                     uses[value] += 1;
-                    stable[value] &= reaches(&dominators, &places, value, *from, u32::MAX);
+                    stable[value] &= reaches(dominators, &places, value, *from, u32::MAX);
                 }
             }
             for (index, instruction) in block.instructions.iter().enumerate() {
                 instruction.for_each_use(|value| {
                     uses[value] += 1;
-                    stable[value] &= reaches(&dominators, &places, value, id, index as u32);
+                    stable[value] &= reaches(dominators, &places, value, id, index as u32);
                 });
             }
         }
@@ -141,6 +146,12 @@ impl Definitions {
     #[inline]
     pub fn is_undefined(&self, function: &Function, value: Value) -> bool {
         self.any_undefined && self.instruction(function, value).is_some_and(is_undefined)
+    }
+
+    /// False if no value is undefined.
+    #[inline]
+    pub fn has_undefined(&self) -> bool {
+        self.any_undefined
     }
 
     /// How many operands read the value.

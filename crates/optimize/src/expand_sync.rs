@@ -32,32 +32,32 @@ use typed_index_collections::{TiVec, ti_vec};
 /// The pass.
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
-    ..Pass::new(|function, context| {
-        run(function, context.options.level >= 2);
-        Outcome::Changed
-    })
+    ..Pass::new(|function, context| run(function, context.options.level >= 2))
 };
 
 /// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; if asked, removes the `WARPSYNC` that they make superfluous.
 /// SSA in, SSA out.
-pub fn run(function: &mut Function, optimized: bool) {
+pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     if function.blocks.is_empty() {
-        return;
+        return Outcome::Unchanged;
     }
-    merge_latches(function);
+    let merged = merge_latches(function);
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let sites = barrier_sites(function, &cfg, &divergence);
     if sites.is_empty() {
         // Nothing changes, so what is known of the function holds.
-        if optimized {
-            remove_syncs_of(function, &cfg, &divergence);
-        }
-        return;
+        let removed = optimized && remove_syncs_of(function, &cfg, &divergence);
+        return Outcome::changed_if(merged || removed);
     }
     place(function, &sites);
-    if optimized {
-        remove_warp_syncs(function);
+    let removed = optimized && remove_warp_syncs(function);
+    // Where some edges of a phi got a phi of their own, that may merge what is the same.
+    let merges_one = |phi: &Phi| phi.sources.iter().all(|(_, source)| *source == phi.sources[0].1);
+    if merged || removed || function.blocks.iter().any(|block| block.phis.iter().any(merges_one)) {
+        Outcome::Changed
+    } else {
+        Outcome::Kept
     }
 }
 
@@ -134,15 +134,19 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     canonical::order_blocks(function);
 }
 
-/// Gives each loop one back edge: threads that end an iteration in different ways meet there, before the next one.
-fn merge_latches(function: &mut Function) {
+/// Gives each loop one back edge: threads that end an iteration in different ways meet there, before the next one. True if a
+/// loop had several.
+fn merge_latches(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
+    let mut merged = false;
     for lap in loops.loops.iter().filter(|lap| lap.latches.len() > 1) {
         // Latches keep their numbers: a merge adds a block and moves edges.
         insert_block(function, lap.header, &lap.latches);
+        merged = true;
     }
+    merged
 }
 
 /// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.
@@ -425,13 +429,14 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     new
 }
 
-/// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway.
-pub fn remove_warp_syncs(function: &mut Function) {
-    if has_removable_syncs(function) {
-        let cfg = Cfg::new(function);
-        let divergence = Divergence::new(function, &cfg);
-        remove_syncs_of(function, &cfg, &divergence);
+/// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway. True if one went.
+pub fn remove_warp_syncs(function: &mut Function) -> bool {
+    if !has_removable_syncs(function) {
+        return false;
     }
+    let cfg = Cfg::new(function);
+    let divergence = Divergence::new(function, &cfg);
+    remove_syncs_of(function, &cfg, &divergence)
 }
 
 /// True if a `WARPSYNC` may not be needed.
@@ -439,14 +444,19 @@ fn has_removable_syncs(function: &Function) -> bool {
     function.is_entry && function.blocks.iter().any(|block| block.instructions.iter().any(gathers_warp))
 }
 
-/// Takes away each `WARPSYNC` that is not needed.
-fn remove_syncs_of(function: &mut Function, cfg: &Cfg, divergence: &Divergence) {
+/// Takes away each `WARPSYNC` that is not needed. True if there was one.
+fn remove_syncs_of(function: &mut Function, cfg: &Cfg, divergence: &Divergence) -> bool {
     if !has_removable_syncs(function) {
-        return;
+        return false;
     }
+    let mut removed = false;
     for &id in cfg.order() {
         if divergence.is_uniform_block(id) {
-            function.block_mut(id).instructions.retain(|instruction| !gathers_warp(instruction));
+            let instructions = &mut function.block_mut(id).instructions;
+            let before = instructions.len();
+            instructions.retain(|instruction| !gathers_warp(instruction));
+            removed |= instructions.len() < before;
         }
     }
+    removed
 }

@@ -99,8 +99,14 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         for index in 0..function.block(id).instructions.len() {
             let place = &mut function.block_mut(id).instructions[index];
             let mut instruction = std::mem::replace(place, Instruction::new(Op::NOP, Origin(0)));
-            let Rewritten { any, finished, results } =
-                rewrite(function, context, definitions, &facts, &mut instruction);
+            let view = View {
+                chip: context.chip,
+                function,
+                definitions,
+                facts: &facts,
+                decisions: context.decisions,
+            };
+            let Rewritten { any, finished, results } = rewrite(&view, &mut instruction);
             changed |= any;
             open |= !finished;
             facts.learn(function, definitions, &instruction, results);
@@ -134,31 +140,30 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
 }
 
 /// What became of an instruction.
-struct Rewritten {
+pub(crate) struct Rewritten {
     /// It changed.
-    any: bool,
+    pub(crate) any: bool,
     /// Nothing more is found.
-    finished: bool,
+    pub(crate) finished: bool,
     /// What is known of its results.
-    results: Evaluation,
+    pub(crate) results: Evaluation,
 }
 
 /// Rewrites one instruction until nothing more is found.
-fn rewrite(
-    function: &Function,
-    context: &PassContext<'_>,
-    definitions: &Definitions,
-    facts: &ValueFacts,
-    i: &mut Instruction,
-) -> Rewritten {
-    let view = View { chip: context.chip, function, definitions, facts, decisions: context.decisions };
+pub(crate) fn rewrite(view: &View<'_>, i: &mut Instruction) -> Rewritten {
+    let &View { function, definitions, facts, .. } = view;
     let mut any = false;
     for _ in 0..REWRITES {
-        let mut again = copy_propagation::run(function, definitions, facts, i);
+        let operands = copy_propagation::run(function, definitions, facts, i);
+        let mut again = operands.changed;
         again |= decided_guard(facts, i);
-        again |= operand_fold::run(&view, i);
-        again |= address_fold::run(&view, i);
-        again |= algebra::run(&view, i);
+        if operands.known || definitions.has_undefined() {
+            again |= operand_fold::run(view, i);
+        }
+        if operands.addresses {
+            again |= address_fold::run(view, i);
+        }
+        again |= algebra::run(view, i);
         again |= warp_group::known_operands(facts, i);
         let mut results = Evaluation::NotMade;
         again |= known_result(definitions, facts, i, &mut results);

@@ -9,7 +9,7 @@ use crate::product_halves;
 use oriole_options::Optimization;
 use oriole_ori::{
     BlockId, Cfg, Destination, Dominators, File, FormChange, Function, Instruction, Opcode, Outcome, Pass,
-    PhiSources, Source, SourceKind, Space, Value, effects,
+    Phi, PhiSources, Source, SourceKind, Space, Value, effects,
 };
 use oriole_sass::{Effect, Mod, Op};
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -23,14 +23,17 @@ pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Gvn),
     ..Pass::new(|function, context| {
         let numbered = run(function);
-        Outcome::changed_if(product_halves::join(function, context.chip) | numbered)
+        match product_halves::join(function, context.chip) {
+            true => Outcome::Changed,
+            false => numbered,
+        }
     })
 };
 
-/// Numbers the values of a function in SSA and removes what is computed twice. Returns true if something went.
-pub fn run(function: &mut Function) -> bool {
+/// Numbers the values of a function in SSA and removes what is computed twice.
+pub fn run(function: &mut Function) -> Outcome {
     if function.blocks.is_empty() {
-        return false;
+        return Outcome::Unchanged;
     }
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
@@ -40,6 +43,7 @@ pub fn run(function: &mut Function) -> bool {
         leader: function.values.keys().collect(),
         gone: Vec::new(),
         changed: false,
+        reads_twice: false,
     };
     let mut steps: Vec<Step> = dominators.roots().iter().rev().map(|&root| Step::Visit(root)).collect();
     while let Some(step) = steps.pop() {
@@ -56,10 +60,15 @@ pub fn run(function: &mut Function) -> bool {
     // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
-            phi.values_mut().for_each(|value| *value = numbering.leader[*value]);
+            numbering.lead_phi(phi);
         }
     }
-    numbering.changed
+    // Of values that were two nothing is known that was not known of both, but that they are one.
+    match numbering {
+        Numbering { changed: false, .. } => Outcome::Unchanged,
+        Numbering { reads_twice: true, .. } => Outcome::Changed,
+        _ => Outcome::Kept,
+    }
 }
 
 enum Step {
@@ -89,6 +98,8 @@ struct Numbering {
     /// Instructions that gave way.
     gone: Vec<(BlockId, u32)>,
     changed: bool,
+    /// Something may read one value twice that read two.
+    reads_twice: bool,
 }
 
 impl Numbering {
@@ -98,6 +109,27 @@ impl Numbering {
                 Some(next) => self.newest.insert(entry.hash, next),
                 None => self.newest.remove(&entry.hash),
             };
+        }
+    }
+
+    /// Puts what stands for a value into its place; true if that is another one.
+    fn lead(&self, value: &mut Value) -> bool {
+        let leader = self.leader[*value];
+        std::mem::replace(value, leader) != leader
+    }
+
+    fn lead_phi(&mut self, phi: &mut Phi) {
+        let replaced = phi.values_mut().fold(false, |replaced, value| self.lead(value) | replaced);
+        self.reads_twice |= replaced && reads_twice(phi.values().collect());
+    }
+
+    fn lead_instruction(&mut self, instruction: &mut Instruction) {
+        let mut replaced = false;
+        instruction.for_each_use_mut(|value| replaced |= self.lead(value));
+        if replaced {
+            let mut read = Results::new();
+            instruction.for_each_use(|value| read.push(value));
+            self.reads_twice |= reads_twice(read);
         }
     }
 
@@ -125,7 +157,7 @@ impl Numbering {
         type Loads = FxHashMap<u64, SmallVec<[u32; 1]>>;
         let (mut constants, mut loads) = (Loads::default(), Loads::default());
         for index in 0..function.block(id).instructions.len() {
-            function.block_mut(id).instructions[index].for_each_use_mut(|value| *value = self.leader[*value]);
+            self.lead_instruction(&mut function.block_mut(id).instructions[index]);
             let instructions = &function.block(id).instructions;
             let instruction = &instructions[index];
             if disturbs_memory(instruction) {
@@ -164,7 +196,7 @@ impl Numbering {
         let mut met: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
         phis.retain_mut(|phi| {
-            phi.values_mut().for_each(|value| *value = self.leader[*value]);
+            self.lead_phi(phi);
             let file = function.file(phi.destination);
             match met.get(&phi.sources) {
                 Some(&other) if function.file(other) == file => {
@@ -194,6 +226,11 @@ impl Numbering {
             });
         }
     }
+}
+
+fn reads_twice(mut read: Results) -> bool {
+    read.sort_unstable();
+    read.windows(2).any(|pair| pair[0] == pair[1])
 }
 
 fn results(instruction: &Instruction) -> Results {

@@ -15,8 +15,8 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     match i.opcode {
         Opcode::Sass(Op::PRMT) => join_rounded(view, i),
         Opcode::Sass(Op::FADD2 | Op::FMUL2 | Op::FFMA2) => read_once(view, i),
-        Opcode::Sass(_) => read_in_place(view, i) | read_signed(view, i),
-        Opcode::Pseudo(_) => false,
+        Opcode::Sass(op) if op.reads_halves() => read_in_place(view, i) | read_signed(view, i),
+        _ => false,
     }
 }
 

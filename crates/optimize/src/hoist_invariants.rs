@@ -28,7 +28,7 @@ const PREDICATES: usize = 4;
 /// The pass.
 pub static PASS: Pass = Pass {
     optimization: Some(Optimization::Licm),
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.form)))
+    ..Pass::new(|function, context| run(function, context.form))
 };
 
 /// In a loop of so many instructions one constant that is read once stays where it is read: what it costs to make it again each time
@@ -39,32 +39,44 @@ const BESIDE_A_CONSTANT: usize = 48;
 /// the depth.
 const LEVELS: usize = 32;
 
-/// Moves invariant operations out of loops. In SSA, loops without a place before them get one. True if something changed.
-pub fn run(function: &mut Function, form: Form) -> bool {
-    if !Cfg::new(function).has_cycles(function) {
-        return false;
+/// Moves invariant operations out of loops. In SSA, loops without a place before them get one.
+pub fn run(function: &mut Function, form: Form) -> Outcome {
+    let mut cfg = Cfg::new(function);
+    if !cfg.has_cycles(function) {
+        return Outcome::Unchanged;
     }
-    let mut changed = form == Form::Ssa && make_preheaders(function);
-    if changed {
+    let split = form == Form::Ssa && make_preheaders(function);
+    if split {
         canonical::order_blocks(function);
+        cfg = Cfg::new(function);
     }
-    let cfg = Cfg::new(function);
-    let dominators = Dominators::new(function, &cfg);
-    let loops = Loops::new(function, &cfg, &dominators);
+    let moved = move_invariants(function, form, &cfg);
+    match (split, moved, form) {
+        (false, false, _) => Outcome::Unchanged,
+        // No general optimization asks where a value of SSA is defined.
+        (false, true, Form::Ssa) => Outcome::Kept,
+        _ => Outcome::Changed,
+    }
+}
+
+/// Moves invariant operations to places before loops that are there. True if there were some.
+fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> bool {
+    let dominators = Dominators::new(function, cfg);
+    let loops = Loops::new(function, cfg, &dominators);
     if loops.loops.is_empty() || loops.is_irreducible() {
-        return changed;
+        return false;
     }
     let definitions = match form {
         Form::Ssa => Definitions::in_ssa(function),
-        _ => Definitions::new(function),
+        _ => Definitions::of(function, cfg, &dominators),
     };
     // Only what writes a uniform register asks where the whole warp is.
     let asks = |id: &BlockId| {
         loops.innermost(*id).is_some() && function.block(*id).instructions.iter().any(writes_uniform)
     };
-    let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, &cfg));
+    let divergence = cfg.order().iter().any(asks).then(|| Divergence::new(function, cfg));
     let whole_warp = |id: BlockId| divergence.as_ref().is_some_and(|known| known.is_uniform_block(id));
-    let mut defined_in = blocks_of_definitions(function, &cfg);
+    let mut defined_in = blocks_of_definitions(function, cfg);
     // What leaves a loop first is invariant as things are; usually there is nothing.
     let first = |id: &BlockId| {
         let Some(index) = loops.innermost(*id) else { return false };
@@ -74,9 +86,10 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         })
     };
     if !cfg.order().iter().any(first) {
-        return changed;
+        return false;
     }
-    let (members, pressures) = members_and_pressures(function, &cfg, &loops);
+    let mut changed = false;
+    let (members, pressures) = members_and_pressures(function, cfg, &loops);
     let count = |instruction: &Instruction, predicates: bool| -> usize {
         let of_file = |file| matches!(file, File::P | File::UP) == predicates;
         instruction.destinations.iter().filter(|d| of_file(d.file)).map(|d| d.values.len()).sum()
@@ -85,7 +98,7 @@ pub fn run(function: &mut Function, form: Form) -> bool {
         function.register_limit.map_or(REGISTERS, |limit| usize::from(nameable(limit))).min(REGISTERS);
     for index in (0..loops.loops.len()).rev() {
         let this = &loops.loops[index];
-        let Some(preheader) = preheader(function, &cfg, &loops, index) else { continue };
+        let Some(preheader) = preheader(function, cfg, &loops, index) else { continue };
         let mut free = budget.saturating_sub(pressures[index].general + MARGIN);
         let mut free_predicates = PREDICATES.saturating_sub(pressures[index].predicates);
         let mut moved: Vec<Instruction> = Vec::new();

@@ -7,9 +7,10 @@
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
-use crate::live_dead;
+use crate::live_dead::Removed;
 use crate::slots::exchanged;
 use crate::value_facts::{Evaluation, ValueFacts, fixed_input, uses_input};
+use crate::{general_optimize, live_dead};
 use oriole_chip::Chip;
 use oriole_options::Optimization;
 use oriole_ori::pattern::{Alternative, Contest, Cost, Decisions};
@@ -27,21 +28,40 @@ const DEPTH: usize = 4;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::LinearReplacement),
-    asks: &[Optimization::Contraction, Optimization::DeadCode],
+    asks: &[Optimization::Contraction, Optimization::DeadCode, Optimization::Folding],
     ..Pass::new(|function, context| {
-        let contract = context.wants(Optimization::Contraction);
-        let changed = run(function, context.chip, contract, context.decisions);
-        let removed = context.wants(Optimization::DeadCode) && live_dead::run(function);
-        Outcome::changed_if(changed || removed)
+        let wants = Wants {
+            contraction: context.wants(Optimization::Contraction),
+            folding: context.wants(Optimization::Folding),
+        };
+        let outcome = run(function, context.chip, wants, context.decisions);
+        let removes = context.wants(Optimization::DeadCode);
+        match outcome {
+            Outcome::Unchanged => Outcome::changed_if(removes && live_dead::run(function)),
+            // What was taken in is dead.
+            outcome if removes && live_dead::remove(function) != Removed::Results => outcome,
+            _ => Outcome::Changed,
+        }
     })
 };
 
-/// Fuses operations of a function in SSA; what they took in stays behind as dead code. True if there was one.
-pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Option<&Decisions>) -> bool {
+/// What is to be done beside fusing operations on integers, bits and predicates.
+#[derive(Clone, Copy, Debug)]
+pub struct Wants {
+    /// Floating products and sums are contracted.
+    pub contraction: bool,
+    /// What was fused is rewritten as the general optimizations would: it has other operands than what it was made of, and may
+    /// take constants where those could not.
+    pub folding: bool,
+}
+
+/// Fuses operations of a function in SSA; what they took in stays behind as dead code.
+pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<&Decisions>) -> Outcome {
     if function.blocks.is_empty() {
-        return false;
+        return Outcome::Unchanged;
     }
     let mut changed = false;
+    let mut finished = wants.folding;
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
@@ -59,7 +79,9 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
             let mut fused: Option<Instruction> = None;
             let mut before = None;
             for _ in 0..DEPTH {
-                let Some(next) = fuser.fuse(fused.as_ref().unwrap_or(original), contract) else { break };
+                let Some(next) = fuser.fuse(fused.as_ref().unwrap_or(original), wants.contraction) else {
+                    break;
+                };
                 fused = Some(next);
             }
             fused = fused.filter(|fused| fused != original);
@@ -68,6 +90,11 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
             {
                 before = Some(first);
                 fused = Some(second);
+            }
+            if wants.folding {
+                for written in before.iter_mut().chain(&mut fused) {
+                    finished &= general_optimize::rewrite(&view, written).finished;
+                }
             }
             if let Some(fused) = fused.filter(|fused| fused != original) {
                 changed = true;
@@ -107,7 +134,11 @@ pub fn run(function: &mut Function, chip: Chip, contract: bool, decisions: Optio
         }
         function.block_mut(id).instructions = new;
     }
-    changed
+    match (changed, finished) {
+        (false, _) => Outcome::Unchanged,
+        (true, true) if !definitions.doubted(function) => Outcome::Kept,
+        (true, _) => Outcome::Changed,
+    }
 }
 
 /// An instruction no longer reads its operands; what is dead then reads nothing either.

@@ -6,6 +6,7 @@
 //! On an H100 `erf` of doubles takes 0.60 of the time that it takes with moves. Chips that read no pairs of words there have the
 //! numbers in uniform registers (`uniform_numbers`).
 
+use crate::live_dead::{self, Removed};
 use crate::slots::source_type;
 use oriole_chip::Chip;
 use oriole_options::Optimization;
@@ -24,7 +25,17 @@ const BANK: u8 = 2;
 pub static PASS: Pass = Pass {
     form: FormChange::InSsa,
     optimization: Some(Optimization::Folding),
-    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip)))
+    asks: &[Optimization::DeadCode],
+    ..Pass::new(|function, context| {
+        if !run(function, context.chip) {
+            return Outcome::Unchanged;
+        }
+        // Nothing folds a word of this table, and the moves that made the numbers are dead.
+        match context.wants(Optimization::DeadCode).then(|| live_dead::remove(function)) {
+            Some(Removed::Nothing | Removed::Whole) => Outcome::Kept,
+            Some(Removed::Results) | None => Outcome::Changed,
+        }
+    })
 };
 
 /// Puts the numbers of a function into a table, and reads them there. True if there was one. In SSA.

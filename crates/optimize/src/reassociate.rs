@@ -39,7 +39,7 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     }
     let mut changed = false;
     // Places and numbers of readers stay what they are: two additions only trade terms.
-    let definitions = Definitions::new(function);
+    let definitions = Definitions::of(function, &cfg, &dominators);
     for &id in cfg.order() {
         if loops.innermost(id).is_none() {
             continue;

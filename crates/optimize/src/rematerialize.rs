@@ -32,12 +32,14 @@ const NEAR: u32 = 16;
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
     let cfg = Cfg::new(function);
-    let loops = Loops::new(function, &cfg, &Dominators::new(function, &cfg));
+    let dominators = Dominators::new(function, &cfg);
+    let loops = Loops::new(function, &cfg, &dominators);
     let mut changed = false;
     // Blocks in which nothing more can be done.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
-    while let Some(chosen) = Analyses::new(function, &cfg, &loops).next(budget, &mut left, &mut rounds) {
+    let graph = (&cfg, &dominators, &loops);
+    while let Some(chosen) = Analyses::new(function, graph).next(budget, &mut left, &mut rounds) {
         rewrite(function, &chosen);
         // What has gone shall count no more.
         live_dead::run(function);
@@ -160,7 +162,10 @@ struct Analyses<'a> {
 }
 
 impl<'a> Analyses<'a> {
-    fn new(function: &'a Function, cfg: &'a Cfg, loops: &'a Loops) -> Analyses<'a> {
+    fn new(
+        function: &'a Function,
+        (cfg, dominators, loops): (&'a Cfg, &Dominators, &'a Loops),
+    ) -> Analyses<'a> {
         let liveness = Liveness::new(function, cfg);
         let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
             for &block in cfg.order() {
@@ -169,7 +174,8 @@ impl<'a> Analyses<'a> {
                 }
             }
         });
-        Analyses { definitions: Definitions::new(function), function, cfg, liveness, loops, uses }
+        let definitions = Definitions::of(function, cfg, dominators);
+        Analyses { definitions, function, cfg, liveness, loops, uses }
     }
 
     /// What is made again next, at the place where most registers are missing. A round goes for each place that is looked at;

@@ -33,16 +33,13 @@ const LIMIT: usize = 32;
 pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::UniformRegisters),
-    ..Pass::new(|function, context| {
-        run(function, context.chip, context.decisions);
-        Outcome::Changed
-    })
+    ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip, context.decisions)))
 };
 
-/// Moves what can be moved. Outside SSA.
-pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
+/// Moves what can be moved. True if there may have been something. Outside SSA.
+pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) -> bool {
     if !function.is_entry || function.blocks.is_empty() || !chip.has_uniform_datapath() {
-        return;
+        return false;
     }
     let found = find(function, chip);
     let mut candidates = found.clone();
@@ -60,6 +57,7 @@ pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) {
     rewrite(function, chip, &candidates);
     uniform_addresses::run(function, chip, decisions);
     uniform_numbers::run(function, chip);
+    true
 }
 
 /// Where a value is kept that is the same for the whole warp.

@@ -118,6 +118,8 @@ pub struct ValueFacts {
     bits: TiVec<Value, Bits>,
     /// How many trailing bits of the addresses of variables are zero.
     alignments: TiVec<SymbolId, u8>,
+    /// Some single is a sum with `-0`.
+    signed_singles: bool,
 }
 
 impl ValueFacts {
@@ -128,7 +130,14 @@ impl ValueFacts {
             facts: ti_vec![Fact::Unknown; count],
             bits: ti_vec![Bits::UNKNOWN; count],
             alignments: function.symbols.iter().map(|symbol| symbol.align.trailing_zeros() as u8).collect(),
+            signed_singles: false,
         }
+    }
+
+    /// False if no instruction that was learned from writes a sign on a single, see [`is_signed_single`].
+    #[inline]
+    pub fn has_signed_singles(&self) -> bool {
+        self.signed_singles
     }
 
     /// How many trailing bits of the address of a variable are zero.
@@ -308,6 +317,7 @@ impl ValueFacts {
         if instruction.guard.is_some() {
             return false;
         }
+        self.signed_singles |= is_signed_single(instruction);
         let mut new = false;
         let evaluated = match results {
             Evaluation::NotMade => fold::evaluate(instruction, &|source| self.source_word(source)),
@@ -600,6 +610,15 @@ impl ValueFacts {
             _ => Bits::UNKNOWN,
         }
     }
+}
+
+/// A sum of a single and `-0`, which is that single with the sign that is written on it.
+pub fn is_signed_single(instruction: &Instruction) -> bool {
+    instruction.opcode == Opcode::Sass(Op::FADD)
+        && matches!(
+            instruction.sources.as_slice(),
+            [_, Source { kind: SourceKind::Zero(_), negate: true, .. }]
+        )
 }
 
 /// A load of one or two words from a fixed place of a constant bank.

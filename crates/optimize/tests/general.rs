@@ -15,6 +15,9 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
 
+/// All that linear replacement can be asked for.
+const FUSED: linear_replacement::Wants = linear_replacement::Wants { contraction: true, folding: true };
+
 /// Runs the general optimizations with all options as they are by default.
 fn general_in(function: &mut Function, form: Form) -> Outcome {
     let options = &Options::default().passes();
@@ -48,12 +51,12 @@ fn general(function: &mut Function) {
 }
 
 fn linear(function: &mut Function) {
-    linear_replacement::run(function, Chip::SM_90, true, None);
+    let _ = linear_replacement::run(function, Chip::SM_90, FUSED, None);
     live_dead::run(function);
 }
 
 fn hoist(function: &mut Function) {
-    hoist_invariants::run(function, Form::Ssa);
+    let _ = hoist_invariants::run(function, Form::Ssa);
 }
 
 // Small functions.
@@ -439,7 +442,7 @@ b2:
 fn equal_computations_are_shared_where_one_dominates() {
     check(
         |function| {
-            gvn_cse::run(function);
+            let _ = gvn_cse::run(function);
         },
         "
 kernel
@@ -526,16 +529,15 @@ b0:
             b0:
               r0 = S2R %(SR_TID.X) ; 0
               r1 = S2R %(SR_CTAID.X) ; 0
-              r2 = LDC c[0][0x0] ; 1
-              r4 = IMAD r1, r2, r0 ; 3
-              r6 = LEA r4, r2, #2 ; 5
+              r4 = IMAD r1, c[0][0x0], r0 ; 3
+              r6 = LEA r4, c[0][0x0], #2 ; 5
               r7 = IADD3 r6, r1, RZ ; 6
               r9 = LOP3.LUT r0, 0xff, r7, #248, !PT ; 8
               {r10 r11} = LDC.64 c[0][0x210] ; 9
               {r14 r15} = IMAD.WIDE r9, 0x4, {r10 r11} ; 11
               {r16 r17} = LDG.64.E [{r14 r15}] mem(global r) ; 12
-              r20, p26 = LEA r16, r10, #3 ; 14
-              r21 = LEA.HI.X r16, r11, r17, #3, p26 ; 14
+              r20, p26 = LEA r16, c[0][0x210], #3 ; 14
+              r21 = LEA.HI.X r16, c[0][0x214], r17, #3, p26 ; 14
               {r24 r25} = IMAD.WIDE r4, 0x1, {r20 r21} ; 16
               STG.E [{r24 r25}], r9 mem(global w) ; 17
               EXIT ; 18
@@ -597,7 +599,12 @@ b0:
   EXIT ; 13
 ";
     let mut function = parse(text).expect("the text is Ori");
-    linear_replacement::run(&mut function, Chip::SM_90, false, None);
+    let _ = linear_replacement::run(
+        &mut function,
+        Chip::SM_90,
+        linear_replacement::Wants { contraction: false, ..FUSED },
+        None,
+    );
     live_dead::run(&mut function);
     assert_eq!(count(&function, |i| i.opcode == Op::FFMA.into()), 0);
     assert_eq!(count(&function, |i| i.opcode == Op::FMUL.into()), 1);
@@ -1030,12 +1037,12 @@ fn random_arithmetic_keeps_its_meaning() {
         fold(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "folding");
         let folded = function.clone();
-        linear_replacement::run(&mut function, Chip::SM_90, true, None);
+        let _ = linear_replacement::run(&mut function, Chip::SM_90, FUSED, None);
         live_dead::run(&mut function);
         step(&function, Form::Ssa, "linear replacement");
-        hoist_invariants::run(&mut function, Form::Ssa);
+        let _ = hoist_invariants::run(&mut function, Form::Ssa);
         step(&function, Form::Ssa, "hoisting");
-        gvn_cse::run(&mut function);
+        let _ = gvn_cse::run(&mut function);
         step(&function, Form::Ssa, "value numbering");
         reassociate::run(&mut function, Chip::SM_90);
         step(&function, Form::Ssa, "reassociation");
@@ -1045,14 +1052,14 @@ fn random_arithmetic_keeps_its_meaning() {
         convert_mov_phi::run(&mut function);
         fold(&mut function, Form::Plain);
         step(&function, Form::Plain, "folding after SSA");
-        hoist_invariants::run(&mut function, Form::Plain);
+        let _ = hoist_invariants::run(&mut function, Form::Plain);
         step(&function, Form::Plain, "hoisting after SSA");
         // The order of passes plays no part.
         let mut other = folded;
-        gvn_cse::run(&mut other);
+        let _ = gvn_cse::run(&mut other);
         reassociate::run(&mut other, Chip::SM_90);
         step(&other, Form::Ssa, "numbering and reassociation first");
-        linear_replacement::run(&mut other, Chip::SM_90, true, None);
+        let _ = linear_replacement::run(&mut other, Chip::SM_90, FUSED, None);
         live_dead::run(&mut other);
         step(&other, Form::Ssa, "linear replacement last");
     }
@@ -1069,10 +1076,10 @@ fn random_control_flow_keeps_its_meaning() {
         generate_mov_phi::run(&mut function);
         for round in 0..2 {
             fold(&mut function, Form::Ssa);
-            linear_replacement::run(&mut function, Chip::SM_90, true, None);
+            let _ = linear_replacement::run(&mut function, Chip::SM_90, FUSED, None);
             live_dead::run(&mut function);
-            hoist_invariants::run(&mut function, Form::Ssa);
-            gvn_cse::run(&mut function);
+            let _ = hoist_invariants::run(&mut function, Form::Ssa);
+            let _ = gvn_cse::run(&mut function);
             reassociate::run(&mut function, Chip::SM_90);
             sunk += usize::from(sink::run(&mut function));
             let what = format!("seed {seed} round {round}");
@@ -1332,7 +1339,7 @@ b0:
 fn guarded_operations_are_numbered_with_their_old_values() {
     check(
         |function| {
-            gvn_cse::run(function);
+            let _ = gvn_cse::run(function);
         },
         "
 kernel

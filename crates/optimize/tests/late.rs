@@ -20,7 +20,7 @@ fn random_functions_keep_their_meaning() {
         branch_opt::run(&mut function);
         generate_mov_phi::run(&mut function);
         live_dead::run(&mut function);
-        expand_sync::run(&mut function, true);
+        let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         uniform_registers::run(&mut function, Chip::SM_90, None);
         assert_verified(&function, Form::Plain, &what);
@@ -228,7 +228,7 @@ fn made_again_random_functions_keep_their_meaning() {
         branch_opt::run(&mut function);
         generate_mov_phi::run(&mut function);
         live_dead::run(&mut function);
-        expand_sync::run(&mut function, true);
+        let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         changed += u32::from(made_again(&mut function, 1));
         let what = format!("seed {seed}");

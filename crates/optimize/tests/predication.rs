@@ -29,7 +29,7 @@ fn random_functions_keep_their_meaning() {
         assert_verified(&function, Form::Ssa, &what);
         assert_same(&before, &evaluator::run(&function, &world(7)), &what);
         live_dead::run(&mut function);
-        expand_sync::run(&mut function, true);
+        let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         assert_verified(&function, Form::Plain, &what);
         let world = checking_world(&function, seed);

@@ -65,7 +65,7 @@ fn barriers_gather_the_warp() {
             branch_opt::run(&mut function);
         }
         generate_mov_phi::run(&mut function);
-        expand_sync::run(&mut function, true);
+        let _ = expand_sync::run(&mut function, true);
         assert_verified(&function, Form::Ssa, &what);
         barriers += count(&function, |i| i.opcode == oriole_sass::Op::BSSY.into());
         for schedule in [3, 99, 12345] {
@@ -288,7 +288,7 @@ b3:
 ",
         |function| {
             generate_mov_phi::run(function);
-            expand_sync::run(function, true);
+            let _ = expand_sync::run(function, true);
         },
         expect![[r#"
             kernel params=0 barriers=0
@@ -355,7 +355,9 @@ b2:
   STG [0x0], r0 mem(global w) ; 3
   EXIT ; 4
 ",
-        expand_sync::remove_warp_syncs,
+        |function| {
+            expand_sync::remove_warp_syncs(function);
+        },
         expect![[r#"
             kernel params=0 barriers=0
             b0: -> b2 b1
@@ -374,7 +376,7 @@ b2:
 fn barriers(text: &str) -> Vec<String> {
     let mut function = parse(text).unwrap_or_else(|error| panic!("{error}"));
     generate_mov_phi::run(&mut function);
-    expand_sync::run(&mut function, true);
+    let _ = expand_sync::run(&mut function, true);
     let names = |op: oriole_sass::Op| matches!(op.name(), "BSSY" | "BSYNC" | "BREAK");
     let blocks = function.blocks.iter_enumerated();
     let all =

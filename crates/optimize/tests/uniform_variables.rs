@@ -217,7 +217,7 @@ fn random_loops_keep_their_meaning() {
         let options = &Options::default().passes();
         let context = PassContext { chip: Chip::SM_90, form: Form::Ssa, options, decisions: None };
         let _ = general_optimize::run(&mut function, &context);
-        expand_sync::run(&mut function, true);
+        let _ = expand_sync::run(&mut function, true);
         convert_mov_phi::run(&mut function);
         uniform_registers::run(&mut function, Chip::SM_90, None);
         assert_verified(&function, Form::Plain, &what);

@@ -99,6 +99,11 @@ impl<'f> Builder<'f> {
         self.temporary(File::P)
     }
 
+    /// Makes room for so many instructions more in the block at hand.
+    pub fn reserve(&mut self, count: usize) {
+        self.function.block_mut(self.block).instructions.reserve_exact(count);
+    }
+
     /// Appends a finished instruction. The builder's guard is put on it if it has none.
     pub fn push(&mut self, mut instruction: Instruction) {
         if instruction.guard.is_none() {

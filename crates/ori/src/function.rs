@@ -175,6 +175,8 @@ pub struct Function {
     pub block_threads: Option<u32>,
     /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not known.
     pub shared_bytes: u32,
+    /// It is at the fixed point of the general optimizations: they would find nothing to do.
+    pub at_fixed_point: bool,
 }
 
 impl Function {

@@ -205,6 +205,7 @@ impl FunctionParser {
                 }
                 ("separate", _) => self.function.is_separate = true,
                 ("library", _) => self.function.calls_library = true,
+                ("fixed_point", _) => self.function.at_fixed_point = true,
                 ("registers", _) => {
                     cursor.expect("=")?;
                     self.function.register_limit = Some(cursor.number_as()?);

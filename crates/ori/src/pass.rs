@@ -17,8 +17,8 @@ pub struct Pass {
     pub optimization: Option<Optimization>,
     /// Optimizations beside it that the code of the pass asks for.
     pub asks: &'static [Optimization],
-    /// Nothing is left for the pass after [`Outcome::FixedPoint`], so that it is not run until another pass has changed
-    /// the function.
+    /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so that it is
+    /// not run there.
     pub idle_at_fixed_point: bool,
 }
 
@@ -90,6 +90,8 @@ pub enum Outcome {
     Unchanged,
     /// Something may have been changed.
     Changed,
+    /// Something was changed, and stands as the general optimizations would leave it: a fixed point is still one.
+    Kept,
     /// Changed or not, the general optimizations and the removal of dead code would find nothing to do now.
     FixedPoint,
 }
@@ -98,5 +100,14 @@ impl Outcome {
     /// [`Outcome::Changed`] or [`Outcome::Unchanged`].
     pub fn changed_if(changed: bool) -> Outcome {
         if changed { Outcome::Changed } else { Outcome::Unchanged }
+    }
+
+    /// Whether a function is at the fixed point of the general optimizations behind a pass, by whether it was before.
+    pub fn at_fixed_point(self, before: bool) -> bool {
+        match self {
+            Outcome::Unchanged | Outcome::Kept => before,
+            Outcome::Changed => false,
+            Outcome::FixedPoint => true,
+        }
     }
 }

@@ -64,6 +64,9 @@ fn write_header(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     if function.shared_bytes > 0 {
         write!(f, " shared={}", function.shared_bytes)?;
     }
+    if function.at_fixed_point {
+        f.write_str(" fixed_point")?;
+    }
     f.write_char('\n')
 }
 

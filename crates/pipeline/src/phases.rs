@@ -198,7 +198,7 @@ pub static PHASES: [Phase; 159] = [
     row(34, "ExtractShaderConstsFirst", SsaMid, 1, NotYet, "Values that are computed once move to the constant bank."),
     row(35, "OriHoistInvariantsEarly", SsaMid, 1, Work::Pass(&hoist_invariants::PASS), "Loop-invariant code motion."),
     row(36, "EmitPSI", SsaMid, 1, NotForCompute, "Graphics only."),
-    row(37, "GeneralOptimizeMid", SsaMid, 1, Work::Pass(&general_optimize::PASS), "The bundle again."),
+    row(37, "GeneralOptimizeMid", SsaMid, 1, By("OriLinearReplacement and GeneralOptimizeMid2"), "The bundle again: what phase 31 writes it writes in its best form, and the rest waits for phase 46."),
     row(38, "OptimizeNestedCondBranches", SsaMid, 1, NotYet, "Flattens nested conditions."),
     row(39, "ConvertVTGReadWrite", SsaMid, 0, NotForCompute, "Graphics only."),
     row(40, "DoVirtualCTAExpansion", SsaMid, 0, NotForCompute, "Virtual-CTA operations."),

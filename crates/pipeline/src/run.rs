@@ -1,7 +1,7 @@
 //! Runs the phases of a group over one function, in the order in which they act.
 
 use crate::{Context, Failure, Group, Phase, Work};
-use oriole_ori::{Assignment, Form, Function, Outcome, PassContext, canonical, verify};
+use oriole_ori::{Assignment, Form, Function, PassContext, canonical, verify};
 
 /// The groups that take Ori and give Ori, in order.
 pub const ORI_GROUPS: [Group; 6] =
@@ -61,13 +61,11 @@ pub fn run_watched(
 struct Progress {
     function: Function,
     form: Form,
-    /// The general optimizations have reached their fixed point, and no pass has changed the function since.
-    fixed_point: bool,
 }
 
 impl Progress {
     fn new(group: Group, function: Function) -> Progress {
-        Progress { function, form: group.form(), fixed_point: false }
+        Progress { function, form: group.form() }
     }
 
     fn end(mut self) -> Function {
@@ -87,18 +85,15 @@ impl Progress {
                 (context.check)();
                 let span = phase.span();
                 let wanted = pass.optimization.is_none_or(|optimization| options.has(optimization));
-                if wanted && !(pass.idle_at_fixed_point && self.fixed_point) {
+                if wanted && !(pass.idle_at_fixed_point && self.function.at_fixed_point) {
                     let known = PassContext {
                         chip: context.target.chip,
                         form: self.form,
                         options,
                         decisions: context.decisions,
                     };
-                    match (pass.run)(&mut self.function, &known) {
-                        Outcome::Unchanged => {}
-                        Outcome::Changed => self.fixed_point = false,
-                        Outcome::FixedPoint => self.fixed_point = true,
-                    }
+                    let outcome = (pass.run)(&mut self.function, &known);
+                    self.function.at_fixed_point = outcome.at_fixed_point(self.function.at_fixed_point);
                 }
                 drop(span);
                 // A pass that changes the form is never turned off.

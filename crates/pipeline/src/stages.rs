@@ -15,6 +15,7 @@ use oriole_ori::{Assignment, BlockId, Cfg, Dominators, Function, Instruction, Lo
 use oriole_ptx::Space;
 use oriole_regalloc::AllocateError;
 use oriole_schedule::{KnownBlocks, Throughput};
+use std::rc::Rc;
 
 /// How often a function is ordered for a number of registers, each time for fewer by what the allocation lacked.
 const TRIES: usize = 3;
@@ -88,9 +89,12 @@ fn allocate_as(
     }
     let counts_blocks = options.occupancy && oriole_schedule::counts_blocks(&function);
     let registers_decide = counts_blocks && oriole_schedule::registers_decide(&function);
-    let unordered = counts_blocks.then(|| function.clone());
     // It may be ordered for fewer registers then.
     let again = again || counts_blocks;
+    let unordered = again.then(|| Rc::new(function.clone()));
+    if let Some(unordered) = &unordered {
+        known.start(unordered.clone());
+    }
     let fits = order(&mut function, options, again.then_some(&mut *known), context);
     if fits && !counts_blocks {
         return allocate_ordered(function, context).map_err(not_allocated);
@@ -104,7 +108,9 @@ fn allocate_as(
     {
         return with_less_frame(ordered, first, options, known, context).map_err(not_allocated);
     }
-    let Some(unordered) = unordered.filter(|_| first.assignment.spill_bytes == 0) else { return Ok(first) };
+    let Some(unordered) = unordered.filter(|_| counts_blocks && first.assignment.spill_bytes == 0) else {
+        return Ok(first);
+    };
     let (mut best, mut throughput) = (None, None);
     let tables = context.target.schedule();
     let registers = |allocated: &Allocated| allocated.assignment.general_registers;

@@ -85,6 +85,7 @@ impl Work {
                 register_limit: function.register_limit,
                 block_threads: function.block_threads,
                 shared_bytes: function.shared_bytes,
+                at_fixed_point: function.at_fixed_point,
             },
             inserted: function
                 .block_ids()

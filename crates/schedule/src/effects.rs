@@ -4,7 +4,7 @@
 use crate::{Tables, reverse_postorder};
 use oriole_chip::MOST_UNIFORM;
 use oriole_latency::{Class, Milestone, Model, Reports, ResultPart, Slot, Touched};
-use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
+use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
 use oriole_sass::{Access, Instruction, Mod, Op, RegisterFile, accesses};
@@ -43,9 +43,14 @@ pub struct Finishing {
 impl Finishing {
     /// Looks at every instruction.
     pub fn new(function: MachineFunction, tables: &Tables) -> Finishing {
-        let of = |machine: &MachineInstruction| Effects::new(tables.latency, tables.forms, machine);
-        let effects =
-            function.blocks.iter().map(|block| block.instructions.iter().map(of).collect()).collect();
+        let of_block = |block: &MachineBlock| {
+            // One instruction may be added.
+            let mut effects = Vec::with_capacity(block.instructions.len() + 1);
+            let of = |machine| Effects::new(tables.latency, tables.forms, machine);
+            effects.extend(block.instructions.iter().map(of));
+            effects
+        };
+        let effects = function.blocks.iter().map(of_block).collect();
         Finishing { order: reverse_postorder(&function), effects, function }
     }
 

@@ -143,6 +143,8 @@ impl Low {
 #[derive(Default)]
 pub struct KnownBlocks {
     of: FxHashMap<BlockId, Vec<KnownBlock>>,
+    /// The function that is ordered next, where somebody else keeps it.
+    next: Option<Rc<Function>>,
     /// Cycles of the last order, loops weighted.
     time: Option<u64>,
 }
@@ -150,10 +152,30 @@ pub struct KnownBlocks {
 /// A block that was ordered.
 struct KnownBlock {
     sides: Sides,
-    instructions: Vec<Instruction>,
+    content: Content,
     live_out: Vec<Value>,
-    files: Vec<File>,
     prepared: Rc<Prepared>,
+}
+
+/// What a block was before it was ordered.
+enum Content {
+    /// The block of this function. Most functions are ordered once, and none of their instructions is copied for it.
+    Of(Rc<Function>),
+    /// These instructions, and the files of what they read and of what is live behind them.
+    Own(Vec<Instruction>, Vec<File>),
+}
+
+impl Content {
+    fn is(&self, function: &Function, block: BlockId, live_out: &[Value]) -> bool {
+        let instructions = &function.block(block).instructions;
+        let files = |function: &Function| files(function, instructions, live_out);
+        match self {
+            Content::Of(known) => {
+                known.block(block).instructions == *instructions && files(known) == files(function)
+            }
+            Content::Own(known, known_files) => known == instructions && *known_files == files(function),
+        }
+    }
 }
 
 impl KnownBlocks {
@@ -161,6 +183,11 @@ impl KnownBlocks {
     /// be another.
     pub fn time(&self) -> Option<u64> {
         self.time
+    }
+
+    /// Says what the function is that is ordered next. It is kept as long as what is known of its blocks.
+    pub fn start(&mut self, function: Rc<Function>) {
+        self.next = Some(function);
     }
 
     /// What is known of a block of a function, if such values are live behind it; else it is made.
@@ -172,20 +199,23 @@ impl KnownBlocks {
         live_out: &[Value],
         make: impl FnOnce() -> Rc<Prepared>,
     ) -> Rc<Prepared> {
-        let instructions = &function.block(block).instructions;
-        let files = files(function, instructions, live_out);
         let is_same = |known: &&KnownBlock| {
-            known.sides == sides
-                && known.live_out == live_out
-                && known.files == files
-                && known.instructions == *instructions
+            known.sides == sides && known.live_out == live_out && known.content.is(function, block, live_out)
         };
         let known = self.of.entry(block).or_default();
         if let Some(found) = known.iter().find(is_same) {
             return found.prepared.clone();
         }
-        let (instructions, live_out, prepared) = (instructions.clone(), live_out.to_vec(), make());
-        known.push(KnownBlock { sides, instructions, live_out, files, prepared: prepared.clone() });
+        let content = match &self.next {
+            Some(next) => Content::Of(next.clone()),
+            None => {
+                let instructions = function.block(block).instructions.clone();
+                let files = files(function, &instructions, live_out);
+                Content::Own(instructions, files)
+            }
+        };
+        let (live_out, prepared) = (live_out.to_vec(), make());
+        known.push(KnownBlock { sides, content, live_out, prepared: prepared.clone() });
         prepared
     }
 }
@@ -306,6 +336,7 @@ pub fn order(
     }
     if let Some(known) = &mut blocks.known {
         known.time = time;
+        known.next = None;
     }
     for (candidate, choice) in candidates.iter().zip(chosen) {
         arrange(&mut function.block_mut(candidate.block).instructions, &choice.order);

@@ -356,6 +356,27 @@ impl OpInfo {
     }
 }
 
+/// The opcodes of which a row of sources has [`SourceType::Halves`].
+static READS_HALVES: [bool; Op::COUNT] = {
+    let mut found = [false; Op::COUNT];
+    let mut op = 0;
+    while op < Op::COUNT {
+        let mut row = 0;
+        while row < table::INFO[op].sources.len() {
+            let types = table::INFO[op].sources[row].1;
+            found[op] |= matches!(types.rest, SourceType::Halves);
+            let mut index = 0;
+            while index < types.first.len() {
+                found[op] |= matches!(types.first[index], SourceType::Halves);
+                index += 1;
+            }
+            row += 1;
+        }
+        op += 1;
+    }
+    found
+};
+
 impl Op {
     /// How many opcodes there are.
     pub const COUNT: usize = table::INFO.len();
@@ -364,6 +385,12 @@ impl Op {
     #[inline]
     pub const fn info(self) -> &'static OpInfo {
         &table::INFO[self as usize]
+    }
+
+    /// True if it reads a source as two halves, with some modifiers at least.
+    #[inline]
+    pub const fn reads_halves(self) -> bool {
+        READS_HALVES[self as usize]
     }
 }
 
