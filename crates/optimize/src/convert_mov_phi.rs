@@ -20,7 +20,7 @@ pub static PASS: Pass = Pass {
     form: FormChange::LeavesSsa,
     ..Pass::new(|function, context| {
         let left = leave(function, context.options.level == 0);
-        // Outside SSA no more is told of a value than in it.
+        // Outside SSA hardly ever more is told of a value than in it.
         if left { Outcome::Changed } else { Outcome::Kept }
     })
 };
@@ -31,7 +31,7 @@ pub fn run(function: &mut Function) {
 }
 
 /// Leaves SSA; jumps that stand alone in their blocks stay if asked for. True if definitions may be left that nothing reads: those
-/// of undefined values and of constants, which no copy reads.
+/// of undefined values and of constants, which no copy reads, and of conditions of branches that went.
 fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     if function.blocks.is_empty() {
         return false;
@@ -92,9 +92,9 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     } else {
         branches::skip_empty_blocks(function);
     }
-    branches::fold_equal_targets(function);
+    let folded = branches::fold_equal_targets(function);
     canonical::order_blocks(function);
-    keeps_constants || old_values.undefined.contains(&true)
+    folded || keeps_constants || old_values.undefined.contains(&true)
 }
 
 /// What is known of values that copies read.

@@ -52,8 +52,13 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     }
     place(function, &sites);
     let removed = optimized && remove_warp_syncs(function);
-    // Where some edges of a phi got a phi of their own, that may merge what is the same.
-    let merges_one = |phi: &Phi| phi.sources.iter().all(|(_, source)| *source == phi.sources[0].1);
+    // Where some edges of a phi got a phi of their own, both may merge what is the same now.
+    let merges_one = |phi: &Phi| {
+        let sources = phi.sources.iter().map(|(_, source)| source);
+        let mut others = sources.filter(|source| source.value() != Some(phi.destination));
+        let first = others.next();
+        others.all(|other| Some(other) == first)
+    };
     if merged || removed || function.blocks.iter().any(|block| block.phis.iter().any(merges_one)) {
         Outcome::Changed
     } else {

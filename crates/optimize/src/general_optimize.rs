@@ -1,4 +1,4 @@
-//! Phases 13, 29, 37, 46, 58 and 65, GeneralOptimize: copy propagation, constant folding, operands from constants,
+//! Phases 13, 29, 46, 58, 65 and 81, GeneralOptimize: copy propagation, constant folding, operands from constants,
 //! algebra and addresses, to a fixed point, then dead code.
 //!
 //! A sweep walks the blocks in RPO and rewrites one instruction at a time in its place; what a definition is known to

@@ -50,21 +50,26 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
         canonical::order_blocks(function);
         cfg = Cfg::new(function);
     }
-    let moved = move_invariants(function, form, &cfg);
-    match (split, moved, form) {
-        (false, false, _) => Outcome::Unchanged,
-        // No general optimization asks where a value of SSA is defined.
-        (false, true, Form::Ssa) => Outcome::Kept,
-        _ => Outcome::Changed,
+    let mut moved = move_invariants(function, form, &cfg);
+    if !split && moved.is_empty() {
+        return Outcome::Unchanged;
+    }
+    // What a phi merges may be known now where the phi stands: no other reader learns more from where a value of SSA is made.
+    moved.sort_unstable();
+    let merges = |phi: &Phi| phi.values().any(|value| moved.binary_search(&value).is_ok());
+    match split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
+        true => Outcome::Changed,
+        false => Outcome::Kept,
     }
 }
 
-/// Moves invariant operations to places before loops that are there. True if there were some.
-fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> bool {
+/// Moves invariant operations to places before loops that are there. Gives their results.
+fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value> {
+    let mut results = Vec::new();
     let dominators = Dominators::new(function, cfg);
     let loops = Loops::new(function, cfg, &dominators);
     if loops.loops.is_empty() || loops.is_irreducible() {
-        return false;
+        return results;
     }
     let definitions = match form {
         Form::Ssa => Definitions::in_ssa(function),
@@ -86,9 +91,8 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> bool {
         })
     };
     if !cfg.order().iter().any(first) {
-        return false;
+        return results;
     }
-    let mut changed = false;
     let (members, pressures) = members_and_pressures(function, cfg, &loops);
     let count = |instruction: &Instruction, predicates: bool| -> usize {
         let of_file = |file| matches!(file, File::P | File::UP) == predicates;
@@ -132,10 +136,10 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> bool {
         }
         let block = function.block_mut(preheader);
         let end = place_before_copies(block);
-        changed |= !moved.is_empty();
+        moved.iter().for_each(|instruction| instruction.for_each_definition(|value| results.push(value)));
         block.instructions.splice(end..end, moved);
     }
-    changed
+    results
 }
 
 /// The block that defines each value, the last one if there are several.

@@ -4,6 +4,9 @@
 //!
 //! An inner operation is taken in only if it has no other reader and lies in the same loop, so that no work is done
 //! twice.
+//!
+//! What is made has operands that its parts had, and may take constants where those could not: it is rewritten at once by the rules of
+//! the general optimizations, so that they have nothing to do behind this phase (37, GeneralOptimizeMid, is part of it).
 
 use crate::algebra::View;
 use crate::definitions::Definitions;
@@ -96,8 +99,12 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
                     finished &= general_optimize::rewrite(&view, written).finished;
                 }
             }
+            // What was known of the results, as far as readers that were at their fixed point relied on it.
+            let mut known = None;
             if let Some(fused) = fused.filter(|fused| fused != original) {
                 changed = true;
+                facts.learn(function, &definitions, original, Evaluation::NotMade);
+                known = Some((facts.of_results(original), has_number(&facts, original)));
                 fused.for_each_use(|value| definitions.add_use(value));
                 let original = std::mem::replace(&mut function.block_mut(id).instructions[index], fused);
                 release(function, &mut definitions, &original);
@@ -115,6 +122,9 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
             }
             let instruction = &function.block(id).instructions[index];
             facts.learn(function, &definitions, instruction, Evaluation::NotMade);
+            finished &= known.is_none_or(|(known, number)| {
+                known == facts.of_results(instruction) && (number || !has_number(&facts, instruction))
+            });
         }
     }
     // From the back, so that indices stay right; each block is put together once.
@@ -139,6 +149,13 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
         (true, true) if !definitions.doubted(function) => Outcome::Kept,
         (true, _) => Outcome::Changed,
     }
+}
+
+/// A sum or a table with a number, which what reads the result may take in.
+fn has_number(facts: &ValueFacts, i: &Instruction) -> bool {
+    let is_number =
+        |source: &Source| !matches!(source.kind, SourceKind::Zero(_)) && facts.source_word(source).is_some();
+    matches!(i.opcode, Opcode::Sass(Op::IADD3 | Op::LOP3)) && i.sources.iter().take(3).any(is_number)
 }
 
 /// An instruction no longer reads its operands; what is dead then reads nothing either.

@@ -12,6 +12,7 @@ use oriole_ori::{
     SourceKind, SymbolId, Value,
 };
 use oriole_sass::{Mod, Op, Symbol};
+use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
 /// What a value is known to be.
@@ -138,6 +139,13 @@ impl ValueFacts {
     #[inline]
     pub fn has_signed_singles(&self) -> bool {
         self.signed_singles
+    }
+
+    /// What is known of the results of an instruction.
+    pub fn of_results(&self, instruction: &Instruction) -> SmallVec<[(Fact, Bits); 2]> {
+        let mut results = SmallVec::new();
+        instruction.for_each_definition(|value| results.push((self.of(value), self.bits(value))));
+        results
     }
 
     /// How many trailing bits of the address of a variable are zero.

@@ -4,13 +4,13 @@ use crate::common::*;
 use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_optimize::{
-    constant_addends, convert_mov_phi, general_optimize, generate_mov_phi, gvn_cse, hoist_invariants,
-    join_phis, linear_replacement, live_dead, product_halves, reassociate, sink,
+    constant_addends, convert_mov_phi, expand_sync, general_optimize, generate_mov_phi, gvn_cse,
+    hoist_invariants, join_phis, linear_replacement, live_dead, product_halves, reassociate, sink,
 };
 use oriole_options::Options;
 use oriole_ori::{
-    BlockId, Builder, File, Form, Function, Guard, Origin, Outcome, PassContext, Pseudo, Source, SourceKind,
-    Value, parse,
+    BlockId, Builder, File, Form, Function, Guard, Origin, Outcome, Pass, PassContext, Pseudo, Source,
+    SourceKind, Value, parse,
 };
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
@@ -1064,6 +1064,40 @@ fn random_arithmetic_keeps_its_meaning() {
         step(&other, Form::Ssa, "linear replacement last");
     }
     assert!(sizes[1] < sizes[0], "{} instructions became {}", sizes[0], sizes[1]);
+}
+
+/// Passes that may keep the fixed point of the bundle, in the order in which they act.
+const KEEPERS: [&Pass; 5] = [
+    &linear_replacement::PASS,
+    &hoist_invariants::PASS,
+    &gvn_cse::PASS,
+    &expand_sync::PASS,
+    &convert_mov_phi::PASS,
+];
+
+#[test]
+fn what_keeps_a_fixed_point_leaves_nothing_to_the_bundle() {
+    let options = &Options::default().passes();
+    let mut kept = [0; KEEPERS.len()];
+    let functions = (0..500).map(random_arithmetic).chain((0..500).map(random_function));
+    for (number, mut function) in functions.enumerate() {
+        generate_mov_phi::run(&mut function);
+        let mut form = Form::Ssa;
+        function.at_fixed_point = general_in(&mut function, form) == Outcome::FixedPoint;
+        for (pass, kept) in KEEPERS.iter().zip(&mut kept) {
+            let context = PassContext { chip: Chip::SM_90, form, options, decisions: None };
+            let outcome = (pass.run)(&mut function, &context);
+            form = pass.form.after(form).expect("the pass takes the form");
+            if function.at_fixed_point && outcome == Outcome::Kept {
+                let before = function.clone();
+                let _ = general_in(&mut function, form);
+                assert!(function == before, "function {number}, {pass:?}: {before}\n{function}");
+                *kept += 1;
+            }
+            function.at_fixed_point = outcome.at_fixed_point(function.at_fixed_point);
+        }
+    }
+    assert!(kept.iter().all(|&times| times > 10), "kept {kept:?} times");
 }
 
 #[test]

@@ -134,13 +134,15 @@ pub(crate) fn history<'db>(
     let raw = run(db, config, "raw", &raw_settings, |context| oriole_pipeline::raw(body, context))?;
     let mut history = vec![Snapshot { phase: None, text: raw.to_string() }];
     let mut function = handed_on(raw);
+    // That nothing is left to do is no change.
+    let text_of = |function: &Function| Function { at_fixed_point: false, ..function.clone() }.to_string();
     for group in ORI_GROUPS {
         let settings = Settings { lower, ..pass_settings(db, config, group) };
         // Between groups numbers change, which is no phase's doing.
-        let mut before = function.to_string();
+        let mut before = text_of(&function);
         let after = run(db, config, group.name(), &settings, |context| {
             oriole_pipeline::run_watched(group, function, context, &mut |phase, function| {
-                let text = function.to_string();
+                let text = text_of(function);
                 if text != before {
                     before.clone_from(&text);
                     history.push(Snapshot { phase: Some(phase), text });
