@@ -4,10 +4,10 @@
 use crate::{Tables, reverse_postorder};
 use oriole_chip::MOST_UNIFORM;
 use oriole_latency::{Class, Milestone, Model, Reports, ResultPart, Slot, Touched};
-use oriole_ori::{BlockId, MachineBlock, MachineFunction, MachineInstruction};
+use oriole_ori::{BlockId, Fixup, MachineBlock, MachineFunction, MachineInstruction};
 use oriole_sass::form::Table;
 use oriole_sass::register::{PT, RZ};
-use oriole_sass::{Access, Instruction, Mod, Op, RegisterFile, accesses};
+use oriole_sass::{Access, Effect, Instruction, Mod, Op, RegisterFile, accesses};
 use smallvec::SmallVec;
 use typed_index_collections::TiVec;
 
@@ -150,6 +150,21 @@ impl Effects {
     pub fn reported_read(&self, register: u16) -> bool {
         let bulk = matches!(self.class, Class::Bulk | Class::Sync);
         self.reports.read && (register < UNIFORM || (bulk && register < PREDICATE))
+    }
+}
+
+/// True for branches: what they stall holds for the block that they lead to as well.
+pub fn is_branch(machine: &MachineInstruction) -> bool {
+    machine.instruction.op.info().effect == Effect::Branch
+}
+
+/// Where a branch leads to that is not the last instruction of its block: a jump or the end of the thread may follow. Whoever
+/// carries a state along the graph takes it there as it is after the branch, since what follows does not happen on that way.
+pub fn early_target(instructions: &[MachineInstruction], index: usize) -> Option<BlockId> {
+    let machine = &instructions[index];
+    match machine.fixup {
+        Some(Fixup::Block(target)) if index + 1 < instructions.len() && is_branch(machine) => Some(target),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@
 //! early. Whoever does so waits here: that is always right, and what is lost is time.
 
 use crate::Tables;
-use crate::effects::{Effects, Finishing, UNIFORM};
+use crate::effects::{Effects, Finishing, UNIFORM, early_target};
 use oriole_latency::{Class, Slot};
 use oriole_ori::{BlockId, MachineInstruction};
 use oriole_sass::{Control, EncodeError, Guard, Instruction, Mod, Mods, Op, Operand, OperandKind, Symbol};
@@ -284,14 +284,19 @@ fn under_way_at_entries(finishing: &Finishing) -> TiVec<BlockId, UnderWay> {
     let mut work: Vec<BlockId> = finishing.order.iter().rev().copied().collect();
     while let Some(block) = work.pop() {
         let mut state = before[block].clone();
-        for (machine, effects) in blocks[block].instructions.iter().zip(&finishing.effects[block]) {
-            state.step(machine, effects);
-        }
-        for &successor in &blocks[block].successors {
-            if before[successor].merge(&state) && !work.contains(&successor) {
+        let mut merge = |successor: BlockId, state: &UnderWay| {
+            if before[successor].merge(state) && !work.contains(&successor) {
                 work.push(successor);
             }
+        };
+        let instructions = &blocks[block].instructions;
+        for (index, effects) in finishing.effects[block].iter().enumerate() {
+            state.step(&instructions[index], effects);
+            if let Some(target) = early_target(instructions, index) {
+                merge(target, &state);
+            }
         }
+        blocks[block].successors.iter().for_each(|&successor| merge(successor, &state));
     }
     before
 }

@@ -6,7 +6,7 @@
 //! right; good numbers only make them short.
 
 use crate::between_products::is_matrix_code;
-use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers};
+use crate::effects::{ALL_UNIFORM, Effects, Finishing, REGISTERS, Registers, early_target};
 use oriole_latency::{SCOREBOARDS, counted_scoreboard};
 use oriole_ori::csr::Csr;
 use oriole_ori::{BlockId, MachineFunction};
@@ -178,18 +178,22 @@ pub fn assign(finishing: &mut Finishing) {
     while let Some(place) = work.pop_first() {
         let at = order[place as usize];
         entry[at].load(&mut state);
-        for (machine, effects) in function.blocks[at].instructions.iter_mut().zip(&effects[at]) {
-            let control = &mut machine.instruction.control;
+        let mut join = |successor: BlockId, state: &Pending| {
+            if entry[successor].join(state) && position[successor] != u32::MAX {
+                work.insert(position[successor]);
+            }
+        };
+        let instructions = &mut function.blocks[at].instructions;
+        for (index, effects) in effects[at].iter().enumerate() {
+            let control = &mut instructions[index].instruction.control;
             control.wait_mask = state.wanted(effects);
             state.clear(control.wait_mask);
             state.issue(effects, control.write_barrier, control.read_barrier);
-        }
-        for &successor in &function.blocks[at].successors {
-            let changed = entry[successor].join(&state);
-            if changed && position[successor] != u32::MAX {
-                work.insert(position[successor]);
+            if let Some(target) = early_target(instructions, index) {
+                join(target, &state);
             }
         }
+        function.blocks[at].successors.iter().for_each(|&successor| join(successor, &state));
     }
 }
 

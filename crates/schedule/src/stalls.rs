@@ -1,12 +1,14 @@
 //! Stalls: how long each instruction holds back the next one, so that results of fixed latency are there in time. A
 //! dataflow over the graph carries, for each register, who wrote or read it how many cycles ago; where the first
-//! instruction of a block comes too early after a predecessor, that one's last instruction stalls longer.
+//! instruction of a block comes too early after a predecessor, the instruction that leads there stalls longer. That is the last
+//! one, or a guarded branch before it: a block may be left in the middle, and each way out has its own age of what it leaves.
 
-use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM};
+use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM, early_target, is_branch};
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Class, FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, Model, ResultPart, Slot, spacing};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
 use oriole_sass::{Control, Op};
+use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 /// Something that happened to a register, not long ago.
@@ -168,8 +170,10 @@ fn span(event: Event, model: &Model) -> u8 {
 struct Walk {
     /// Stall of each instruction; may be beyond what a word can hold.
     stalls: Vec<u16>,
-    /// State behind the last instruction, its stall passed.
+    /// State after the last instruction, its stall passed.
     end: Recent,
+    /// The blocks that branches before the last instruction lead to, with the state after the branch.
+    early: SmallVec<[(BlockId, Recent); 1]>,
     /// Cycles missing before the first instruction.
     lead: u8,
 }
@@ -177,11 +181,13 @@ struct Walk {
 fn walk(
     function: &MachineFunction,
     block: BlockId,
-    effects: &[Effects],
+    all: &TiSlice<BlockId, Vec<Effects>>,
     entry: &Recent,
     model: &Model,
 ) -> Walk {
     let instructions = &function.blocks[block].instructions;
+    let effects = all[block].as_slice();
+    let mut early = SmallVec::new();
     let mut state = entry.clone();
     let mut stalls: Vec<u16> = Vec::with_capacity(instructions.len());
     let mut lead = 0;
@@ -233,9 +239,15 @@ fn walk(
             stall = stall.max(2);
         }
         state.pass(stall as u8);
+        if let Some(target) = early_target(instructions, index) {
+            let extra = missing_at(&all[target], &state, model);
+            state.pass(extra);
+            stall += u16::from(extra);
+            early.push((target, state.clone()));
+        }
         stalls.push(stall);
     }
-    Walk { stalls, end: state, lead }
+    Walk { stalls, end: state, early, lead }
 }
 
 /// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
@@ -253,19 +265,29 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     let mut work: std::collections::BTreeSet<u32> = (0..order.len() as u32).collect();
     while let Some(place) = work.pop_first() {
         let at = order[place as usize];
-        let mut result = walk(function, at, &effects[at], &entry[at], model);
+        let mut result = walk(function, at, effects, &entry[at], model);
         lead[at] = lead[at].max(result.lead);
-        let extra = extra(function, at, effects, &result.end, model);
-        result.end.pass(extra);
+        let mut join = |successor: BlockId, state: &Recent| {
+            if entry[successor].join(state) && position[successor] != u32::MAX {
+                work.insert(position[successor]);
+            }
+        };
+        // Where the end of the block leads: all successors but those of the branches before it.
+        let mut rest = function.blocks[at].successors.clone();
+        for (target, state) in &result.early {
+            join(*target, state);
+            if let Some(index) = rest.iter().position(|successor| successor == target) {
+                rest.remove(index);
+            }
+        }
         if let Some(last) = result.stalls.last_mut() {
+            let missing = rest.iter().map(|&successor| missing_at(&effects[successor], &result.end, model));
+            let extra = missing.max().unwrap_or(0);
+            result.end.pass(extra);
             *last += u16::from(extra);
         }
         stalls[at] = result.stalls;
-        for &successor in &function.blocks[at].successors {
-            if entry[successor].join(&result.end) && position[successor] != u32::MAX {
-                work.insert(position[successor]);
-            }
-        }
+        rest.iter().for_each(|&successor| join(successor, &result.end));
     }
     let cap = u16::from(cap.clamp(1, LONGEST_STALL));
     for &block in &*order {
@@ -280,25 +302,12 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     }
 }
 
-/// Cycles that the last instruction of a block must stall longer, because the first of some successor comes too early
-/// otherwise.
-fn extra(
-    function: &MachineFunction,
-    block: BlockId,
-    effects: &TiSlice<BlockId, Vec<Effects>>,
-    end: &Recent,
-    model: &Model,
-) -> u8 {
-    if function.blocks[block].instructions.is_empty() {
-        return 0;
-    }
-    let of = |successor: &BlockId| {
-        let (first, rest) = effects[*successor].split_first()?;
-        let fence = first.milestone == Some(Milestone::Fence);
-        let before = if fence { end.missing_before_fence(rest, model) } else { 0 };
-        Some(end.missing(first, model).max(before))
-    };
-    function.blocks[block].successors.iter().filter_map(of).max().unwrap_or(0)
+/// Cycles that are missing before the first instruction of a block.
+fn missing_at(block: &[Effects], state: &Recent, model: &Model) -> u8 {
+    let Some((first, rest)) = block.split_first() else { return 0 };
+    let fence = first.milestone == Some(Milestone::Fence);
+    let before = if fence { state.missing_before_fence(rest, model) } else { 0 };
+    state.missing(first, model).max(before)
 }
 
 /// Writes the stalls of a block into its words; gives what has to be put before which instruction, mostly nothing.
@@ -316,8 +325,9 @@ fn write(
     let mut pause = u16::from(pause);
     let count = instructions.len();
     for (index, ((machine, e), &stall)) in instructions.iter_mut().zip(effects).zip(stalls).enumerate() {
-        // What the last instruction cannot hold passes before it: behind it may be another block.
-        if index + 1 == count && machine.instruction.op != Op::ERRBAR {
+        // What an instruction that leads to another block cannot hold passes before it.
+        let leads_on = index + 1 == count || is_branch(machine);
+        if leads_on && machine.instruction.op != Op::ERRBAR {
             pause += stall.saturating_sub(cap);
         }
         while pause > 0 {
@@ -335,7 +345,7 @@ fn write(
         let least = model.minimum_stall(machine.instruction.op, &machine.instruction.mods);
         let cap = cap.max(u16::from(least));
         let instruction = &mut machine.instruction;
-        let mut left = if index + 1 == count { stall.min(cap) } else { stall };
+        let mut left = if leads_on { stall.min(cap) } else { stall };
         if instruction.op == Op::ERRBAR {
             instruction.control.stall = 0;
             instruction.control.yields = true;

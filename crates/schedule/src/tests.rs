@@ -6,7 +6,7 @@ use expect_test::{Expect, expect};
 use oriole_chip::Chip;
 use oriole_options::{FinishOptions, Options, OrderOptions, ScheduleMode};
 use oriole_ori::{
-    BlockId, Instruction, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin,
+    BlockId, Fixup, Instruction, MachineBlock, MachineFunction, MachineInstruction, MemoryInfo, Origin,
 };
 use oriole_sass::{Op, Style, parse, text};
 
@@ -26,8 +26,8 @@ fn options() -> FinishOptions {
     Options::default().finish()
 }
 
-/// Blocks are written one after the other, `-> n ...` at the head of each names its successors. Printed are wait mask, read
-/// and write scoreboard, yield, stall.
+/// Blocks are written one after the other, `-> n ...` at the head of each names its successors. A branch that does not end its
+/// block says where it goes, as `BRA 0x0 => n`. Printed are wait mask, read and write scoreboard, yield, stall.
 fn words(input: &str, options: FinishOptions, expected: Expect) {
     words_on(Chip::SM_90, input, options, expected);
 }
@@ -39,8 +39,10 @@ fn words_on(chip: Chip, input: &str, options: FinishOptions, expected: Expect) {
             let successors = list.split_whitespace().map(|n| BlockId(n.parse().expect("a number"))).collect();
             function.blocks.push(MachineBlock { instructions: Vec::new(), successors, loop_depth: 0 });
         } else {
+            let (line, target) = line.split_once(" => ").map_or((line, None), |(line, to)| (line, Some(to)));
             let instruction = parse(chip, line, Some(0)).expect("an instruction");
-            let machine = machine(instruction, Origin(0));
+            let mut machine = machine(instruction, Origin(0));
+            machine.fixup = target.map(|to| Fixup::Block(BlockId(to.parse().expect("a number"))));
             function.blocks.last_mut().expect("a block").instructions.push(machine);
         }
     }
@@ -138,6 +140,88 @@ fn a_result_needed_round_the_loop() {
             --
             ------:-:-:-:01 STS [R0], R5
             ------:-:-:-:05 EXIT
+        "#]],
+    );
+}
+
+/// A block that ends with a branch and a jump is left by either: what the loop needs has passed when the branch goes back, and
+/// where the loop is left only what is needed there.
+#[test]
+fn a_branch_before_a_jump_waits_for_what_the_loop_reads() {
+    words(
+        "-> 1
+         MOV R0, R1
+         -> 1 2
+         @P1 IADD3 R5, R5, 0x1, RZ
+         ISETP.NE.AND P1, PT, R5, RZ, PT
+         @P0 BRA 0x0 => 1
+         BRA 0x0 => 2
+         ->
+         STS [R0], R5
+         EXIT",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:-:01 MOV R0, R1
+            --
+            ------:-:-:Y:04 @P1 IADD3 R5, R5, 0x1, RZ
+            ------:-:-:-:01 ISETP.NE.AND P1, PT, R5, RZ, PT
+            ------:-:-:Y:12 @P0 BRA 0x0
+            ------:-:-:-:05 BRA 0x0
+            --
+            ------:-:-:-:01 STS [R0], R5
+            ------:-:-:-:05 EXIT
+        "#]],
+    );
+    // What the branch cannot hold passes before it.
+    words(
+        "-> 1
+         MOV R0, R1
+         -> 1 2
+         HMMA.16816.F32 R8, R4, R6, R8
+         IADD3 R5, R5, 0x1, RZ
+         @P0 BRA 0x0 => 1
+         BRA 0x0 => 2
+         ->
+         EXIT",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:-:01 MOV R0, R1
+            --
+            ------:-:-:Y:07 HMMA.16816.F32 R8, R4, R6, R8
+            ------:-:-:-:01 IADD3 R5, R5, 0x1, RZ
+            ------:-:-:-:01 NOP
+            ------:-:-:Y:15 @P0 BRA 0x0
+            ------:-:-:-:05 BRA 0x0
+            --
+            ------:-:-:-:05 EXIT
+        "#]],
+    );
+}
+
+/// What the end of a thread waits for, the branch back before it has not waited for.
+#[test]
+fn a_branch_before_the_end_waits_for_nothing_that_the_end_waits_for() {
+    words(
+        "-> 1
+         MOV R0, R1
+         -> 1
+         R2UR UR12, R0
+         R2UR UR13, R1
+         UTMASTG.2D [UR16], [UR12], desc[UR10]
+         @!P4 BRA 0x0 => 1
+         EXIT",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:Y:04 MOV R0, R1
+            --
+            0-----:-:-:-:01 R2UR UR12, R0
+            ------:-:-:Y:13 R2UR UR13, R1
+            ------:0:-:-:01 UTMASTG.2D [UR16], [UR12], desc[UR10]
+            ------:-:-:-:05 @!P4 BRA 0x0
+            0-----:-:-:-:05 EXIT
         "#]],
     );
 }
