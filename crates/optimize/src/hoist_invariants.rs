@@ -108,6 +108,13 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         let mut moved: Vec<Instruction> = Vec::new();
         let instructions = |&id: &BlockId| function.block(id).instructions.len();
         let mut constants = members[index].iter().map(instructions).sum::<usize>() / BESIDE_A_CONSTANT;
+        // What the copies at the end of the preheader define is outside of the loop, but not there yet.
+        let before = function.block(preheader);
+        let mut late: Vec<Value> = Vec::new();
+        before.instructions[place_before_copies(before)..]
+            .iter()
+            .for_each(|copies| copies.for_each_definition(|value| late.push(value)));
+        late.sort_unstable();
         for &id in &members[index] {
             if !this.latches.iter().all(|&latch| dominators.dominates(id, latch)) {
                 continue;
@@ -119,7 +126,8 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
                     && free_predicates >= predicates
                     && may_move(instruction, &definitions)
                     && (!writes_uniform(instruction) || whole_warp(preheader))
-                    && reads_only_outside(instruction, &definitions, &defined_in, &loops, index);
+                    && reads_only_outside(instruction, &definitions, &defined_in, &loops, index)
+                    && !reads_any(instruction, &late);
                 if invariant && constants > 0 && is_constant_read_once(instruction, &definitions) {
                     constants -= 1;
                     return true;
@@ -313,6 +321,15 @@ fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
         && !indexed
         && !trivial
         && !barrier
+}
+
+/// True if the instruction reads one of these values, which are sorted.
+fn reads_any(instruction: &Instruction, values: &[Value]) -> bool {
+    let mut found = false;
+    if !values.is_empty() {
+        instruction.for_each_use(|value| found |= values.binary_search(&value).is_ok());
+    }
+    found
 }
 
 fn reads_only_outside(

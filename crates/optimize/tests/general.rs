@@ -663,6 +663,48 @@ b5:
     );
 }
 
+/// After SSA the copies at the end of the block before a loop write what its instructions read: a product of one of these stays.
+#[test]
+fn what_a_copy_before_the_loop_writes_is_not_there_before_it() {
+    let text = "
+kernel
+b0: -> b1
+  r0 = LDC c[0][0x210] ; 0
+  r5 = LDC c[0][0x214] ; 0
+  r1, r2 = ParallelCopy r0, RZ ; 0
+b1: -> b1 b2
+  r3 = IMAD r1, 0x4d, RZ ; 1
+  r4 = IMAD r5, 0x4d, RZ ; 1
+  r2 = IADD3 r2, r3, r4 ; 2
+  p6, PT = ISETP.AND.LT r2, 0x64, PT ; 3
+  @p6 BRA b1 ; 4
+b2:
+  STG [0x0], r2 mem(global w) ; 5
+  EXIT ; 5
+";
+    let mut function = parse(text).expect("the text is Ori");
+    assert_verified(&function, Form::Assigned, "before");
+    let _ = hoist_invariants::run(&mut function, Form::Assigned);
+    assert_verified(&function, Form::Assigned, "after");
+    expect![[r#"
+        kernel params=0 barriers=0
+        b0: -> b1
+          r0 = LDC c[0][0x210] ; 0
+          r5 = LDC c[0][0x214] ; 0
+          r4 = IMAD r5, 0x4d, RZ ; 1
+          r1, r2 = ParallelCopy r0, RZ ; 0
+        b1: -> b1 b2
+          r3 = IMAD r1, 0x4d, RZ ; 1
+          r2 = IADD3 r2, r3, r4 ; 2
+          p6, PT = ISETP.AND.LT r2, 0x64, PT ; 3
+          @p6 BRA b1 ; 4
+        b2:
+          STG [0x0], r2 mem(global w) ; 5
+          EXIT ; 5
+    "#]]
+    .assert_eq(&body(&function));
+}
+
 #[test]
 fn a_loop_entered_from_two_blocks_gets_a_place_before_it() {
     check(
@@ -1051,9 +1093,9 @@ fn random_arithmetic_keeps_its_meaning() {
         sizes[1] += function.blocks.iter().map(|block| block.instructions.len()).sum::<usize>();
         convert_mov_phi::run(&mut function);
         fold(&mut function, Form::Plain);
-        step(&function, Form::Plain, "folding after SSA");
-        let _ = hoist_invariants::run(&mut function, Form::Plain);
-        step(&function, Form::Plain, "hoisting after SSA");
+        step(&function, Form::Assigned, "folding after SSA");
+        let _ = hoist_invariants::run(&mut function, Form::Assigned);
+        step(&function, Form::Assigned, "hoisting after SSA");
         // The order of passes plays no part.
         let mut other = folded;
         let _ = gvn_cse::run(&mut other);

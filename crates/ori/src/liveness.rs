@@ -7,7 +7,7 @@
 //! live-in. A guarded definition outside SSA keeps the old value, so it ends no live range.
 
 use crate::csr::Csr;
-use crate::{BlockId, Cfg, Function, Value};
+use crate::{BlockId, Cfg, Function, Opcode, Pseudo, Value};
 use typed_index_collections::{TiVec, ti_vec};
 
 /// Values live at block borders.
@@ -25,7 +25,13 @@ impl Liveness {
 
     /// The same for the values that the filter chooses; the others are nowhere in the sets.
     pub fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Liveness {
-        Local::of(function, cfg, wanted).propagate(cfg)
+        Local::of(function, cfg, wanted, true).propagate(cfg)
+    }
+
+    /// The same of what is really read: what a guarded definition keeps counts only if somebody reads it later, and a
+    /// [`Pseudo::Keep`] asks for a register, not for what it holds.
+    pub fn of_readers(function: &Function, cfg: &Cfg) -> Liveness {
+        Local::of(function, cfg, |_| true, false).propagate(cfg)
     }
 
     /// Values needed at the top of the block, sorted; its phi results are not among them.
@@ -63,7 +69,8 @@ struct Local {
 }
 
 impl Local {
-    fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Local {
+    /// `keeping`: whether what keeps a value reads it.
+    fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, keeping: bool) -> Local {
         let (values, blocks) = (function.values.len(), function.blocks.len());
         let mut kills: Vec<(Value, BlockId)> = Vec::new();
         let mut exposed: Vec<(Value, BlockId)> = Vec::new();
@@ -90,10 +97,14 @@ impl Local {
                         exposed.push((v, id));
                     }
                 };
-                instruction.for_each_use(&mut read);
+                if keeping || instruction.opcode != Opcode::Pseudo(Pseudo::Keep) {
+                    instruction.for_each_use(&mut read);
+                }
                 let partial = instruction.keeps_its_results();
                 if partial {
-                    instruction.for_each_definition(&mut read);
+                    if keeping {
+                        instruction.for_each_definition(&mut read);
+                    }
                 } else {
                     instruction.for_each_definition(|v| {
                         if defined_in[v] != id.0 && wanted(v) {

@@ -46,7 +46,7 @@ pub enum FormChange {
     OutsideSsa,
     /// Takes several definitions of one value, leaves SSA form.
     EntersSsa,
-    /// Takes SSA, leaves several definitions of one value.
+    /// Takes SSA, leaves several definitions of one value, one of them on every path to a read.
     LeavesSsa,
 }
 
@@ -56,7 +56,8 @@ impl FormChange {
         match (self, before) {
             (FormChange::Keeps, form) => Some(form),
             (FormChange::InSsa, Form::Ssa) | (FormChange::EntersSsa, Form::Plain) => Some(Form::Ssa),
-            (FormChange::OutsideSsa, Form::Plain) | (FormChange::LeavesSsa, Form::Ssa) => Some(Form::Plain),
+            (FormChange::OutsideSsa, Form::Plain | Form::Assigned) => Some(before),
+            (FormChange::LeavesSsa, Form::Ssa) => Some(Form::Assigned),
             _ => None,
         }
     }

@@ -9,13 +9,14 @@
 //!
 //! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
 //! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
-//! are neither phis nor old values.
+//! are neither phis nor old values. After SSA a value may have several definitions, but on every path to a read there is
+//! one: code that was moved above the definition of its operand is found by that.
 
 use crate::effects;
 use crate::print::Name;
 use crate::{
-    Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Opcode, Pseudo, Source,
-    SourceKind, SymbolId, Value, values_across_blocks,
+    Address, BlockId, Cfg, Divergence, Dominators, File, Function, Instruction, Liveness, Opcode, Pseudo,
+    Source, SourceKind, SymbolId, Value, values_across_blocks,
 };
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
@@ -28,10 +29,12 @@ const UNIFORM_PARTS: usize = 7;
 /// Which rules hold at a place in the pipeline.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Form {
-    /// Values may be defined several times; no phis (before phase 23, after 73).
+    /// Values may be defined several times or not at all; no phis (before phase 23).
     Plain,
     /// Single definitions, phis, tied old values (23 to 73).
     Ssa,
+    /// Values may be defined several times, and on every path to a read they are; no phis (after phase 73).
+    Assigned,
 }
 
 /// A rule that does not hold, and where.
@@ -113,6 +116,10 @@ impl Verifier<'_> {
         match self.form {
             Form::Ssa => self.ssa(&cfg),
             Form::Plain => self.plain(),
+            Form::Assigned => {
+                self.plain();
+                self.assigned(&cfg);
+            }
         }
         self.uniform_writes(&cfg);
     }
@@ -342,6 +349,36 @@ impl Verifier<'_> {
             }
             self.instruction = None;
         }
+    }
+
+    /// What is alive at the entry is read on some path on which nothing defines it.
+    fn assigned(&mut self, cfg: &Cfg) {
+        let liveness = Liveness::of_readers(self.function, cfg);
+        for &value in liveness.live_in(BlockId(0)) {
+            (self.block, self.instruction) = self.unassigned_read(cfg, &liveness, value);
+            self.say(format!("{} is read where its definition does not reach", self.name(value)));
+        }
+        self.instruction = None;
+    }
+
+    /// The first read of a value that is alive at the entry, among the blocks at whose top it is alive.
+    fn unassigned_read(
+        &self,
+        cfg: &Cfg,
+        liveness: &Liveness,
+        value: Value,
+    ) -> (Option<BlockId>, Option<usize>) {
+        for &id in cfg.order().iter().filter(|&&id| liveness.is_live_in(id, value)) {
+            let reads = |instruction: &Instruction| {
+                let mut found = false;
+                instruction.for_each_use(|used| found |= used == value);
+                found
+            };
+            if let Some(index) = self.function.block(id).instructions.iter().position(reads) {
+                return (Some(id), Some(index));
+            }
+        }
+        (None, None)
     }
 
     fn ssa(&mut self, cfg: &Cfg) {

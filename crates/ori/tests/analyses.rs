@@ -368,6 +368,26 @@ fn verifier_accepts_and_refuses() {
     );
 }
 
+/// After SSA a read is wrong where on some path nothing was written: before the copy that writes it, or on one arm alone.
+#[test]
+fn verifier_wants_every_value_written_before_it_is_read() {
+    let text = "kernel\nb0: -> b1\n  r0 = MOV 0x1 ; 0\n  r2 = IADD3 r1, 0x7, RZ ; 1\n  r1 = ParallelCopy r0 ; 2\nb1:\n  STG [0x0], r2 mem(global w) ; 3\n  EXIT ; 3";
+    check_verifier(text, Form::Plain, expect!["fine"]);
+    check_verifier(text, Form::Assigned, expect!["b0[1]: r1 is read where its definition does not reach"]);
+    let arm = "kernel\nb0: -> b2 b1\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 BRA b2 ; 0\nb1: -> b2\n  r1 = MOV 0x1 ; 1\nb2:\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
+    check_verifier(arm, Form::Assigned, expect!["b2[0]: r1 is read where its definition does not reach"]);
+    // A guarded write keeps what was there, which matters if somebody reads it.
+    let guarded = "kernel\nb0:\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 r1 = MOV 0x1 ; 1\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
+    check_verifier(guarded, Form::Assigned, expect!["b0[2]: r1 is read where its definition does not reach"]);
+    check_verifier(
+        &guarded.replace("  @p0 r1", "  r1 = MOV 0x0 ; 1\n  @p0 r1"),
+        Form::Assigned,
+        expect!["fine"],
+    );
+    let unread = guarded.replace("  STG [0x0], r1 mem(global w) ; 2\n", "");
+    check_verifier(&unread, Form::Assigned, expect!["fine"]);
+}
+
 #[test]
 fn verifier_refuses_copies_between_words_and_predicates() {
     check_verifier(

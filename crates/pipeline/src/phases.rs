@@ -347,8 +347,9 @@ impl Group {
     /// The form of the functions that the stage takes.
     pub fn form(self) -> Form {
         match self {
+            Group::Bridged | Group::Early | Group::SsaEarly => Form::Plain,
             Group::SsaMid | Group::SsaLate => Form::Ssa,
-            _ => Form::Plain,
+            _ => Form::Assigned,
         }
     }
 }
@@ -389,7 +390,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(form, Form::Plain, "behind the passes");
+        assert_eq!(form, Form::Assigned, "after the passes");
     }
 
     /// A switch changes what the stages may know whose passes ask for it, and no other stage's options.
