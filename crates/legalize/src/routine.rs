@@ -179,6 +179,7 @@ fn call(
         clobbers: [clobbers.general, 0, 0, 0],
         clobbered_predicates: clobbers.predicates,
         clobbers_uniform: false,
+        ..CallShape::default()
     }));
     emit.b.push(draft);
     results

@@ -34,6 +34,7 @@ impl CallShape {
             clobbers: clobbers(),
             clobbered_predicates: predicates,
             clobbers_uniform: true,
+            ..CallShape::default()
         }
     }
 }

@@ -118,7 +118,7 @@ pub struct Block {
 }
 
 /// Who is called, and what the call costs in registers.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct CallShape {
     /// Callee, or `None` for an indirect call.
     pub callee: Option<SymbolId>,
@@ -130,6 +130,11 @@ pub struct CallShape {
     pub clobbered_predicates: u8,
     /// True if uniform registers and uniform predicates are overwritten.
     pub clobbers_uniform: bool,
+    /// General registers that hold arguments, bit n for Rn: of the machine's call, whose operands do not name them. The
+    /// pseudo-instruction names them as sources.
+    pub arguments: [u64; 4],
+    /// Predicates that hold arguments, bit n for Pn, likewise.
+    pub argument_predicates: u8,
 }
 
 /// What a routine of the compiler may overwrite: all that it states of its private convention.

@@ -536,8 +536,26 @@ impl FunctionParser {
         let mask = cursor.mask()?;
         let clobbered_predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
         let clobbers_uniform = cursor.eat("uniform");
+        let mut arguments = [0; 4];
+        let mut argument_predicates = 0;
+        if cursor.eat("arguments=") {
+            for word in &mut arguments {
+                *word = cursor.mask()?;
+                cursor.expect(",")?;
+            }
+            let mask = cursor.mask()?;
+            argument_predicates = u8::try_from(mask).map_err(|_| "there are seven predicates")?;
+        }
         cursor.expect(")")?;
-        Ok(CallShape { callee, stack_bytes, clobbers, clobbered_predicates, clobbers_uniform })
+        Ok(CallShape {
+            callee,
+            stack_bytes,
+            clobbers,
+            clobbered_predicates,
+            clobbers_uniform,
+            arguments,
+            argument_predicates,
+        })
     }
 
     fn source(&mut self, cursor: &mut Cursor<'_>) -> Parsed<Source> {

@@ -482,7 +482,15 @@ impl Display for CallText<'_> {
             write!(f, "{}{word:x}", if index == 0 { "" } else { "," })?;
         }
         write!(f, " predicates={:x}", call.clobbered_predicates)?;
-        f.write_str(if call.clobbers_uniform { " uniform)" } else { ")" })
+        if call.clobbers_uniform {
+            f.write_str(" uniform")?;
+        }
+        if call.arguments != [0; 4] || call.argument_predicates != 0 {
+            f.write_str(" arguments=")?;
+            call.arguments.iter().try_for_each(|word| write!(f, "{word:x},"))?;
+            write!(f, "{:x}", call.argument_predicates)?;
+        }
+        f.write_char(')')
     }
 }
 

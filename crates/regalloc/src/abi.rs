@@ -143,6 +143,7 @@ pub fn bind(function: &mut Function, files: &RegisterFiles) -> Result<(), Alloca
                             clobbers: clobbers(),
                             clobbered_predicates: files.all_predicates(),
                             clobbers_uniform: true,
+                            ..CallShape::default()
                         })
                     });
                     let outside = shape.callee.is_some_and(|c| external[c]);

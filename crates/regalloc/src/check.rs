@@ -3,11 +3,14 @@
 //! looks at every operand: does its register hold the value that the input names there, and are tuples aligned, side
 //! by side, and where a convention wants them?
 //!
+//! What is rearranged after expansion has a check of its own ([`moved`]).
+//!
 //! It shares nothing with the allocator but the data types and the calling convention. It believes two things only:
 //! which instructions the allocator says it put in, and which input value a new value is; both are verified as it goes.
 
 mod granted;
 mod inserted;
+pub mod moved;
 
 use crate::Allocation;
 use crate::abi::{FIRST_SAVED_BARRIER, FIRST_SAVED_UNIFORM};

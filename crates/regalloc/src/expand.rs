@@ -6,7 +6,7 @@
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
 use crate::set::RegisterSet;
-use crate::{AllocateError, Allocation, abi, hoist_constants, join_halves, latch_moves};
+use crate::{AllocateError, Allocation, abi, check, hoist_constants, join_halves, latch_moves};
 use oriole_chip::{Chip, allocated};
 use oriole_options::AllocateOptions;
 use oriole_ori::branches::{
@@ -40,6 +40,7 @@ pub fn expand(
         expander.silent = expander.silent_statements();
     }
     expander.run()?;
+    let unmoved = (options.check || cfg!(debug_assertions)).then(|| expander.function.clone());
     if options.hoist_constants {
         hoist_constants::hoist(&mut expander.function, &expander.assignment);
     }
@@ -48,6 +49,10 @@ pub fn expand(
     }
     if options.latch_moves {
         latch_moves::merge(&mut expander.function, &expander.assignment);
+    }
+    if let Some(unmoved) = unmoved {
+        check::moved::check(&unmoved, &expander.function, &expander.assignment)
+            .map_err(AllocateError::Internal)?;
     }
     if options.thread_branches {
         thread(&mut expander.function);
@@ -480,6 +485,23 @@ impl Expander {
         }
     }
 
+    /// The shape of the machine's call, which names no operand but the callee: whoever moves code past it learns here which
+    /// registers the callee reads, its arguments and where it returns to, and which it overwrites.
+    fn machine_shape(&self, call: &Instruction, shape: &CallShape, back: std::ops::Range<u8>) -> CallShape {
+        let mut shape = shape.clone();
+        let mut general = RegisterSet::default();
+        back.for_each(|register| general.insert(register));
+        for source in &call.sources {
+            source.for_each_value(|value| match (self.function.file(value), self.register(value)) {
+                (File::R, Some(register)) => general.insert(register),
+                (File::P, Some(register)) => shape.argument_predicates |= 1 << register,
+                _ => {}
+            });
+        }
+        shape.arguments = general.words();
+        shape
+    }
+
     /// The return address goes into its pair, then the call.
     fn call(&mut self, instruction: Instruction, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
         let origin = instruction.origin;
@@ -489,7 +511,8 @@ impl Expander {
         if instruction.guard.is_some() {
             return Err(AllocateError::Input("a guarded call".into()));
         }
-        let shape: CallShape = (**shape).clone();
+        let shape: CallShape =
+            self.machine_shape(&instruction, shape, abi::RETURN_ADDRESS..abi::RETURN_ADDRESS + 2);
         let external =
             shape.callee.is_some_and(|symbol| self.function.symbols[symbol].kind == SymbolKind::Extern);
         let low = self.physical(File::R, abi::RETURN_ADDRESS);
@@ -499,6 +522,7 @@ impl Expander {
         let mut call = Instruction::new(Op::CALL, origin);
         call.mods.insert(Mod::NOINC);
         call.memory = instruction.memory;
+        call.call = Some(Box::new(shape.clone()));
         match shape.callee {
             Some(symbol) if external => {
                 // Functions of the driver: absolute addresses, the target from its slot in constant bank 4.
@@ -574,18 +598,21 @@ impl Expander {
         instruction: Instruction,
         out: &mut Vec<Instruction>,
     ) -> Result<(), AllocateError> {
-        let Some(callee) = instruction.call.as_ref().and_then(|call| call.callee) else {
+        let called = instruction.call.as_ref().and_then(|shape| Some((shape, shape.callee?)));
+        let Some((shape, callee)) = called else {
             return Err(AllocateError::Input("a call of no routine".into()));
         };
         if instruction.guard.is_some() {
             return Err(AllocateError::Input("a guarded call".into()));
         }
+        let shape = self.machine_shape(&instruction, shape, abi::ROUTINE_RETURN..abi::ROUTINE_RETURN + 1);
         let low = self.physical(File::R, abi::ROUTINE_RETURN);
         self.assignment.general_registers =
             self.assignment.general_registers.max(allocated(u16::from(abi::ROUTINE_RETURN) + 2));
         let address = Source::plain(SourceKind::ReturnAddress(AddressPart::Low));
         out.push(copy(Destination::new(File::R, [low]), address, None, instruction.origin));
         let mut call = Instruction::new(Op::CALL, instruction.origin);
+        call.call = Some(Box::new(shape));
         call.mods.insert(Mod::REL);
         call.mods.insert(Mod::NOINC);
         call.sources.push(Source::plain(SourceKind::Callee(callee)));

@@ -55,6 +55,13 @@ struct Set {
 }
 
 impl Set {
+    fn of_words(general: [u64; 4], predicates: u8) -> Set {
+        Set {
+            general: RegisterSet::from_words(general),
+            predicates: RegisterSet::from_words([predicates.into(), 0, 0, 0]),
+        }
+    }
+
     fn with(self, other: Set) -> Set {
         Set { general: self.general.with(other.general), predicates: self.predicates.with(other.predicates) }
     }
@@ -91,7 +98,10 @@ impl Registers<'_> {
     fn read(&self, instruction: &Instruction) -> Set {
         let mut set = Set::default();
         instruction.for_each_use(|value| self.insert(&mut set, value));
-        set
+        match &instruction.call {
+            Some(call) => set.with(Set::of_words(call.arguments, call.argument_predicates)),
+            None => set,
+        }
     }
 
     /// What an instruction overwrites for certain.
@@ -100,7 +110,10 @@ impl Registers<'_> {
         if !instruction.is_partial() {
             instruction.for_each_definition(|value| self.insert(&mut set, value));
         }
-        set
+        match &instruction.call {
+            Some(call) => set.with(Set::of_words(call.clobbers, call.clobbered_predicates)),
+            None => set,
+        }
     }
 
     /// The latch that a branch of this block leads to, if its moves may stand before the branch as far as that goes.

@@ -212,6 +212,7 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
         clobbers: crate::abi::clobbers(),
         clobbered_predicates: 0x7f,
         clobbers_uniform: random.chance(50),
+        ..CallShape::default()
     }));
     // An indirect call: the target pair stands last.
     call.sources.push(Source::values(distinct(random, general, 2)));
@@ -238,6 +239,7 @@ fn with_routines(mut function: Function, seed: u64) -> Function {
             clobbers: [(1 << (9 + random.below(12))) - 1 - 2, 0, 0, 0],
             clobbered_predicates: random.below(16) as u8,
             clobbers_uniform: false,
+            ..CallShape::default()
         }));
     }
     function

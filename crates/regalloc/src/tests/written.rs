@@ -213,7 +213,7 @@ b0:
               r4 = Copy r2 ; 1
               r20 = Copy return_address(low) ; 1
               r21 = Copy return_address(high) ; 1
-              CALL.NOINC.REL callee(s0) ; 1
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=f0f0f0f0030fff9,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f predicates=7f uniform arguments=300010,0,0,0,0) ; 1
               r2 = IADD3 r2, r4, RZ ; 2
               STS [r2], r2 mem(shared w) ; 3
               EXIT ; 4
@@ -299,7 +299,7 @@ b2:
               r7 = Copy r13 ; 2
               r4 = Copy r13 ; 2
               r2 = Copy return_address(low) ; 2
-              CALL.NOINC.REL callee(s0) ; 2
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3 arguments=d4,0,0,0,0) ; 2
               r6 = Copy r5 ; 2
             b2:
               @p322 STS [r13], r6 mem(shared w) ; 3
@@ -336,7 +336,7 @@ b0:
               r4 = LDS [r12+0x4] mem(shared r) ; 1
               r13 = IADD3 r0, r4, RZ ; 1
               r2 = Copy return_address(low) ; 2
-              CALL.NOINC.REL callee(s0) ; 2
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=ffd,0,0,0 predicates=3 arguments=14,0,0,0,0) ; 2
               r13 = IADD3 r13, r4, RZ ; 3
               STS [r12], r13 mem(shared w) ; 3
               EXIT ; 4
@@ -368,7 +368,7 @@ b0:
               STL [r1+0xc], r18 mem(spill w) ; 0
               r18 = Copy r4 ; 1
               r2 = Copy return_address(low) ; 1
-              CALL.NOINC.REL callee(s0) ; 1
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=3fffd,0,0,0 predicates=3 arguments=14,0,0,0,0) ; 1
               r4 = IADD3 r18, r4, RZ ; 2
               r2 = LDL [r1] mem(spill r) ; 3
               r16 = LDL [r1+0x4] mem(spill r) ; 3
@@ -479,7 +479,7 @@ b0:
               r17 = Copy r21 ; 1
               r20 = Copy return_address(low) ; 1
               r21 = Copy return_address(high) ; 1
-              CALL.NOINC.REL callee(s0) ; 1
+              CALL.NOINC.REL callee(s0) call(s0 stack=0 clobbers=f0f0f0f0030fff9,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f,f0f0f0f0f0f0f0f predicates=7f uniform arguments=300010,0,0,0,0) ; 1
               r4 = IADD3 r2, r4, RZ ; 2
               r20 = Copy r16 ; 3
               r21 = Copy r17 ; 3
