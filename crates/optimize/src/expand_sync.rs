@@ -6,6 +6,9 @@
 //! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
 //! join, the outermost anchor serves all.
 //!
+//! An indirect call whose target differs between lanes parts them too, until all have come back: it ends a block, with a barrier
+//! round the call.
+//!
 //! No barrier is set up round what waits for all lanes of the warp or all threads of the block: the threads that it
 //! holds may be those that must end first. Nor is one round a block of a cycle with several entries, where threads come by
 //! at different times.
@@ -20,7 +23,7 @@
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
-use oriole_ori::effects::gathers_warp;
+use oriole_ori::effects::{called_address, gathers_warp};
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FormChange, Function, Instruction, Loops,
     Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
@@ -41,7 +44,7 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
     }
-    let merged = merge_latches(function);
+    let merged = merge_latches(function) | end_blocks_at_calls(function);
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let sites = barrier_sites(function, &cfg, &divergence);
@@ -108,7 +111,9 @@ fn place(function: &mut Function, sites: &[Barrier]) {
                 set_up.origin = ends[id];
                 let block = function.block_mut(id);
                 let end = edges::end_of_code(block);
-                block.instructions.insert(end, set_up);
+                let calls =
+                    end.checked_sub(1).filter(|&at| called_address(&block.instructions[at]).is_some());
+                block.instructions.insert(calls.unwrap_or(end), set_up);
             }
             Anchor::Entry(header) => {
                 let before = match preheaders.get(&header) {
@@ -152,6 +157,35 @@ fn merge_latches(function: &mut Function) -> bool {
         merged = true;
     }
     merged
+}
+
+/// Ends a block after each indirect call, where lanes of different targets meet again. True if there was one inside of a block.
+fn end_blocks_at_calls(function: &mut Function) -> bool {
+    let mut ended = false;
+    for id in function.block_ids() {
+        // From the last one on: what follows it is in a block of its own then.
+        while let Some(at) = last_call_inside(function.block(id)) {
+            let rest = function.blocks.next_key();
+            let block = function.block_mut(id);
+            let instructions = block.instructions.split_off(at + 1);
+            let successors = std::mem::replace(&mut block.successors, smallvec::smallvec![rest]);
+            for &successor in &successors {
+                edges::rename_predecessor(function, successor, id, rest);
+            }
+            function.blocks.push(Block { phis: Vec::new(), instructions, successors });
+            ended = true;
+        }
+    }
+    if ended {
+        canonical::order_blocks(function);
+    }
+    ended
+}
+
+/// The last indirect call that is not the last instruction of its block.
+fn last_call_inside(block: &Block) -> Option<usize> {
+    let end = block.instructions.len().checked_sub(1)?;
+    block.instructions[..end].iter().rposition(|instruction| called_address(instruction).is_some())
 }
 
 /// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.

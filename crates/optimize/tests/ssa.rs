@@ -312,6 +312,63 @@ b3:
     );
 }
 
+/// Lanes with different targets come back from an indirect call at different times, and meet right after it. Where all have one
+/// target nothing parts them.
+#[test]
+fn lanes_meet_after_an_indirect_call() {
+    let text = "
+kernel
+b0:
+  r0 = S2R %(SR_TID.X) ; 0
+  TARGET ; 1
+  r3 = MOV 0x7 ; 2
+  r4 = Call r3, {r1 r2} mem(generic rw ordered) call(indirect stack=0 clobbers=f0fff3,0,0,0 predicates=7f uniform) ; 3
+  WARPSYNC.ALL ; 4
+  r5, PT = VOTE.ANY PT ; 4
+  STG [0x0], r5 mem(global w) ; 5
+  EXIT ; 6
+";
+    let passes = |function: &mut Function| {
+        generate_mov_phi::run(function);
+        let _ = expand_sync::run(function, true);
+    };
+    check(
+        &text.replace("TARGET", "{r1 r2} = LDG.64 [r0] mem(global r)"),
+        passes,
+        expect![[r#"
+        kernel params=0 barriers=0
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+          {r1 r2} = LDG.64 [r0] mem(global r) ; 1
+          r3 = MOV 0x7 ; 2
+          x6 = BSSY b1 ; 3
+          r4 = Call r3, {r1 r2} mem(generic rw ordered) call(indirect stack=0 clobbers=f0fff3,0,0,0 predicates=7f uniform) ; 3
+        b1: -> b2
+          BSYNC x6 ; 3
+        b2:
+          r5, PT = VOTE.ANY PT ; 4
+          STG [0x0], r5 mem(global w) ; 5
+          EXIT ; 6
+    "#]],
+    );
+    check(
+        &text.replace("TARGET", "{r1 r2} = LDC.64 c[0][0x210]"),
+        passes,
+        expect![[r#"
+        kernel params=0 barriers=0
+        b0: -> b1
+          r0 = S2R %(SR_TID.X) ; 0
+          {r1 r2} = LDC.64 c[0][0x210] ; 1
+          r3 = MOV 0x7 ; 2
+          r4 = Call r3, {r1 r2} mem(generic rw ordered) call(indirect stack=0 clobbers=f0fff3,0,0,0 predicates=7f uniform) ; 3
+        b1:
+          r5, PT = VOTE.ANY PT ; 4
+          STG [0x0], r5 mem(global w) ; 5
+          EXIT ; 6
+    "#]],
+    );
+}
+
 #[test]
 fn an_exit_is_taken_in_place() {
     check(

@@ -7,11 +7,16 @@
 //! A value is divergent if (a) its operation makes it so (thread numbers, loads from memory that may change, warp
 //! exchanges, atomics, calls), (b) an input is divergent, (c) it merges values whose choice depends on a divergent
 //! branch, or (d) it leaves a loop that lanes leave at different times.
+//!
+//! An indirect call whose target differs parts the warp as a branch does: the lanes of each target come back by themselves. A
+//! block that ends with one counts as a divergent branch. Until convergence barriers are placed a call may stand in the
+//! middle of a block; there is a place for a barrier round each.
 
 use crate::convergence::{Cover, Reconvergence};
 use crate::csr::Csr;
 use crate::{
     BlockId, Cfg, Chains, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Space, Value,
+    effects,
 };
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use rustc_hash::FxHashMap;
@@ -68,13 +73,16 @@ impl Divergence {
                 instruction.for_each_definition(|value| answers.retain(|&answer| answer != value));
             }
         }
-        let mut transfers =
-            function.block(block).instructions.iter().filter(|i| crate::effects::is_transfer(i));
-        transfers.all(|transfer| {
-            let mut is_same = true;
-            transfer.for_each_use(|value| is_same &= self.is_uniform(value) || answers.contains(&value));
-            is_same
-        })
+        let mut is_same = true;
+        let mut decides = |value| is_same &= self.is_uniform(value) || answers.contains(&value);
+        for instruction in &function.block(block).instructions {
+            match effects::called_address(instruction) {
+                Some(target) => target.for_each_value(&mut decides),
+                None if effects::is_transfer(instruction) => instruction.for_each_use(&mut decides),
+                None => {}
+            }
+        }
+        is_same
     }
 }
 
@@ -241,8 +249,17 @@ impl<'a> Analysis<'a> {
             self.mark_results(instruction);
         }
         // The guard of a branch, or the target of an indexed one, decides where lanes go.
-        if crate::effects::is_transfer(instruction) && at + 2 >= block.instructions.len() {
+        if effects::is_transfer(instruction) && at + 2 >= block.instructions.len() {
             self.mark_branch_if_divergent(id);
+        }
+        if at + 1 == block.instructions.len()
+            && let Some(target) = effects::called_address(instruction)
+        {
+            let mut decides = false;
+            target.for_each_value(|read| decides |= read == value);
+            if decides {
+                self.mark_branch(id);
+            }
         }
     }
 
@@ -256,7 +273,13 @@ impl<'a> Analysis<'a> {
             .filter(|&s| !is_bare_exit(self.function, s))
             .collect();
         // Even two ways to one block part the threads, if only for a moment.
-        if live.len() > 1 && !std::mem::replace(&mut self.result.branches[id], true) {
+        if live.len() > 1 {
+            self.mark_branch(id);
+        }
+    }
+
+    fn mark_branch(&mut self, id: BlockId) {
+        if !std::mem::replace(&mut self.result.branches[id], true) {
             self.branch_work.push(Reverse((self.cfg.position(id).unwrap_or(u32::MAX), id)));
         }
     }
@@ -463,7 +486,7 @@ pub fn is_divergence_source(instruction: &Instruction) -> bool {
                 _ => false,
             })
         }
-        Opcode::Sass(op) => !crate::effects::is_lane_wise(op),
+        Opcode::Sass(op) => !effects::is_lane_wise(op),
         Opcode::Pseudo(pseudo) => {
             // A routine computes lane by lane: its results are as uniform as its arguments. Stacks grow lane by lane.
             matches!(pseudo, Pseudo::Call | Pseudo::Parameters | Pseudo::Undefined | Pseudo::Return)

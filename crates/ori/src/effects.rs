@@ -188,6 +188,13 @@ pub fn leaves_function(instruction: &Instruction) -> bool {
     }
 }
 
+/// The address of the function that an indirect call goes to. Lanes with different ones come back at different times.
+pub fn called_address(instruction: &Instruction) -> Option<&Source> {
+    let indirect = instruction.call.as_ref().is_some_and(|call| call.callee.is_none());
+    let calls = instruction.opcode == Opcode::Pseudo(Pseudo::Call);
+    if calls && indirect { instruction.sources.last() } else { None }
+}
+
 /// True for branches whose target is in a register.
 pub fn is_indirect_branch(instruction: &Instruction) -> bool {
     match instruction.opcode {
