@@ -24,7 +24,7 @@ rustup run $toolchain cargo miri setup >/dev/null 2>&1 || { echo "SKIPPED: Miri 
 
 # Assertions of the compiler are for the ordinary tests; here they are a quarter of the time.
 export CARGO_INCREMENTAL=0 CARGO_PROFILE_DEV_DEBUG_ASSERTIONS=false CARGO_PROFILE_TEST_DEBUG_ASSERTIONS=false
-arguments=(rustup run $toolchain cargo miri test --quiet --package oriole-c-api --test arguments --target-dir target/miri)
+arguments=(rustup run $toolchain cargo miri test --quiet --package oriole-c-api --test whole --target-dir target/miri)
 MIRIFLAGS='' "${arguments[@]}" --no-run
 memory=(rustup run $toolchain cargo miri test --quiet --package oriole-memory-functions --test lengths --target-dir target/miri)
 MIRIFLAGS='' "${memory[@]}" --no-run

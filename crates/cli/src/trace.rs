@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Subscriber, subscriber};
-use tracing_subscriber::filter::filter_fn;
+use tracing_subscriber::filter::{Targets, filter_fn};
+use tracing_subscriber::fmt;
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt};
 use tracing_subscriber::registry::{LookupSpan, Registry};
-use tracing_subscriber::{EnvFilter, fmt};
 
 /// The variable that says what `--log` says, where that is not given.
 const VARIABLE: &str = "ORIOLE_LOG";
@@ -44,7 +44,8 @@ impl Tracing {
     ) -> Result<Tracing, String> {
         let variable = std::env::var(VARIABLE).ok();
         let filter = log.or(variable.as_deref()).filter(|filter| !filter.is_empty());
-        let filter = filter.map(EnvFilter::try_new).transpose().map_err(|error| format!("--log: {error}"))?;
+        let filter =
+            filter.map(str::parse::<Targets>).transpose().map_err(|error| format!("--log: {error}"))?;
         let output = trace.map(|path| Output::new(path, Path::new(""))).transpose()?;
         let start = Instant::now();
         let recorder = (times || output.is_some()).then(|| Arc::new(Recorder::new(start, output.is_some())));

@@ -1,12 +1,9 @@
 //! Every kernel of `test-data/kernels`, `test-data/tensor-memory` and `test-data/blackwell` gives the expected result.
 
-mod record;
-mod tensor_memory;
-
 use std::path::Path;
 
+use crate::record::{self, Record};
 use oriole_interp::Program;
-use record::Record;
 
 /// What is wrong with the result of a record, if anything is.
 fn verdict(record: &Record) -> Option<String> {

@@ -5,6 +5,7 @@
 
 mod bench;
 mod codegen;
+mod crate_files;
 mod dist;
 mod guard_data;
 mod isa;

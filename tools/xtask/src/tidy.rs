@@ -58,6 +58,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
 fn diagnostics(root: &Path) -> Vec<String> {
     let mut found = Vec::new();
     check_edges(root, &mut found);
+    found.extend(crate::crate_files::check(root, &manifests(root)));
     for file in files(&root.join("crates"), "rs").into_iter().chain(files(&root.join("tools"), "rs")) {
         check_file(root, &file, &mut found);
     }
@@ -151,6 +152,7 @@ fn check_file(root: &Path, file: &Path, found: &mut Vec<String>) {
     check_early_returns(&shown, &text, found);
     found.extend(crate::machine_numbers::check(&shown, &text));
     found.extend(crate::typed_ids::check(&shown, &text));
+    found.extend(crate::crate_files::foreign_files(&shown, &text));
     let name = shown.split('/').nth(1).unwrap_or("");
     let pure = shown.starts_with("crates/")
         && !IMPURE.contains(&name)
@@ -329,7 +331,7 @@ fn check_words(root: &Path, found: &mut Vec<String>) {
 }
 
 /// All files below a folder with this extension, in order of path.
-fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
+pub fn files(folder: &Path, extension: &str) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {

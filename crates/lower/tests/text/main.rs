@@ -1,10 +1,12 @@
 //! Small PTX to Ori text, a file for each family of instructions. The helpers are here; `UPDATE_EXPECT=1` rewrites what is
-//! expected.
+//! expected. `forms` lowers everything. One program, so that it is linked once.
 
 mod arithmetic;
 mod blackwell;
 mod control;
 mod copies;
+#[path = "../forms.rs"]
+mod forms;
 mod matrices;
 mod memory;
 mod tensor_memory;

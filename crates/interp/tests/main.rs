@@ -1,0 +1,9 @@
+//! Tests of the interpreter: kernels with their results, faults, printing, and that every form has a meaning. One program, so that it
+//! is linked once.
+
+mod builtins;
+mod faults;
+mod forms;
+mod kernels;
+mod record;
+mod tensor_memory;

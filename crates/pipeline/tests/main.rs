@@ -1,0 +1,6 @@
+//! Tests of the order of phases over the kernels of the repository: each one changes something, each row of selection wins
+//! somewhere, and routines keep what they state. One program, so that it is linked once.
+
+mod phases;
+mod routines;
+mod selection;
