@@ -25,7 +25,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 def program() -> pathlib.Path:
     if len(sys.argv) > 1:
         return pathlib.Path(sys.argv[1]).resolve()
-    built = [ROOT / "target" / profile / "oriole" for profile in ("release", "fast", "debug")]
+    built = [ROOT / "target" / profile / "oriole" for profile in ("release", "debug")]
     built = [path for path in built if path.exists()]
     if not built:
         sys.exit("there is no oriole: build it (cargo build -p oriole-cli) or name it")

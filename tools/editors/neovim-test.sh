@@ -9,7 +9,7 @@ set -euo pipefail
 here="$(cd "$(dirname "$0")" && pwd)"
 root="$(cd "$here/../.." && pwd)"
 # shellcheck disable=SC2012
-oriole="${1:-$(ls -t "$root"/target/{release,fast,debug}/oriole 2>/dev/null | head -n 1)}"
+oriole="${1:-$(ls -t "$root"/target/{release,debug}/oriole 2>/dev/null | head -n 1)}"
 [ -n "$oriole" ] || { echo "there is no oriole: build it (cargo build -p oriole-cli) or name it" >&2; exit 1; }
 if ! command -v nvim >/dev/null; then
     echo "SKIPPED: no neovim"

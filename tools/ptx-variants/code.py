@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compiles a kernel for each right variant of every form with both compilers, and checks the code of both.
 
-    cargo build --profile fast -p oriole-cli
-    tools/ptx-variants/code.py --program target/fast/oriole --tools FOLDER [--chips sm_90a,sm_120a] [--levels 0,3]
+    cargo build --release -p oriole-cli
+    tools/ptx-variants/code.py --program target/release/oriole --tools FOLDER [--chips sm_90a,sm_120a] [--levels 0,3]
 
 FOLDER has ptxas and nvdisasm. Each kernel loads all registers of its instruction and stores them behind it, so that nothing of it
 is left out. Of what ptxas accepts, it counts

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares the checker with an outside PTX compiler on files in which one token is changed.
 
-    cargo build --profile fast -p oriole-hir --examples
-    tools/ptx-variants/mutate.py --outside PATH/ptxas --checker target/fast/examples/check [--count 2000] [--seed 1]
+    cargo build --release -p oriole-hir --examples
+    tools/ptx-variants/mutate.py --outside PATH/ptxas --checker target/release/examples/check [--count 2000] [--seed 1]
         [--list FILE] FILE.ptx...
 
 It is here for what stands around instructions and has no table: words that are missing, doubled, exchanged, or replaced by

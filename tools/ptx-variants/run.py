@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares the checker with an outside PTX compiler on variants of every form, and on the hand-listed modules.
 
-    cargo build --profile fast -p oriole-hir --examples
-    tools/ptx-variants/run.py --outside PATH/ptxas --checker target/fast/examples/check [--part 3/29] [--list FILE]
+    cargo build --release -p oriole-hir --examples
+    tools/ptx-variants/run.py --outside PATH/ptxas --checker target/release/examples/check [--part 3/29] [--list FILE]
         [--targets sm_100f,sm_103f]
 
 `--targets` asks of the right variants of every form whether each of these targets has them, in place of everything else.

@@ -62,7 +62,7 @@ const packed = fs
   .find((place) => fs.existsSync(place));
 const oriole = packed ?? find('oriole (name it in ORIOLE)', [
   process.env.ORIOLE,
-  ...['release', 'fast', 'debug'].map((profile) => path.join(root, 'target', profile, 'oriole')),
+  ...['release', 'debug'].map((profile) => path.join(root, 'target', profile, 'oriole')),
 ]);
 if (packed) {
   console.log('the server is the one of the package');

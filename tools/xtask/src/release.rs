@@ -27,7 +27,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds `target/release-profiled/x86_64-unknown-linux-musl/release/oriole` with these flags of rustc, quoted for cargo, by the
+/// Builds `target/release-profiled/x86_64-unknown-linux-musl/dist/oriole` with these flags of rustc, quoted for cargo, by the
 /// profile in a folder or by one that is taken now.
 ///
 /// # Errors
@@ -97,5 +97,5 @@ fn build(folder: &Path, flags: &[String]) -> Result<PathBuf, String> {
     // The allocator has the time in it at which it was compiled.
     cargo.env("SOURCE_DATE_EPOCH", dist::epoch(&crate::root())?.to_string());
     finished(&mut cargo)?;
-    Ok(folder.join(TARGET).join("release/oriole"))
+    Ok(folder.join(TARGET).join("dist/oriole"))
 }

@@ -99,9 +99,11 @@ fn compiled(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf, 
         let mut cargo = tools.cargo("rustc");
         let settings = plan.settings(platform.library, &[])?;
         plan.dated(&mut cargo).current_dir(&plan.root).args(package);
-        cargo.args(["--release", "--target", platform.library, "--target-dir"]).arg(plan.target_folder());
+        cargo
+            .args(["--profile", "dist", "--target", platform.library, "--target-dir"])
+            .arg(plan.target_folder());
         finished(cargo.args(settings))?;
-        plan.target_folder().join(platform.library).join("release")
+        plan.target_folder().join(platform.library).join("dist")
     };
     let stripped = folder.join("dist/liboriole_c.a");
     std::fs::create_dir_all(folder.join("dist")).map_err(|error| format!("{}: {error}", folder.display()))?;

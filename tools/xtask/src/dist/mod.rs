@@ -104,12 +104,7 @@ impl Plan {
     fn settings(&self, target: &str, flags: &[&str]) -> Result<Vec<String>, String> {
         let mut quoted = unnamed_folders(&self.root)?;
         quoted.extend(flags.iter().map(|flag| format!("'{flag}'")));
-        Ok(vec![
-            "--config".to_owned(),
-            format!("target.{target}.rustflags=[{}]", quoted.join(",")),
-            "--config".to_owned(),
-            "profile.release.debug=false".to_owned(),
-        ])
+        Ok(vec!["--config".to_owned(), format!("target.{target}.rustflags=[{}]", quoted.join(","))])
     }
 
     /// The folder of everything that is built for this alone.

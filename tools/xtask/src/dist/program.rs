@@ -90,11 +90,11 @@ pub fn build(plan: &Plan, tools: &Tools, platform: &Platform) -> Result<PathBuf,
     }
     let mut cargo = tools.cargo("zigbuild");
     plan.dated(&mut cargo).current_dir(&plan.root);
-    cargo.args(["--quiet", "--release", "--package", "oriole-cli", "--target", platform.program]);
+    cargo.args(["--quiet", "--profile", "dist", "--package", "oriole-cli", "--target", platform.program]);
     cargo.arg("--target-dir").arg(plan.target_folder());
     cargo.args(plan.settings(platform.program, &["-Crelocation-model=static"])?);
-    finished(cargo.args(["--config", "profile.release.strip='symbols'"]))?;
-    Ok(plan.target_folder().join(platform.program).join("release/oriole"))
+    finished(cargo.args(["--config", "profile.dist.strip='symbols'"]))?;
+    Ok(plan.target_folder().join(platform.program).join("dist/oriole"))
 }
 
 /// Packs the program with what belongs to it.

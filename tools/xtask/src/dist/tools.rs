@@ -87,7 +87,7 @@ impl Tools {
             build.args(["--profile", "dev"]);
         } else {
             let compatibility = format!("manylinux_{}_{}", GLIBC.0, GLIBC.1);
-            build.args(["--profile", "release", "--zig", "--compatibility", &compatibility]);
+            build.args(["--profile", "dist", "--zig", "--compatibility", &compatibility]);
             build.args(["--target", platform.library, "--target-dir"]).arg(plan.target_folder());
             build.args(plan.settings(platform.library, &[])?);
         }
