@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Random programs on every machine: the interpreter, the simulator on this compiler's code at each level, and the
-simulator on NVIDIA's code where its compiler is given. Prints where bytes differ from the interpreter's.
+simulator on NVIDIA's code where its compiler is given. Prints where bytes differ from the interpreter's, and fails if any do.
 
     run.py --oriole BINARY [--ptxas BINARY] [--first SEED] [--count N] [--jobs N] --folder DIR
     run.py --write FILE --seeds 1,2,3 --oriole BINARY [--ptxas BINARY] --folder DIR
@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import subprocess
+import sys
 
 from program import Program
 
@@ -110,7 +111,8 @@ def main():
     parser.add_argument('--seeds')
     arguments = parser.parse_args()
     if arguments.write:
-        return write(arguments)
+        write(arguments)
+        return 0
     seeds = list(range(arguments.first, arguments.first + arguments.count))
     batches = [seeds[i:i + 20] for i in range(0, len(seeds), 20)]
     wrong = 0
@@ -120,7 +122,8 @@ def main():
             for line in report:
                 print(line, flush=True)
     print(f'{len(seeds)} programs, {wrong} differences')
+    return 1 if wrong else 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

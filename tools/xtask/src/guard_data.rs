@@ -16,13 +16,14 @@ fn folder() -> PathBuf {
     crate::root().join(".oracle/guards")
 }
 
-/// Makes the folder anew and prints where it is. The program is taken from the workspace; the assembler must have been
+/// Makes the folder anew and prints where it is. The program is a debug build; the assembler must have been
 /// fetched.
 pub fn run(_arguments: &[String]) -> Result<(), String> {
     let assembler = crate::oracle::bin().join("ptxas");
     if !assembler.exists() {
         return Err("there is no ptxas: run `cargo xtask oracle` before".to_owned());
     }
+    let program = crate::wheel::debug_program(&crate::root())?;
     let folder = folder();
     let _ = std::fs::remove_dir_all(&folder);
     let (cubins, functions) = (folder.join("cubins"), folder.join("ori"));
@@ -62,11 +63,7 @@ pub fn run(_arguments: &[String]) -> Result<(), String> {
                 }
             }
         }
-        let mut command = Command::new("cargo");
-        command
-            .args(["run", "--quiet", "-p", "oriole-cli", "--", "ori", "--after", BEFORE_ALLOCATION])
-            .arg(&kernel);
-        let text = finish(command.current_dir(crate::root()))?;
+        let text = finish(Command::new(&program).args(["ori", "--after", BEFORE_ALLOCATION]).arg(&kernel))?;
         let path = functions.join(format!("{name}.ori"));
         std::fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
         written += 1;

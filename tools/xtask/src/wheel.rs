@@ -48,11 +48,15 @@ pub fn with_programs(root: &Path, program: &Path, notices: &str) -> Result<(), S
     std::fs::write(&place, notices).map_err(|error| format!("{}: {error}", place.display()))
 }
 
-/// A debug build of the program.
+/// A debug build of the program: the one that `ORIOLE_PROGRAM` names, or one that is built now. Built for itself, the program has other
+/// features of third-party crates than where it is built with its tests, and is compiled once more.
 ///
 /// # Errors
 /// It does not compile.
 pub fn debug_program(root: &Path) -> Result<PathBuf, String> {
+    if let Some(program) = std::env::var_os("ORIOLE_PROGRAM") {
+        return Ok(PathBuf::from(program));
+    }
     finished(Command::new("cargo").current_dir(root).args(["build", "--quiet", "--package", "oriole-cli"]))?;
     Ok(root.join("target/debug/oriole"))
 }
