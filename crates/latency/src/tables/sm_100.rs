@@ -75,8 +75,8 @@ const RAW: &[Row<P, C>] = &[
     ),
     Row::new(P::HalfPredicate, 13, &[(C::SlowPredicate, observed(6))]),
     Row::new(P::OtherPredicate, 13, &[(C::AluPredicate, observed(4))]),
-    Row::new(P::Uniform, 12, &[(C::MatrixDescriptor, observed(10))]),
-    Row::new(P::UniformMove, 7, &[(C::MatrixDescriptor, observed(3))]),
+    Row::new(P::Uniform, 12, &[(C::MatrixDescriptor, observed(9))]),
+    Row::new(P::UniformMove, 7, &[(C::MatrixDescriptor, observed(2))]),
     Row::new(
         P::ToUniform,
         14,

@@ -146,7 +146,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Fma, observed(8)),
             (C::Wide, observed(8)),
             (C::Half, observed(6)),
-            (C::HalfToSingle, inferred(8)),
+            (C::HalfToSingle, observed(6)),
             (C::HalfAlu, observed(6)),
             (C::Matrix, observed(8)),
             (C::MatrixInteger, observed(8)),
@@ -197,7 +197,7 @@ const RAW: &[Row<P, C>] = &[
             (C::HalfMma, unseen()),
         ],
     ),
-    Row::new(P::Mask, 15, &[(C::Alu, observed(12)), (C::Data, unseen())]),
+    Row::new(P::Mask, 15, &[(C::Alu, observed(5)), (C::Data, unseen())]),
     Row::new(
         P::Dispatch64,
         15,

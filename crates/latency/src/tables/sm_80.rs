@@ -194,7 +194,7 @@ const RAW: &[Row<P, C>] = &[
             (C::WideLow, observed(10)),
         ],
     ),
-    Row::new(P::Mask, 8, &[(C::Alu, observed(8)), (C::Data, observed(5))]),
+    Row::new(P::Mask, 8, &[(C::Alu, observed(4)), (C::Data, observed(5))]),
     Row::new(
         P::Dispatch64,
         14,

@@ -69,7 +69,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Control, unseen()),
         ],
     ),
-    Row::new(P::Mask, 8, &[(C::Alu, observed(7))]),
+    Row::new(P::Mask, 8, &[(C::Alu, observed(4))]),
     Row::new(
         P::Dispatch64,
         14,
