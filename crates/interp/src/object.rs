@@ -230,7 +230,12 @@ impl LaneContext<'_, '_> {
     /// The operations in tensor memory that the thread has started are through, and an object learns it. The operations are
     /// done at once, and so this is an arrival.
     pub fn commit_operations(&mut self, location: &Location) -> Result<(), Fault> {
-        let address = self.object_address(location)?;
+        let address = match self.address(location) {
+            // What is started in tensor memory names its object by 32 bits. Compilers give the address in shared memory,
+            // widened, where the language asks for a generic one, and the hardware never sees the difference.
+            address if location.place == Place::Generic && address >> 32 == 0 => address,
+            _ => self.object_address(location)?,
+        };
         let (name, object) = (self.object_name(address), self.object(address)?);
         self.machine.watch.commit_operations(name, object);
         self.change_object(address, true, |object| object.arrive(1, false))?;

@@ -155,3 +155,20 @@ fn a_depth_of_96_is_of_the_chip_that_has_it() {
     let shallow = told_for("tensor_deep_parts", "sm_103a", ("mov.b32 x, 0xc", "mov.b32 x, 0x4"));
     assert!(shallow.contains("which only products of a depth of 96 have"), "{shallow}");
 }
+
+/// Without a state space the object is named by a generic address, or by its address in shared memory in as many bits.
+#[test]
+fn objects_that_operations_tell_are_named_in_three_ways() {
+    let tell = "@lead tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [done];";
+    let named = |how: &str| {
+        let by = format!(
+            "{{ .reg .b32 near; .reg .b64 wide; mov.u32 near, done; {how} \
+             @lead tcgen05.commit.cta_group::1.mbarrier::arrive::one.b64 [wide]; }}"
+        );
+        told("tensor_f16", replaced(tell, &by))
+    };
+    assert_eq!(named("cvt.u64.u32 wide, near;"), "right");
+    assert_eq!(named("cvt.u64.u32 wide, near; cvta.shared.u64 wide, wide;"), "right");
+    let elsewhere = named("mov.u64 wide, 0x700000000;");
+    assert!(elsewhere.contains("0x700000000 is no address of shared memory"), "{elsewhere}");
+}
