@@ -111,46 +111,58 @@ fn group_width(mods: &Mods) -> u8 {
     (if half { n / 4 } else { n / 2 }) as u8
 }
 
-/// Registers of the operands A, B, C (and D) of a matrix multiply.
+/// Rows of the left factor and of the result of a matrix multiply, and how many products each element of the result sums, out
+/// of the modifier that spells the shape. The result has eight columns.
+pub(crate) fn matrix_shape(mods: &Mods) -> Option<(usize, usize)> {
+    const SHAPES: [(Mod, usize, usize); 16] = [
+        (Mod::_1684, 16, 4),
+        (Mod::_1688, 16, 8),
+        (Mod::_16816, 16, 16),
+        (Mod::_16832, 16, 32),
+        (Mod::_16864, 16, 64),
+        (Mod::_8816, 8, 16),
+        (Mod::_8832, 8, 32),
+        (Mod::_88128, 8, 128),
+        (Mod::_168128, 16, 128),
+        (Mod::_168256, 16, 256),
+        (Mod::_884, 8, 4),
+        (Mod::_8x8x4, 8, 4),
+        (Mod::_16x8x4, 16, 4),
+        (Mod::_16x8x8, 16, 8),
+        (Mod::_16x8x16, 16, 16),
+        (Mod::_8864, 8, 64),
+    ];
+    SHAPES.iter().find(|row| mods.has(row.0)).map(|&(_, rows, depth)| (rows, depth))
+}
+
+/// Registers of the operands A, B and C of a matrix multiply, and of its result: 32 lanes hold the elements of a matrix, as
+/// many to a register as fit in. Of a sparse left factor half the elements are there.
 fn matrix_widths(op: Op, mods: &Mods) -> [u8; 3] {
-    let sparse = mods.has(Mod::SP);
-    let narrow_result = mods.has(Mod::F16) && !mods.has(Mod::F32);
-    match op {
-        Op::DMMA if mods.has(Mod::_16x8x16) => [16, 8, 8],
-        Op::DMMA if mods.has(Mod::_16x8x8) => [8, 4, 8],
-        Op::DMMA if mods.has(Mod::_16x8x4) => [4, 2, 8],
-        Op::DMMA => [2, 2, 4],
-        Op::IMMA if mods.has(Mod::_8816) || mods.has(Mod::_8832) => [1, 1, 2],
-        Op::IMMA if sparse => {
-            let nibbles = [Mod::S4, Mod::U4].iter().any(|&four| mods.has(four));
-            let shallow = mods.has(if nibbles { Mod::_16864 } else { Mod::_16832 });
-            if shallow { [2, 2, 4] } else { [4, 4, 4] }
-        }
-        Op::IMMA if mods.has(Mod::_16816) => [2, 1, 4],
-        Op::IMMA => [4, 2, 4],
-        Op::BMMA if mods.has(Mod::_88128) => [1, 1, 2],
-        Op::BMMA if mods.has(Mod::_168128) => [2, 1, 4],
-        Op::BMMA => [4, 2, 4],
-        Op::QMMA => {
-            let deep = mods.has(if sparse { Mod::_16864 } else { Mod::_16832 });
-            let a = if deep { 4 } else { 2 };
-            [a, if sparse { a } else { a / 2 }, if narrow_result { 2 } else { 4 }]
-        }
-        Op::OMMA => [4, if sparse { 4 } else { 2 }, 4],
-        Op::HMMA if mods.has(Mod::_884) => [2, 2, 2],
-        Op::HMMA => {
-            let sum = if narrow_result { 2 } else { 4 };
-            if sparse {
-                let shallow = mods.has(if mods.has(Mod::TF32) { Mod::_1688 } else { Mod::_16816 });
-                return if shallow { [2, 2, sum] } else { [4, 4, sum] };
-            }
-            let small = mods.has(Mod::_1688) || mods.has(Mod::_1684);
-            let wide_input = mods.has(Mod::TF32) && mods.has(Mod::_1688);
-            let a = if small && !wide_input { 2 } else { 4 };
-            [a, a / 2, sum]
-        }
-        _ => [4, 4, 4],
+    const COLUMNS: usize = 8;
+    let Some((rows, depth)) = matrix_shape(mods) else { return [4, 4, 4] };
+    if op == Op::HMMA && mods.has(Mod::_884) {
+        // Four products of a quarter of the lanes each, in steps that write half of the result.
+        return [2, 2, 2];
     }
+    let nibbles = |four: [Mod; 2]| if four.iter().any(|&four| mods.has(four)) { 4 } else { 8 };
+    let [left, right] = match op {
+        Op::DMMA => [64, 64],
+        Op::HMMA if mods.has(Mod::TF32) => [32, 32],
+        Op::HMMA => [16, 16],
+        Op::IMMA => [nibbles([Mod::S4, Mod::U4]), nibbles([Mod::S4_2, Mod::U4_2])],
+        Op::QMMA => [8, 8],
+        Op::OMMA => [4, 4],
+        _ => [1, 1],
+    };
+    let narrow = matches!(op, Op::HMMA | Op::QMMA) && mods.has(Mod::F16) && !mods.has(Mod::F32);
+    let sum = match op {
+        Op::DMMA => 64,
+        _ if narrow => 16,
+        _ => 32,
+    };
+    let registers = |elements: usize, bits: usize| (elements * bits).div_ceil(32 * 32) as u8;
+    let kept = if mods.has(Mod::SP) { depth / 2 } else { depth };
+    [registers(rows * kept, left), registers(COLUMNS * depth, right), registers(rows * COLUMNS, sum)]
 }
 
 /// Registers that a load from or a store to tensor memory moves: lanes of 32, 64, 128 or 256 bits, in a count.
@@ -576,6 +588,34 @@ mod tests {
         ] {
             let instruction = oriole_sass::parse(chip, text, None).expect("it has a form");
             assert_eq!(differences(chip, &instruction), Vec::<String>::new(), "{text}");
+        }
+    }
+
+    /// Registers of the factors and of the sum, counted by the elements that 32 lanes hold.
+    #[test]
+    fn products_name_as_many_registers_as_hold_their_elements() {
+        for (chip, text, factors) in [
+            ("sm_80", "IMMA.16832.S4.S4 R16, R0.ROW, R8.COL, R20", [2, 1]),
+            ("sm_80", "IMMA.16832.U4.S4 R16, R0.ROW, R8.COL, R20", [2, 1]),
+            ("sm_80", "IMMA.16864.U4.U4 R16, R0.ROW, R8.COL, R20", [4, 2]),
+            ("sm_80", "IMMA.16832.S8.S8 R16, R0.ROW, R8.COL, R20", [4, 2]),
+            ("sm_89", "IMMA.16832.S4.U4 R16, R0.ROW, R8.COL, R20", [2, 1]),
+            ("sm_80", "IMMA.16816.S8.S8 R16, R0.ROW, R8.COL, R20", [2, 1]),
+            ("sm_80", "HMMA.1688.F32.TF32 R16, R0, R8, R20", [4, 2]),
+            ("sm_80", "HMMA.1684.F32.TF32 R16, R0, R8, R20", [2, 1]),
+            ("sm_80", "HMMA.16816.F32 R16, R0, R8, R20", [4, 2]),
+        ] {
+            let chip: Chip = chip.parse().expect("a chip");
+            let instruction = oriole_sass::parse(chip, text, None).expect("it has a form");
+            let mut read = BTreeSet::new();
+            accesses(chip.register_files(), &instruction, |access| {
+                if let Access::Read { register, .. } = access {
+                    read.insert(register);
+                }
+            });
+            let named = |first: u8, count: u8| first..first + count;
+            let expected = named(0, factors[0]).chain(named(8, factors[1])).chain(named(20, 4));
+            assert_eq!(read, expected.collect(), "{text}");
         }
     }
 

@@ -122,6 +122,8 @@ pub enum HazardKind {
     WithoutFence,
     /// A uniform register is read by lanes that did not take part in writing it.
     UniformDivergent,
+    /// Lanes act together while others that took another way out of an instruction are not there; no register is concerned.
+    LanesApart,
     /// A bulk copy or a product of a warp group reads what threads wrote, with no fence between the two ways to memory; no
     /// register is concerned.
     ProxyFenceMissing,
@@ -206,6 +208,12 @@ impl std::fmt::Display for Hazard {
             }
             HazardKind::UniformDivergent => {
                 write!(f, "{kernel}+{pc:#x}: reads {file}{register}, which other lanes wrote last")
+            }
+            HazardKind::LanesApart => {
+                write!(
+                    f,
+                    "{kernel}+{pc:#x}: acts for lanes together, and those that went another way at {other:#x} are not there"
+                )
             }
             HazardKind::ProxyFenceMissing => {
                 write!(

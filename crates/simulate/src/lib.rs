@@ -23,6 +23,7 @@ mod memory;
 mod number;
 mod operand_cache;
 mod pairs;
+mod partings;
 mod products;
 mod program;
 mod sampling;

@@ -4,7 +4,7 @@
 
 use crate::launch::{Hazard, HazardKind};
 use crate::program::{Program, Step, is_always};
-use crate::tracker::{Condition, Tracker};
+use crate::tracker::{Condition, Conditions, Tracker};
 use oriole_chip::{Chip, WordShape, nameable};
 use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
@@ -188,7 +188,8 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
         for pc in block.first..block.end {
             let Some(step) = program.get(pc as usize) else { continue };
             let address = program.shape.address(pc);
-            state.issue(model, step, address, step.instruction.guard, |conflict| {
+            let conditions = Conditions { reached: Guard::ALWAYS, acts: step.instruction.guard };
+            state.issue(model, step, address, conditions, |conflict| {
                 found.insert(Hazard {
                     kernel: kernel.name.clone(),
                     pc: address,

@@ -12,12 +12,13 @@ use crate::late::Late;
 use crate::launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Outcome};
 use crate::lint::chip_of;
 use crate::memory::{Global, load_words};
+use crate::partings::{acts_together, asks_who_is_there};
 use crate::program::{Program, Step};
-use crate::tracker::{Condition, Conflict, Tracker};
+use crate::tracker::{Condition, Conditions, Conflict, Tracker};
 use crate::transfers::{Transfers, follow, is_asynchronous};
 use crate::warp::{Wait, Warp};
-use oriole_chip::nameable;
 use oriole_chip::texture::Opaque;
+use oriole_chip::{Chip, Limits, Usage, nameable};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin, ParameterSpace};
 use oriole_latency::Model;
@@ -104,6 +105,35 @@ fn check_shape(launch: &Launch, bound: Bound) -> Result<(), Fault> {
         Bound::Exactly(sizes) if block != sizes => {
             Err(Fault::Launch(format!("blocks {block:?} for a kernel with `.reqntid` {sizes:?}")))
         }
+        _ => Ok(()),
+    }
+}
+
+/// What the chip and the kernel let begin; bytes of shared memory of a block.
+pub(crate) fn fits(chip: Chip, limits: Limits, launch: &Launch, kernel: &Kernel) -> Result<u32, Fault> {
+    check_shape(launch, kernel.bound)?;
+    check_registers(chip, launch, kernel)?;
+    let most_shared = limits.shared_per_block + limits.static_shared_start;
+    let shared_size = kernel
+        .shared_size
+        .max(u64::from(limits.static_shared_start))
+        .saturating_add(u64::from(launch.dynamic_shared));
+    match u32::try_from(shared_size).ok().filter(|&size| size <= most_shared) {
+        Some(size) => Ok(size),
+        None => Err(Fault::Launch(format!(
+            "{shared_size} bytes of shared memory for a block, {most_shared} at most"
+        ))),
+    }
+}
+
+/// All threads of a block have their registers at the same time.
+fn check_registers(chip: Chip, launch: &Launch, kernel: &Kernel) -> Result<(), Fault> {
+    let (registers, threads) = (kernel.registers, launch.block.iter().product());
+    let held = oriole_chip::occupancy(chip, Usage { registers, shared: 0, threads });
+    match held {
+        Some(held) if held.blocks == 0 => Err(Fault::Launch(format!(
+            "{registers} registers for each of {threads} threads of a block are more than the chip has"
+        ))),
         _ => Ok(()),
     }
 }
@@ -265,7 +295,7 @@ impl<'a> Machine<'a> {
         let layout = chip.constant_bank().ok_or(Fault::Chip(cubin.sm))?;
         let limits = chip.limits().ok_or(Fault::Chip(cubin.sm))?;
         let kernel = cubin.kernel(&launch.kernel).ok_or_else(|| Fault::NoKernel(launch.kernel.clone()))?;
-        check_shape(launch, kernel.bound)?;
+        let shared_size = fits(chip, limits, launch, kernel)?;
         if launch.arguments.len() != kernel.parameters.len() {
             let (given, wanted) = (launch.arguments.len(), kernel.parameters.len());
             return Err(Fault::Launch(format!("{given} arguments for {wanted} parameters")));
@@ -288,16 +318,6 @@ impl<'a> Machine<'a> {
         let mut banks = fill(cubin, kernel, layout, (launch, cluster), &parameters, &variables, local_size);
         banks.bind(cubin, kernel, &launch.bindings, &handles, &mut global);
         banks.describe(cubin, layout, &mut global);
-        let most_shared = limits.shared_per_block + limits.static_shared_start;
-        let shared_size = kernel
-            .shared_size
-            .max(u64::from(limits.static_shared_start))
-            .saturating_add(u64::from(launch.dynamic_shared));
-        if shared_size > u64::from(most_shared) {
-            return Err(Fault::Launch(format!(
-                "{shared_size} bytes of shared memory for a block, {most_shared} at most"
-            )));
-        }
         Ok(Machine {
             cubin,
             launch,
@@ -316,7 +336,7 @@ impl<'a> Machine<'a> {
             },
             global,
             kept,
-            shared_size: shared_size as u32,
+            shared_size,
             local_size,
             instructions: 0,
             cycles: 0,
@@ -532,11 +552,21 @@ impl<'a> Machine<'a> {
             let model = self.model;
             let found = (&mut self.hazards, &mut self.seen);
             let mut add = reporter(found, &self.kernel.name, address);
-            timing.tracker.issue(model, step, address, active, &mut add);
+            let conditions = Conditions { reached: group.lanes, acts: active };
+            timing.tracker.issue(model, step, address, conditions, &mut add);
             timing.follow_uniform(step, group.lanes, |register| {
                 let kind = HazardKind::UniformDivergent;
                 add(Conflict { other: address, kind, register, distance: 0, needed: 0 });
             });
+            if active != 0 && asks_who_is_there(&step.instruction) {
+                warp.partings.settle(group.lanes);
+            }
+            let together = active != 0 && acts_together(&step.instruction);
+            if let Some(parted) = warp.partings.missing(group.lanes, warp.live).filter(|_| together) {
+                let (kind, register) = (HazardKind::LanesApart, (RegisterFile::Barrier, 0));
+                let other = self.program.shape.address(parted);
+                add(Conflict { other, kind, register, distance: 0, needed: 0 });
+            }
         }
         advance(warp, timing, step);
         let before = timing.late.as_ref().map(|late| late.before(warp, step));

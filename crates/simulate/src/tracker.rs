@@ -23,6 +23,23 @@ pub(crate) trait Condition: Copy + PartialEq {
 /// A register of any file.
 type Register = (RegisterFile, u8);
 
+/// The conditions of an instruction: under which it reads its guard, which is whenever it is reached, and under which it acts.
+#[derive(Clone, Copy)]
+pub(crate) struct Conditions<C> {
+    pub reached: C,
+    pub acts: C,
+}
+
+impl<C: Copy> Conditions<C> {
+    /// That of what is in a slot.
+    fn of(&self, slot: Slot) -> C {
+        match slot {
+            Slot::Guard | Slot::UniformGuard => self.reached,
+            _ => self.acts,
+        }
+    }
+}
+
 /// A result of fixed latency.
 #[derive(Clone, Copy, PartialEq)]
 struct Fixed<C> {
@@ -232,9 +249,10 @@ impl<C: Condition> Tracker<C> {
         model: &Model,
         step: &Step,
         pc: u32,
-        condition: C,
+        conditions: Conditions<C>,
         mut report: impl FnMut(Conflict),
     ) {
+        let condition = conditions.acts;
         let control = &step.instruction.control;
         let (full, partial) = explicit_waits(step);
         let waits = control.wait_mask | full;
@@ -264,7 +282,7 @@ impl<C: Condition> Tracker<C> {
                 Access::Read { file: RegisterFile::Barrier, .. }
                 | Access::Write { file: RegisterFile::Barrier, .. } => {}
                 Access::Read { file, register, slot } => {
-                    self.read(model, step, (file, register), slot, condition, &mut report)
+                    self.read(model, step, (file, register), slot, conditions.of(slot), &mut report)
                 }
                 Access::Write { file, register, part } => {
                     self.write(model, step, (file, register), part, condition, &mut report)

@@ -4,6 +4,7 @@
 //! Lanes of a warp may be at different places. A group is a set of lanes at one place; only one group runs at
 //! a time, until it waits, exits or gives way.
 
+use crate::partings::Partings;
 use oriole_sass::register::{PT, RZ, URZ};
 
 /// One value for each lane.
@@ -54,6 +55,8 @@ pub(crate) struct Warp {
     pub uniform_predicates: u8,
     /// Convergence barriers: for each lane the mask of the lanes that it will meet.
     pub barriers: [Lanes; 16],
+    /// Lanes that are apart.
+    pub partings: Partings,
     /// Targets of the lanes that execute collectively.
     pub collective: Lanes,
     /// The groups; the running one is `current`.
@@ -110,6 +113,7 @@ impl Warp {
             uniform: [0; URZ as usize],
             uniform_predicates: 1 << PT,
             barriers: [[0; 32]; 16],
+            partings: Partings::default(),
             collective: [0; 32],
             groups: vec![Group { lanes, pc: 0, wait: Wait::Ready }],
             current: 0,
@@ -206,6 +210,9 @@ impl Warp {
                 continue;
             }
             released = true;
+            if let Wait::Sync { .. } | Wait::Collective { .. } = wait {
+                self.partings.settle(there);
+            }
             if let Wait::Collective { .. } = wait {
                 for &member in &members {
                     let Group { lanes, wait, .. } = self.groups[member];
@@ -252,6 +259,7 @@ impl Warp {
                 self.groups.iter().position(|group| group.lanes & old.lanes != 0 && group.wait == old.wait)
             })
             .unwrap_or(0);
+        self.partings.meet(self.groups.iter().map(|group| group.lanes), self.live);
     }
 
     /// Chooses the group to run: the current one while it can, else the next ready one. `None` if all wait.

@@ -19,6 +19,7 @@ pub fn assemble_for(chip: &str, text: &str) -> Cubin {
 
 /// The same with functions that the file does not define: the address of each is in a slot of constant bank 4.
 pub fn assemble_calling(chip: &str, functions: &[&str], text: &str) -> Cubin {
+    let accelerated = chip.ends_with('a');
     let chip: Chip = chip.parse().unwrap();
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let mut labels = Vec::new();
@@ -60,7 +61,7 @@ pub fn assemble_calling(chip: &str, functions: &[&str], text: &str) -> Cubin {
         .collect();
     let module = Module {
         sm: chip.as_target().number(),
-        accelerated: true,
+        accelerated,
         virtual_sm: chip.as_target().number(),
         kernels: vec![
             KernelImage {

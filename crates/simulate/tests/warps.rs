@@ -173,11 +173,13 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 27] = [
+    let rows: [(&str, &[HazardKind]); 28] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
         ("ISETP.EQ.AND P0, PT, R0, R1, PT ; stall=12\n@P0 MOV R9, R1", &[ReadTooEarly]),
+        // A guard is read where it does not hold, too.
+        ("ISETP.NE.AND P0, PT, R0, R1, PT ; stall=12\n@P0 MOV R9, R1", &[ReadTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=2 write=1\nMOV R9, R2 ; stall=15 wait=1", &[]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
@@ -266,6 +268,135 @@ fn hazards_are_found() {
         TooClose,
     ] {
         assert!(found.iter().any(|hazard| hazard.kind == kind), "{kind:?}");
+    }
+}
+
+/// What a guard lets act cannot meet what its opposite lets act; but both read it.
+#[test]
+fn guards_are_read_by_those_that_they_hold_back() {
+    let found = |second: &str| {
+        let cubin = assemble(&format!("@P0 ISETP.EQ.AND P0, PT, R0, R1, PT ; stall=4\n{second}\nEXIT"));
+        oriole_simulate::lint(&cubin).iter().map(|hazard| hazard.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(found("@!P0 MOV R9, R1"), [HazardKind::ReadTooEarly]);
+    assert_eq!(found("@!P0 SEL R9, R0, R1, P1"), [HazardKind::ReadTooEarly]);
+    assert_eq!(found("MOV R9, R1"), []);
+}
+
+/// Lanes that take one of two ways through a call, and what stands before the call and behind it.
+fn called(condition: &str, before: &str, behind: &str) -> (Vec<HazardKind>, Vec<u32>) {
+    let body = format!(
+        "{before}
+         ISETP.GE.U32.AND P0, PT, R8, {condition}, PT
+         MOV R3, RZ
+         MOV R2, .first
+         @P0 MOV R2, .second
+         MOV R20, .back
+         MOV R21, RZ
+         CALL.REL.NOINC R2 0x0
+         .back: {behind}
+         BRA .end
+         .first: RET.REL.NODEC R20 0x0
+         .second: RET.REL.NODEC R20 0x0
+         .end: NOP"
+    );
+    let (outcome, words) = compute(32, &[1; 256], &body);
+    assert_eq!(outcome.error, None, "{body}");
+    (outcome.hazards.iter().map(|hazard| hazard.kind).collect(), words)
+}
+
+/// After a call whose target differs, lanes come back at different times.
+#[test]
+fn lanes_of_different_targets_are_apart() {
+    let apart = (vec![HazardKind::LanesApart], [0; 16].into_iter().chain([0xffff_0000; 16]).collect());
+    assert_eq!(called("0x10", "NOP", "VOTE.ANY R9, PT, P0"), apart);
+    let kinds = |condition: &str, before: &str, behind: &str| called(condition, before, behind).0;
+    let shuffle = "SHFL.IDX PT, R9, R8, RZ, 0x1f";
+    assert_eq!(kinds("0x10", "NOP", shuffle), [HazardKind::LanesApart]);
+    let product = "HMMA.1688.F32 R24, R4, R6, R24";
+    assert_eq!(kinds("0x10", "NOP", &format!("{product}\nNOP\nMOV R9, R24")), [HazardKind::LanesApart]);
+    // Nobody can rely on what lanes give to a product that are not there.
+    let ones = "MOV R4, 0x3c003c00\nMOV R5, R4\nMOV R6, R4\nCS2R R24, SRZ\nCS2R R26, SRZ";
+    let product = format!("{ones}\nNOP\nHMMA.1688.F32 R24, R4, R6, R24\nNOP\nNOP\nMOV R9, R24");
+    assert_eq!(called("0x20", "NOP", &product), (vec![], vec![0x4100_0000; 32]));
+    assert!(called("0x10", "NOP", &product).1.contains(&0x7fff_ffff));
+    // All take the same way.
+    assert_eq!(called("0x20", "NOP", "VOTE.ANY R9, PT, !P0"), (vec![], vec![u32::MAX; 32]));
+    // They wait for each other.
+    let (kinds, words) = called("0x10", "NOP", "WARPSYNC.ALL\nVOTE.ANY R9, PT, P0");
+    assert_eq!((kinds, words), (vec![], vec![0xffff_0000; 32]));
+    let (kinds, words) = called("0x10", "BSSY B0, .behind", "BSYNC B0\n.behind: VOTE.ANY R9, PT, P0");
+    assert_eq!((kinds, words), (vec![], vec![0xffff_0000; 32]));
+    // They want to know who is there.
+    let (kinds, words) = called("0x10", "NOP", "VOTE.ANY R9, PT, PT\nREDUX.SUM UR6, R8");
+    assert_eq!((kinds, words[0], words[31]), (vec![], 0x0000_ffff, 0xffff_0000));
+}
+
+/// A function keeps a convergence barrier at which lanes of its caller wait, uses it, and puts it back.
+#[test]
+fn a_barrier_at_which_others_wait_can_be_used() {
+    let got = words(
+        32,
+        "BSSY B6, .join
+         MOV R9, RZ
+         ISETP.LT.U32.AND P0, PT, R8, 0x8, PT
+         @P0 BRA .wait
+         BMOV.32.CLEAR R2, B6
+         BSSY B6, .inner
+         ISETP.LT.U32.AND P1, PT, R8, 0x10, PT
+         @P1 BRA .leave
+         BSYNC B6
+         .inner: VOTE.ANY R9, PT, PT
+         BRA .back
+         .leave: BREAK B6
+         MOV R9, 0x1
+         .back: BMOV.32 B6, R2 ; stall=15 wait=0
+         .wait: BSYNC B6
+         .join: VOTE.ANY R3, PT, PT
+         POPC R3, R3
+         IADD3 R9, R9, R3, RZ",
+    );
+    assert_eq!((got[0], got[8], got[31]), (32, 33, 0xffff_0020));
+}
+
+/// All threads of a block have their registers at the same time; the file of a chip has 65,536.
+#[test]
+fn a_block_has_registers_for_all_its_threads() {
+    let started = |registers: u32, threads: u32| {
+        let mut cubin = assemble("EXIT");
+        cubin.kernels[0].registers = registers;
+        oriole_simulate::run(&cubin, &launch(threads, &[0; 8], 1)).error.map(|error| error.to_string())
+    };
+    assert_eq!(started(64, 1024), None);
+    assert_eq!(started(168, 384), None);
+    for (registers, threads) in [(72, 1024), (138, 512), (168, 416), (255, 288)] {
+        let error = started(registers, threads);
+        let told = format!("{registers} registers for each of {threads} threads");
+        assert!(error.as_ref().is_some_and(|error| error.contains(&told)), "{error:?}");
+    }
+}
+
+/// A compare and swap in shared memory tells in a predicate on chips from 100 on whether it succeeded.
+#[test]
+fn a_swap_tells_in_a_predicate() {
+    for width in ["", ".64"] {
+        let body = format!(
+            "MOV R4, 0x10
+             MOV R2, 0x5
+             MOV R3, RZ
+             MOV R6, 0x7
+             MOV R7, RZ
+             STS.64 [R4], R2
+             ATOMS.CAST.SPIN{width} P0, [R4], R2, R6
+             @!P0 BPT.TRAP 0x1
+             ATOMS.CAST.SPIN{width} P0, [R4], R2, R6
+             @P0 BPT.TRAP 0x1
+             ATOMS.CAST.SPIN{width} P0, [R4], R6, R2
+             @!P0 BPT.TRAP 0x1
+             EXIT"
+        );
+        let outcome = run(&crate::common::assemble_for("sm_100a", &body), &launch(1, &[0; 8], 1));
+        assert_eq!(outcome.error, None, "{width}");
     }
 }
 

@@ -183,6 +183,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     };
     let other = if swap || test { registers(context, memory + 2, words)? } else { data };
     let mut parts = vec![[0; 32]; words];
+    let mut succeeded = 0;
     each_active(context, |context, lane| {
         let pick = |data: &[[u32; 32]; 4]| wide(std::array::from_fn(|part| data[part][lane]));
         let (first, second) = (pick(&data), pick(&other));
@@ -197,6 +198,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         if let Some(objects) = told {
             context.complete_transfer(objects[lane], bytes)?;
         }
+        succeeded |= u32::from(old == first) << lane;
         // The testing form gives one for success instead of the old value.
         let result = if test { u128::from(old == first) } else { old };
         for (part, values) in parts.iter_mut().enumerate() {
@@ -209,7 +211,10 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         // local memory goes on with a load and a store where it does not hold.
         context.write_predicate(0, u32::MAX)?;
     }
-    if memory > 0 {
+    if memory > 0 && test && context.is_predicate(memory - 1) {
+        // Newer chips have it in a predicate.
+        context.write_predicate(memory - 1, succeeded)?;
+    } else if memory > 0 {
         context.write_tuple(memory - 1, &parts)?;
     }
     Ok(())

@@ -144,6 +144,12 @@ impl Context<'_> {
             // The upper half of a text offset may be missing in a table of 32-bit entries.
             self.index(i64::from((values[lane] as u32).wrapping_add(base as u32)))
         })?;
+        let called = matches!(self.instruction.op, Op::CALL) && moves.len() > 1;
+        let returned = matches!(self.instruction.op, Op::RET) && lanes != 0 && lanes != self.group;
+        if called || returned {
+            let (lanes, pc) = (if called { lanes } else { self.group }, self.pc);
+            self.warp_mut().partings.part(lanes, pc);
+        }
         self.branch(&moves);
         Ok(())
     }
@@ -327,17 +333,22 @@ fn branch_direct(context: &mut Context) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Takes lanes out of the meetings of a barrier.
+/// Takes lanes out of the meetings of a barrier that they are in. Others that wait at the same barrier may be in another
+/// meeting: a function keeps what its caller has there and puts it back, while lanes of the caller wait.
 fn leave(context: &mut Context, barrier: usize, lanes: u32) {
     let warp = context.warp_mut();
-    for lane in 0..32 {
-        warp.barriers[barrier][lane] &= !lanes;
+    let masks = warp.barriers[barrier];
+    // A meeting is known by the lanes that take part.
+    let left =
+        |mask: u32| bits(lanes).filter(|&lane| masks[lane] == mask).fold(0, |all, lane| all | 1 << lane);
+    for mask in &mut warp.barriers[barrier] {
+        *mask &= !left(*mask);
     }
     for group in &mut warp.groups {
         if let Wait::Convergence { barrier: at, mask } = &mut group.wait
             && *at as usize == barrier
         {
-            *mask &= !lanes;
+            *mask &= !left(*mask);
         }
     }
 }

@@ -5,7 +5,8 @@ use super::integer::join;
 use super::{Context, mask_of};
 use crate::launch::Fault;
 use crate::number::{BF16, F16, F32, Format, Round, add, fused, multiply};
-use oriole_sass::{Mod, Op, OperandKind};
+use oriole_sass::register::RZ;
+use oriole_sass::{Mod, Op, Operand, OperandKind};
 
 /// The two halves of an operand in every lane, low one first, with signs applied.
 type Pairs = [[u64; 2]; 32];
@@ -107,6 +108,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     match context.instruction.op {
         Op::HADD2 if wide_result => wide_sum(context, format),
         _ if wide_result => Err(context.refuse()),
+        Op::HADD2 if [1, 2].iter().any(|&at| is_single(context, at)) => narrowed(context, format),
         Op::HADD2 => {
             let [a, b] = [pairs(context, 1)?, pairs(context, 2)?];
             write_halves(context, |context, lane, half| {
@@ -136,6 +138,23 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::HSET2 | Op::HSETP2 => compare(context),
         _ => Err(context.refuse()),
     }
+}
+
+fn is_single(context: &Context, index: usize) -> bool {
+    context.instruction.operands.get(index).is_some_and(|operand| operand.has(Mod::F32))
+}
+
+/// `HADD2` of a single, which serves to make a half of it: the other operand is a zero that changes nothing. Both halves of
+/// the result are the same.
+fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
+    let nothing = |operand: &Operand| matches!(operand.kind, OperandKind::Reg(RZ)) && operand.negate;
+    if !is_single(context, 1) || !context.instruction.operands.get(2).is_some_and(nothing) {
+        return Err(context.refuse());
+    }
+    let values = context.single(1, context.has(Mod::FTZ))?;
+    write_halves(context, |context, lane, _| {
+        finish(context, format, format.pack(F32.unpack(u64::from(values[lane])), Round::Nearest, false))
+    })
 }
 
 /// `HADD2.F32`: the sum of the low halves as a single.

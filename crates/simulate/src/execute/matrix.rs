@@ -5,6 +5,7 @@
 
 use super::float::rounding;
 use super::{Context, double};
+use crate::accesses::matrix_shape;
 use crate::launch::Fault;
 use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Round, TF32};
 use crate::warp::Lanes;
@@ -27,6 +28,9 @@ struct Shape {
 
 const COLUMNS: usize = 8;
 
+/// What lanes give that do not take part: no number in any format of floats, and an unlikely integer.
+const ABSENT: u32 = 0x7fff_7fff;
+
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     match context.instruction.op {
         Op::MOVM => transpose(context),
@@ -39,36 +43,23 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 
 /// Rows, depth and result out of the modifier that spells the shape.
 fn shape(context: &Context) -> Result<Shape, Fault> {
-    const SHAPES: [(Mod, usize, usize); 16] = [
-        (Mod::_1684, 16, 4),
-        (Mod::_1688, 16, 8),
-        (Mod::_16816, 16, 16),
-        (Mod::_16832, 16, 32),
-        (Mod::_16864, 16, 64),
-        (Mod::_8816, 8, 16),
-        (Mod::_8832, 8, 32),
-        (Mod::_88128, 8, 128),
-        (Mod::_168128, 16, 128),
-        (Mod::_168256, 16, 256),
-        (Mod::_884, 8, 4),
-        (Mod::_8x8x4, 8, 4),
-        (Mod::_16x8x4, 16, 4),
-        (Mod::_16x8x8, 16, 8),
-        (Mod::_16x8x16, 16, 16),
-        (Mod::_8864, 8, 64),
-    ];
-    let found = SHAPES.iter().find(|row| context.has(row.0));
-    found.map(|&(_, rows, depth)| Shape { rows, depth }).ok_or_else(|| context.refuse())
+    matrix_shape(&context.instruction.mods)
+        .map(|(rows, depth)| Shape { rows, depth })
+        .ok_or_else(|| context.refuse())
 }
 
 impl Fragment {
     /// Operand `index`, a matrix of so many elements.
     fn read(context: &Context, index: usize, elements: usize, bits: u32) -> Result<Fragment, Fault> {
         let count = elements * bits as usize / (32 * 32);
+        // All lanes give their part; what one gives that does not take part is not defined.
+        let given = |values: Lanes| -> Lanes {
+            std::array::from_fn(|lane| if context.active >> lane & 1 == 1 { values[lane] } else { ABSENT })
+        };
         let registers = match context.kind(index)? {
             OperandKind::Reg(RZ) => vec![[0; 32]; count],
             OperandKind::Reg(first) => {
-                (0..count).map(|at| context.warp().read(first.saturating_add(at as u8))).collect()
+                (0..count).map(|at| given(context.warp().read(first.saturating_add(at as u8)))).collect()
             }
             _ => return Err(context.refuse()),
         };
