@@ -12,7 +12,7 @@ pub const SMALL_PARAMETER_BYTES: u32 = 4352;
 pub const HEADER_SLOT_BYTES: u32 = 4;
 
 /// Where the generic addresses of the parameters come from.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ParameterWindow {
     /// At this place the address of the first parameter (pair), behind it the address of the end of the last (pair).
     Bounds(u32),
@@ -26,7 +26,7 @@ pub enum ParameterWindow {
 }
 
 /// Where things are in bank 0. Values of 64 bits are marked "pair"; the others have 32 bits.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ConstantBank {
     /// First kernel parameter; also the size of the bank of a kernel that has none.
     pub parameters: u32,

@@ -1,7 +1,7 @@
 //! Hard limits of a chip: registers, warps, shared memory. All figures are facts of the hardware.
 
 /// Limits of one SM and of one block or thread on it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Limits {
     /// 32-bit registers of one SM.
     pub registers_per_sm: u32,

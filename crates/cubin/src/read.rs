@@ -35,7 +35,7 @@ pub struct Cubin {
 }
 
 /// A section.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Section {
     /// Name.
     pub name: String,
@@ -58,7 +58,7 @@ pub struct Section {
 }
 
 /// A symbol.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Symbol {
     /// Name.
     pub name: String,
@@ -77,7 +77,7 @@ pub struct Symbol {
 }
 
 /// A relocation of a section.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Relocation {
     /// Offset in the section in bytes.
     pub offset: u64,
@@ -97,7 +97,7 @@ impl Relocation {
 }
 
 /// A kernel of the file, or a function with a section of its own, which has no parameters here.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Kernel {
     /// Name.
     pub name: String,

@@ -17,6 +17,7 @@ mod format;
 mod heap;
 mod late;
 mod launch;
+mod likeness;
 mod lint;
 mod machine;
 mod memory;
@@ -33,6 +34,7 @@ mod transfers;
 mod warp;
 
 pub use launch::{Argument, Error, Fault, Hazard, HazardKind, Launch, Options, Outcome};
+pub use likeness::{Likeness, likeness};
 pub use lint::lint;
 pub use machine::run;
 pub use pairs::pairs;

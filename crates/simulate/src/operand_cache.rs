@@ -9,7 +9,7 @@ use oriole_sass::register::RZ;
 use oriole_sass::{Access, Instruction, Op, OperandKind, RegisterFile};
 
 /// A register that an instruction reads through the operand cache.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Hash)]
 pub(crate) struct Source {
     double: bool,
     slot: usize,

@@ -10,7 +10,7 @@ use oriole_sass::register::PT;
 use oriole_sass::{Access, Guard, Instruction, Op, RegisterFile};
 
 /// Where variable-latency instructions finish in the order of issue among themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Completion {
     /// In a unit that several opcodes share.
     Unit(Queue),
@@ -35,7 +35,7 @@ impl Completion {
 }
 
 /// Units whose instructions read their operands in the order of issue among themselves.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum ReadQueue {
     /// Memory of all spaces.
     Memory,

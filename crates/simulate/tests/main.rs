@@ -3,6 +3,7 @@
 mod common;
 mod driver;
 mod foreign_code;
+mod likeness;
 mod robustness;
 mod semantics;
 mod warps;
