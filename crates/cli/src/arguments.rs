@@ -175,6 +175,9 @@ pub struct Compile {
     /// Print one JSON document to standard output: what each function needs, how full an SM gets, and the diagnostics.
     #[arg(long, conflicts_with = "verbose")]
     pub json: bool,
+    /// Look for hazards in the code before it is written, as `lint` does; where there is one nothing is written.
+    #[arg(long)]
+    pub check: bool,
     /// How many threads; all processors if left out.
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
@@ -267,6 +270,10 @@ pub struct Run {
     /// Simulate a machine whose results come as late as the control words allow.
     #[arg(long)]
     pub late: bool,
+    /// Look for hazards in the whole of the code that is compiled, as `lint` does, before it is simulated: a run finds those that
+    /// it meets.
+    #[arg(long)]
+    pub check: bool,
     /// Most instructions that a launch may execute: of warps in the simulator, of lanes in the interpreter.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,

@@ -4,6 +4,7 @@ use crate::arguments::{Check, Compile, MessageFormat};
 use crate::cache;
 use crate::files::input;
 use crate::files::output::Output;
+use crate::hazards;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
@@ -56,10 +57,17 @@ pub fn compile(arguments: &Compile) -> Outcome {
         oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
     };
     // A program that reads JSON wants nothing else, wherever it is.
-    let compiled = match arguments.json {
+    let mut compiled = match arguments.json {
         true => compile(&Progress::default()),
         false => progress::watched(text.len(), compile),
     };
+    if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
+        let found = hazards::diagnostics(&session, &text, cubin);
+        if !found.is_empty() {
+            compiled.cubin = None;
+            compiled.diagnostics.extend(found);
+        }
+    }
     let shown = input::shown(&arguments.input);
     if !arguments.json {
         render::to_terminal(&shown, &text, &compiled.diagnostics);

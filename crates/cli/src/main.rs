@@ -6,6 +6,7 @@ mod compile;
 mod diff;
 mod dis;
 mod files;
+mod hazards;
 mod inspect;
 mod launch;
 mod lists;

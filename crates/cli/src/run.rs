@@ -1,6 +1,7 @@
 //! `oriole run`: launch records on the PTX interpreter or the SASS simulator.
 
 use crate::arguments::{Machine, Run};
+use crate::hazards;
 use crate::launch::{self, Launch, Value};
 use crate::names;
 use crate::outcome::{Outcome, misused};
@@ -8,7 +9,8 @@ use crate::session;
 use oriole_chip::Chip;
 use oriole_chip::texture::Opaque;
 use oriole_options::Options;
-use std::collections::BTreeMap;
+use oriole_simulate::Likeness;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,7 +47,8 @@ pub fn run(arguments: &Run) -> Outcome {
         Ok(launches) => launches,
         Err(message) => return misused(&message),
     };
-    let mut runner = Runner { arguments, chip, options, cubins: BTreeMap::new() };
+    let mut runner =
+        Runner { arguments, chip, options, cubins: BTreeMap::new(), outcomes: HashMap::new(), room: ROOM };
     let (mut right, mut wrong, mut uncompared) = (0usize, 0usize, 0usize);
     for launch in &launches {
         let result = match arguments.on {
@@ -185,7 +188,14 @@ struct Runner<'a> {
     options: Options,
     /// Compiled or read cubins by PTX path, so that many launches of one file compile once.
     cubins: BTreeMap<PathBuf, std::result::Result<Arc<oriole_cubin::Cubin>, String>>,
+    /// Outcomes of launches, by what the machine reads of the code and its chip: of a kernel for several chips many are alike.
+    outcomes: HashMap<Likeness, Vec<(oriole_simulate::Launch, oriole_simulate::Outcome)>>,
+    /// Bytes that these may still take.
+    room: usize,
 }
+
+/// Bytes of buffers in outcomes that are kept.
+const ROOM: usize = 256 << 20;
 
 impl Runner<'_> {
     fn simulate(&mut self, launch: &Launch) -> Result {
@@ -201,24 +211,22 @@ impl Runner<'_> {
             Value::Object(object) => oriole_simulate::Argument::Object(object.clone()),
         });
         let defaults = oriole_simulate::Options::default();
-        let outcome = oriole_simulate::run(
-            &cubin,
-            &oriole_simulate::Launch {
-                kernel: launch.entry.clone(),
-                grid: launch.grid,
-                block: launch.block,
-                cluster: launch.cluster,
-                dynamic_shared: launch.shared_bytes,
-                arguments: arguments.collect(),
-                bindings: launch.bindings.clone(),
-                options: oriole_simulate::Options {
-                    perturb: self.arguments.perturb,
-                    late_results: self.arguments.late,
-                    step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
-                    ..defaults
-                },
+        let asked = oriole_simulate::Launch {
+            kernel: launch.entry.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            cluster: launch.cluster,
+            dynamic_shared: launch.shared_bytes,
+            arguments: arguments.collect(),
+            bindings: launch.bindings.clone(),
+            options: oriole_simulate::Options {
+                perturb: self.arguments.perturb,
+                late_results: self.arguments.late,
+                step_limit: self.arguments.step_limit.unwrap_or(defaults.step_limit),
+                ..defaults
             },
-        );
+        };
+        let outcome = self.outcome(&cubin, asked);
         // The simulator numbers buffers, the record arguments.
         let mut buffers = outcome.buffers.into_iter();
         let by_argument = launch.arguments.iter().map(|argument| match argument {
@@ -232,6 +240,32 @@ impl Runner<'_> {
             hazards: outcome.hazards.iter().map(ToString::to_string).collect(),
             error: outcome.error.map(|error| error.to_string()),
         }
+    }
+
+    /// The outcome of a launch; of one that was simulated before, what it gave then.
+    fn outcome(
+        &mut self,
+        cubin: &oriole_cubin::Cubin,
+        launch: oriole_simulate::Launch,
+    ) -> oriole_simulate::Outcome {
+        let Some(likeness) = oriole_simulate::likeness(cubin, &launch) else {
+            return oriole_simulate::run(cubin, &launch);
+        };
+        let known = self.outcomes.entry(likeness).or_default();
+        if let Some((_, outcome)) = known.iter().find(|(before, _)| *before == launch) {
+            return outcome.clone();
+        }
+        let outcome = oriole_simulate::run(cubin, &launch);
+        let given = launch.arguments.iter().map(|argument| match argument {
+            oriole_simulate::Argument::Buffer(bytes) => bytes.len(),
+            _ => 0,
+        });
+        let bytes = given.chain(outcome.buffers.iter().map(Vec::len)).sum();
+        if let Some(room) = self.room.checked_sub(bytes) {
+            self.room = room;
+            known.push((launch, outcome.clone()));
+        }
+        outcome
     }
 
     fn cubin(&mut self, launch: &Launch) -> std::result::Result<Arc<oriole_cubin::Cubin>, String> {
@@ -249,7 +283,11 @@ impl Runner<'_> {
         };
         let compile = |path: &Path| {
             let bytes = crate::compile::cubin_of(path, &ptx.text, self.chip, &self.options)?;
-            oriole_cubin::read(&bytes).map(Arc::new).map_err(|error| error.to_string())
+            let cubin = oriole_cubin::read(&bytes).map_err(|error| error.to_string())?;
+            if self.arguments.check {
+                hazards::none(&cubin)?;
+            }
+            Ok(Arc::new(cubin))
         };
         match &ptx.path {
             None => compile(Path::new(&launch.name)),

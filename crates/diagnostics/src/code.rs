@@ -211,6 +211,8 @@ codes! {
 
     InternalError = "oriole::internal-error", Internal, Error,
         "The compiler contradicted itself. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
+    Hazard = "oriole::hazard", Internal, Error,
+        "The check of the finished code (`--check`) found an instruction that comes too early: what it reads or overwrites depends on how fast the chip happens to be. The check knows the distances that chips need, and nothing of how the code was made. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written. With the switch `serial-deps` every instruction waits for those before it.";
     VerificationFailed = "oriole::verification-failed", Internal, Error,
         "A checker found that a phase broke a rule of the intermediate code. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
 }
