@@ -144,8 +144,8 @@ fn is_single(context: &Context, index: usize) -> bool {
     context.instruction.operands.get(index).is_some_and(|operand| operand.has(Mod::F32))
 }
 
-/// `HADD2` of a single, which serves to make a half of it: the other operand is a zero that changes nothing. Both halves of
-/// the result are the same.
+/// `HADD2` of a single, which serves to make a half of it, rounded to zero: the other operand is a zero that changes nothing.
+/// Both halves of the result are the same.
 fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
     let nothing = |operand: &Operand| matches!(operand.kind, OperandKind::Reg(RZ)) && operand.negate;
     if !is_single(context, 1) || !context.instruction.operands.get(2).is_some_and(nothing) {
@@ -153,7 +153,7 @@ fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
     }
     let values = context.single(1, context.has(Mod::FTZ))?;
     write_halves(context, |context, lane, _| {
-        finish(context, format, format.pack(F32.unpack(u64::from(values[lane])), Round::Nearest, false))
+        finish(context, format, format.pack(F32.unpack(u64::from(values[lane])), Round::Zero, false))
     })
 }
 
