@@ -5,7 +5,7 @@
 
 use crate::{BlockId, Function, Instruction, Opcode, Source, SourceKind, edges};
 use oriole_sass::Op;
-use typed_index_collections::TiVec;
+use typed_index_collections::{TiVec, ti_vec};
 
 fn last_is_plain_branch(function: &Function, id: BlockId) -> bool {
     function.block(id).instructions.last().is_some_and(is_plain_branch)
@@ -64,8 +64,35 @@ pub fn skip_blocks_without_code(function: &mut Function) -> bool {
     skip_blocks(function, |function, id| function.block(id).instructions.is_empty())
 }
 
+/// Where each way from a block to the next ends. Each block is walked over once; the blocks of a ring, which is an endless loop,
+/// and those that lead into it stay what they are.
+fn resolve(forward: &mut TiVec<BlockId, BlockId>) {
+    #[derive(Clone, Copy, PartialEq)]
+    enum State {
+        New,
+        OnTheWay,
+        Done,
+    }
+    let mut state = ti_vec![State::New; forward.len()];
+    let mut way = Vec::new();
+    for start in forward.keys() {
+        let mut at = start;
+        while state[at] == State::New {
+            state[at] = State::OnTheWay;
+            way.push(at);
+            at = forward[at];
+        }
+        // A block that leads to itself is the end of its way, and alone on it.
+        let is_ring = state[at] == State::OnTheWay && forward[at] != at;
+        let end = if state[at] == State::Done { forward[at] } else { at };
+        for id in way.drain(..) {
+            forward[id] = if is_ring { id } else { end };
+            state[id] = State::Done;
+        }
+    }
+}
+
 fn skip_blocks(function: &mut Function, empty: impl Fn(&Function, BlockId) -> bool) -> bool {
-    let count = function.blocks.len();
     let mut forward: TiVec<BlockId, BlockId> = function.block_ids().collect();
     for id in function.block_ids().skip(1) {
         let block = function.block(id);
@@ -74,24 +101,15 @@ fn skip_blocks(function: &mut Function, empty: impl Fn(&Function, BlockId) -> bo
             forward[id] = target;
         }
     }
+    resolve(&mut forward);
     let mut changed = false;
     for id in function.block_ids() {
         let mut successors = function.block(id).successors.clone();
         successors.sort_unstable();
         successors.dedup();
         for successor in successors {
-            // A ring of empty blocks is an endless loop: the walk ends after as many steps as there are blocks.
-            let mut end = successor;
-            for _ in 0..count {
-                let next = forward[end];
-                if next == end {
-                    break;
-                }
-                end = next;
-            }
-            // Ways through a chain are shortened, so that the next walk along it is short.
-            forward[successor] = end;
-            if end != successor && forward[end] == end {
+            let end = forward[successor];
+            if end != successor {
                 edges::redirect(function, id, successor, end);
                 changed = true;
             }

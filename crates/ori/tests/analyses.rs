@@ -471,3 +471,25 @@ b4:
     check_divergence(&text("#3", "#6175"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
     check_divergence(&text("r0", "#31"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
 }
+
+/// Edges go to the end of a chain of empty blocks at once; a ring of them stays. Each block is walked over once, so that
+/// hundreds of thousands take no time.
+#[test]
+fn chains_of_empty_blocks_are_skipped() {
+    let skip = oriole_ori::branches::skip_empty_blocks;
+    let end =
+        |function: &Function, block: u32| function.block(BlockId(block)).successors.first().map(|end| end.0);
+    let mut function = graph(&[&[1], &[2], &[3], &[], &[5], &[6], &[5]]);
+    assert!(skip(&mut function));
+    let ends: Vec<_> = (0..7).map(|block| end(&function, block)).collect();
+    assert_eq!(ends, [Some(3), Some(3), Some(3), None, Some(5), Some(6), Some(5)]);
+    assert!(!skip(&mut function), "a ring has no end to go to");
+    let count = 300_000;
+    let next: Vec<[u32; 1]> = (1..count).map(|next| [next]).collect();
+    let edges: Vec<&[u32]> = next.iter().map(|next| &next[..]).chain([&[][..]]).collect();
+    let mut function = graph(&edges);
+    let start = std::time::Instant::now();
+    assert!(skip(&mut function));
+    assert_eq!(end(&function, 0), Some(count - 1));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
