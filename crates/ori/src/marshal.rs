@@ -60,7 +60,11 @@ impl std::fmt::Display for MarshalError {
 
 impl std::error::Error for MarshalError {}
 
-/// True if the chip has a form for the instruction, whatever registers it gets. Pseudo-operations have none.
+/// No variable of shared memory begins further up than this: a block of threads has less memory than 256 KiB on every chip.
+const LAST_SHARED: i32 = 0x3_ffff;
+
+/// True if the chip has a form for the instruction, whatever registers it gets and wherever its variables lie.
+/// Pseudo-operations have none.
 pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> bool {
     let (Some(forms), Opcode::Sass(op)) = (form::table(chip), instruction.opcode) else { return false };
     // What folds constants asks for one more of them than most operations take: that is told before any operand is made.
@@ -68,7 +72,7 @@ pub fn is_legal(chip: Chip, function: &Function, instruction: &Instruction) -> b
     if constants > 1 && !forms.takes_constants(op, constants) {
         return false;
     }
-    match named_operands(function, instruction, |_| Ok(0)) {
+    match named_operands(function, instruction, Place::Anywhere, |_| Ok(0)) {
         Ok((op, mut operands, _)) => form_of(forms, op, instruction, &mut operands).is_some(),
         Err(_) => false,
     }
@@ -96,7 +100,7 @@ pub fn marshal(
     instruction: &Instruction,
     register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
 ) -> Result<Marshalled, MarshalError> {
-    let (op, mut operands, fixup) = named_operands(function, instruction, register)?;
+    let (op, mut operands, fixup) = named_operands(function, instruction, Place::Unknown, register)?;
     match form_of(forms, op, instruction, &mut operands) {
         Some(form) => Ok(Marshalled { operands, fixup, form }),
         None => Err(MarshalError::Form(oriole_sass::why_not_legal(forms, op, &instruction.mods, &operands))),
@@ -110,10 +114,12 @@ type Operands = SmallVec<[Operand; 6]>;
 fn named_operands(
     function: &Function,
     instruction: &Instruction,
+    place: Place,
     register: impl Fn(&[Value]) -> Result<u8, MarshalError>,
 ) -> Result<(Op, Operands, Option<Fixup>), MarshalError> {
     let Opcode::Sass(op) = instruction.opcode else { return Err(MarshalError::Pseudo) };
-    let mut map = Map { function, op, absolute: instruction.mods.has(Mod::ABS), register, fixup: None };
+    let absolute = instruction.mods.has(Mod::ABS);
+    let mut map = Map { function, op, absolute, place, register, fixup: None };
     let mut operands = Operands::new();
     for destination in &instruction.destinations {
         operands.push(Operand::plain(map.destination(destination)?));
@@ -216,11 +222,21 @@ fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
     named
 }
 
+/// What an offset from a variable of shared memory is taken for, before the variable has a place.
+#[derive(Clone, Copy)]
+enum Place {
+    /// For zero: layout fills it in.
+    Unknown,
+    /// For the one furthest from zero that it may come to.
+    Anywhere,
+}
+
 struct Map<'a, R> {
     function: &'a Function,
     op: Op,
     /// What is called is named by its address, not by the distance to it.
     absolute: bool,
+    place: Place,
     register: R,
     fixup: Option<Fixup>,
 }
@@ -287,7 +303,11 @@ impl<R: Fn(&[Value]) -> Result<u8, MarshalError>> Map<'_, R> {
                 let mut offset = *offset;
                 if let Some(symbol) = *symbol {
                     self.symbolic(Fixup::SharedOffset { symbol, offset })?;
-                    offset = 0;
+                    offset = match self.place {
+                        Place::Anywhere if offset > 0 => offset.saturating_add(LAST_SHARED),
+                        Place::Anywhere => offset,
+                        Place::Unknown => 0,
+                    };
                 }
                 OperandKind::Memory {
                     descriptor: descriptor.as_ref().map(|values| (self.register)(values)).transpose()?,

@@ -1,0 +1,118 @@
+//! Offsets of addresses that the form of their instruction has no room for move into the base.
+//!
+//! Fields differ by form: most have 24 bits, the two of a copy to shared memory 12 and 20, those of the widest accesses
+//! count units of 32 bytes. So each instruction is asked by itself, when all of its operands and modifiers are known.
+
+use crate::operand::imm;
+use oriole_chip::Chip;
+use oriole_ori::{
+    Address, BlockId, Builder, Function, Instruction, Pseudo, Source, SourceKind, Values, is_legal,
+};
+use oriole_sass::Mod;
+
+/// Moves what does not fit.
+pub(crate) fn settle(function: &mut Function, chip: Chip) {
+    let blocks: Vec<BlockId> = function.block_ids().collect();
+    for block in blocks {
+        let mut index = 0;
+        while index < function.block(block).instructions.len() {
+            let instruction = &function.block(block).instructions[index];
+            let too_far = too_far(function, chip, instruction);
+            if !too_far.is_empty() {
+                index += split(function, block, index, &too_far);
+            }
+            index += 1;
+        }
+    }
+}
+
+/// Offset of the address that a source is, zero where it is none.
+fn offset(source: &Source) -> i32 {
+    match &source.kind {
+        SourceKind::Address(address) => address.offset,
+        _ => 0,
+    }
+}
+
+fn set_offset(instruction: &mut Instruction, at: usize, offset: i32) {
+    if let SourceKind::Address(address) = &mut instruction.sources[at].kind {
+        address.offset = offset;
+    }
+}
+
+/// Every field of an offset takes these, but those that count larger units.
+const ALWAYS: std::ops::RangeInclusive<i32> = -128..=127;
+
+/// The sources whose offset keeps the instruction from having a form.
+fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<usize> {
+    let sources = &instruction.sources;
+    let has_room = |source: &Source| match offset(source) {
+        0 => true,
+        offset => ALWAYS.contains(&offset) && !instruction.mods.has(Mod::_256),
+    };
+    if sources.iter().all(has_room) || is_legal(chip, function, instruction) {
+        return Vec::new();
+    }
+    let with_offset: Vec<usize> = (0..sources.len()).filter(|&at| offset(&sources[at]) != 0).collect();
+    let mut near = instruction.clone();
+    with_offset.iter().for_each(|&at| set_offset(&mut near, at, 0));
+    if !is_legal(chip, function, &near) {
+        // Something else is still to be made right, as a later stage does.
+        return Vec::new();
+    }
+    let mut far = Vec::new();
+    for at in with_offset {
+        set_offset(&mut near, at, offset(&sources[at]));
+        if !is_legal(chip, function, &near) {
+            set_offset(&mut near, at, 0);
+            far.push(at);
+        }
+    }
+    far
+}
+
+/// Adds the offsets to their bases, in front of the instruction; tells how many instructions that takes.
+fn split(function: &mut Function, block: BlockId, index: usize, too_far: &[usize]) -> usize {
+    let mut rest = function.block_mut(block).instructions.split_off(index);
+    let instruction = &mut rest[0];
+    let mut b = Builder::new(function, block, instruction.origin);
+    for &at in too_far {
+        if let SourceKind::Address(address) = &mut instruction.sources[at].kind {
+            address.base = sum(&mut b, address);
+            address.offset = 0;
+        }
+    }
+    let instructions = &mut function.block_mut(block).instructions;
+    let added = instructions.len() - index;
+    instructions.append(&mut rest);
+    added
+}
+
+/// Base and offset in registers, as many as the base has.
+fn sum(b: &mut Builder<'_>, address: &Address) -> Values {
+    let offset = i64::from(address.offset);
+    let [low, high] = [offset as u32, (offset >> 32) as u32];
+    match *address.base.as_slice() {
+        [] => {
+            let only = b.r();
+            b.mov(only, imm(low));
+            Values::from_slice(&[only])
+        }
+        [base] => {
+            let only = b.r();
+            b.iadd3(only, base, imm(low), Source::rz());
+            Values::from_slice(&[only])
+        }
+        ref words => {
+            let pair = b.pair();
+            let parts = [low, high].map(|word| {
+                let part = b.r();
+                b.mov(part, imm(word));
+                part
+            });
+            let draft = b.op(Pseudo::Add64).to_tuple(pair);
+            draft.from(Source::values(words.iter().copied())).from(Source::values(parts)).emit();
+            Values::from_slice(&pair)
+        }
+    }
+}
