@@ -2,9 +2,10 @@
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
+use crate::parameter_accesses::{Accesses, accesses};
 use crate::parameters::{Convention, Home, convention};
 use crate::register_parameters::travels_in_own_words;
-use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement};
+use oriole_hir::{Instruction, Operand, Parameter, Signature, Statement, VariableId};
 use oriole_options::Linking;
 use oriole_ori::{
     CallShape, ConstBase, Destination, File, IndexedConst, LocalVariable, Pseudo, Source, SourceKind,
@@ -167,13 +168,13 @@ impl Lower<'_> {
             let words = self.argument_words(argument, parameter)?;
             match (home, if matches!(home, Home::Stack(_)) { stack } else { block }) {
                 (Home::Registers(first, count), _) => {
-                    for (word, value) in words.into_iter().take(usize::from(count)).enumerate() {
+                    for (word, value) in words.into_iter().take(usize::from(count)) {
                         sources.push(fixed(value, first + word as u8));
                     }
                 }
                 (Home::Block(offset) | Home::Stack(offset), Some(base)) => {
-                    for (word, value) in words.into_iter().enumerate() {
-                        self.local_word(value, base, offset as i32 + 4 * word as i32, true);
+                    for (word, value) in words {
+                        self.local_word(value, base, offset as i32 + 4 * word, true);
                     }
                 }
                 (Home::Block(_) | Home::Stack(_), None) => {}
@@ -287,27 +288,35 @@ impl Lower<'_> {
         symbol
     }
 
-    /// The words of an argument.
+    /// The words of an argument with their numbers; of one in memory those that the function may have written.
     fn argument_words(
         &mut self,
         argument: &Operand,
         parameter: &Parameter,
-    ) -> Result<Vec<Value>, LowerError> {
+    ) -> Result<Vec<(i32, Value)>, LowerError> {
         let Operand::Variable(variable) = argument else {
-            return Ok(self.taken_words(argument.components(), parameter)?.to_vec());
+            return Ok((0..).zip(self.taken_words(argument.components(), parameter)?).collect());
         };
         let Some(memory) = self.parameter_memory(*variable) else {
-            return Ok(self.parameter_words(*variable).to_vec());
+            return Ok((0..).zip(self.parameter_words(*variable)).collect());
         };
         let (base, offset) = self.parameter_base(memory);
         let count = parameter.size().div_ceil(4) as i32;
-        let mut words = Vec::new();
-        for word in 0..count {
+        let written: Vec<i32> = self.accesses_of(*variable).written.words(count).collect();
+        let mut words = Vec::with_capacity(written.len());
+        for word in written {
             let value = self.b.r();
             self.local_word(value, base, offset + 4 * word, false);
-            words.push(value);
+            words.push((word, value));
         }
         Ok(words)
+    }
+
+    /// What the function does with the words of a variable.
+    fn accesses_of(&mut self, variable: VariableId) -> Accesses {
+        let body = self.body;
+        let all = self.parameter_accesses.get_or_insert_with(|| accesses(body));
+        all.get(&variable).cloned().unwrap_or_default()
     }
 
     /// Takes a result out of the block.
@@ -332,7 +341,8 @@ impl Lower<'_> {
         match self.parameter_memory(*variable) {
             Some(memory) => {
                 let (base, start) = self.parameter_base(memory);
-                for word in 0..count {
+                let read: Vec<i32> = self.accesses_of(*variable).read.words(count).collect();
+                for word in read {
                     let value = self.b.r();
                     self.local_word(value, block, offset + 4 * word, false);
                     self.local_word(value, base, start + 4 * word, true);

@@ -1,6 +1,7 @@
 //! The state of one lowering: the function in the making, the values of each PTX register, the block that is being
 //! filled, and the guard of the statement at hand. No instruction of PTX is known here.
 
+use crate::parameter_accesses::Accesses;
 use crate::{Environment, LowerError};
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
@@ -76,6 +77,8 @@ pub(crate) struct Lower<'a> {
     pub separate: bool,
     /// What the options say besides.
     pub options: LowerOptions,
+    /// What is done with words of `.param` variables, once somebody asked.
+    pub parameter_accesses: Option<BTreeMap<VariableId, Accesses>>,
     registers: TiVec<RegisterId, Option<Words>>,
     /// Registers that some instruction reads, once somebody asked.
     read: Option<TiVec<RegisterId, bool>>,
@@ -140,6 +143,7 @@ impl<'a> Lower<'a> {
             options,
             frame: BTreeMap::new(),
             registers: ti_vec![None; body.registers.len()],
+            parameter_accesses: None,
             read: None,
             named: TiVec::new(),
             labels: ti_vec![None; body.labels as usize],

@@ -51,7 +51,9 @@ mod matrix_steps;
 mod memory;
 mod moves;
 mod multimem;
+mod offsets;
 mod operand;
+mod parameter_accesses;
 mod parameters;
 mod properties;
 mod quarters;
@@ -102,6 +104,7 @@ pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<Low
         false => (function, true),
     };
     handles::settle(&mut function, environment.chip, uniform);
+    offsets::settle(&mut function, environment.chip);
     Ok(function)
 }
 
