@@ -10,15 +10,21 @@ use std::path::Path;
 const MACHINES: [&[&str]; 3] = [&["--on", "interp"], &["--on", "sim", "-O0"], &["--on", "sim", "-O3"]];
 
 /// Clever parts of the compiler, each of which may be turned off alone, and a budget of registers that makes spills.
-const WITHOUT: [&[&str]; 7] = [
+const WITHOUT: [&[&str]; 8] = [
     &["--on", "sim", "--debug-switch", "min-regs"],
     &["--on", "sim", "--debug-switch", "serial-deps"],
     &["--on", "sim", "--debug-switch", "no-uniform"],
     &["--on", "sim", "--debug-switch", "no-sched"],
     &["--on", "sim", "--debug-switch", "no-routines"],
     &["--on", "sim", "--debug-switch", "no-select-alternatives"],
+    &["--on", "sim", "--maxrregcount", "56"],
     &["--on", "sim", "--maxrregcount", "24"],
 ];
+
+/// A kernel with an instruction that needs more registers than the budget is refused, and told so; with more it must be right.
+fn is_too_large(line: &str) -> bool {
+    line.contains("limit::insufficient-registers") && line.contains("and 24 are all that it may have")
+}
 
 /// Runs launch records; the lines that are not right.
 fn run(launches: &Path, options: &[&str], count: usize) -> Vec<String> {
@@ -29,6 +35,7 @@ fn run(launches: &Path, options: &[&str], count: usize) -> Vec<String> {
     assert!(matches!(run.status, Some(0 | 1)), "{options:?}: {:?} {}", run.status, run.err);
     let wrong: Vec<String> =
         run.out.lines().filter(|line| !line.ends_with(": right")).map(str::to_owned).collect();
+    let refused = wrong.iter().filter(|line| is_too_large(line)).count();
     assert_eq!(run.out.lines().count(), count, "{options:?}: a line for each launch");
     assert_eq!(run.status == Some(0), wrong.is_empty(), "{options:?}: the exit status tells");
     say(&format!(
@@ -36,7 +43,9 @@ fn run(launches: &Path, options: &[&str], count: usize) -> Vec<String> {
         count - wrong.len(),
         run.took.as_secs_f64()
     ));
-    wrong.into_iter().map(|line| format!("{options:?} {line}")).collect()
+    // Few kernels have such instructions.
+    assert!(refused * 10 <= count, "{refused} of {count} launches need more registers");
+    wrong.into_iter().filter(|line| !is_too_large(line)).map(|line| format!("{options:?} {line}")).collect()
 }
 
 #[test]

@@ -136,6 +136,11 @@ fn not_allocated(error: AllocateError) -> Failure {
         AllocateError::TooFewRegisters { .. } | AllocateError::Pressure { .. } => {
             Failure::Refused(vec![LowerError::new(Code::TooManyRegisters, None, error.to_string())])
         }
+        AllocateError::Exceeded { statement, .. } => Failure::Refused(vec![LowerError::new(
+            Code::InsufficientRegisters,
+            Some(statement),
+            error.to_string(),
+        )]),
         AllocateError::Raised { statement, .. } => {
             Failure::Refused(vec![LowerError::new(Code::RegistersRaised, Some(statement), error.to_string())])
         }

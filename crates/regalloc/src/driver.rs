@@ -9,7 +9,7 @@ use crate::work::Work;
 use crate::{AllocateError, Allocation, abi, color, edges, handles, operands};
 use oriole_chip::{Chip, RegisterFiles, allocated, nameable};
 use oriole_options::AllocateOptions;
-use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Pseudo, Value};
+use oriole_ori::{Assignment, Cfg, File, Function, Grants, Opcode, Origin, Pseudo, Value};
 
 /// A function whose local variables have their places: the input of the allocation proper, and what the checker
 /// compares with.
@@ -44,9 +44,9 @@ pub fn prepare(mut function: Function, chip: Chip) -> Result<Prepared, AllocateE
 }
 
 /// The number of general registers that the instruction with the highest register demand needs, stack pointer included; at
-/// most all of them.
-fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
-    let mut most = 0;
+/// most all of them. With it the statement that the instruction is of.
+fn least(function: &Function, stack_pointer: Value, all: u16) -> (u16, Origin) {
+    let (mut most, mut origin) = (0, Origin(0));
     for instruction in function.blocks.iter().flat_map(|b| &b.instructions) {
         if operands::is_parallel_copy(instruction) {
             continue;
@@ -61,9 +61,12 @@ fn least(function: &Function, stack_pointer: Value, all: u16) -> u16 {
         // Sources may lie so that they spoil one aligned range for each wide result.
         let slack: u16 =
             writes.iter().map(|g| if g.values.len() > 1 { span(g.values.len()).min(4) } else { 0 }).sum();
-        most = most.max(total.saturating_add(slack));
+        let total = total.saturating_add(slack);
+        if total > most {
+            (most, origin) = (total, instruction.origin);
+        }
     }
-    (most + 6).clamp(nameable(16), all)
+    ((most + 6).clamp(nameable(16), all), origin)
 }
 
 /// The limits of the general registers: of those that code may name.
@@ -78,7 +81,12 @@ struct Limits {
     at_start: Option<u16>,
     /// The function follows the calling convention, which fixes the lowest 22 registers.
     by_convention: bool,
+    /// The statement with the highest register demand, and how many registers it asks for.
+    neediest: (Origin, u16),
 }
+
+/// Every limit that is asked for leaves at least so many registers: fewer are raised to it, as in other compilers.
+const FEWEST: u16 = 24;
 
 impl Limits {
     fn new(
@@ -94,8 +102,8 @@ impl Limits {
             .any(|i| matches!(i.opcode, Opcode::Pseudo(Pseudo::Call)));
         let by_convention =
             calls || (!function.is_entry && function.routine.is_none()) || frame::moves_stack(function);
-        let mut floor =
-            least(function, stack_pointer, all).max(nameable(if by_convention { 24 } else { 16 }));
+        let (least, origin) = least(function, stack_pointer, all);
+        let mut floor = least.max(nameable(if by_convention { 24 } else { 16 }));
         if frame::moves_stack(function) {
             floor = floor.max(u16::from(abi::FRAME_POINTER) + 1);
         }
@@ -116,18 +124,31 @@ impl Limits {
         // What a part of the kernel may take counts as well.
         let granted = grants.map_or(stated, |grants| grants.most);
         let mut limit = asked.min(granted);
+        // A thread has no more registers than that: a kernel that took more could not be launched. Those that the convention
+        // fixes are never too many for a launch.
+        let fewest =
+            if frame::moves_stack(function) { u16::from(abi::FRAME_POINTER) + 1 } else { nameable(FEWEST) };
+        let mut most = limit.max(fewest).min(all);
+        let neediest = (origin, floor);
+        floor = floor.min(most);
         if let Some(clobbers) = function.routine {
             // What it may overwrite is what it has, whatever else is asked for.
             let count = 64 - clobbers.general.leading_zeros() as u16;
-            (floor, limit) = (count, count);
+            (floor, limit, most) = (count, count, all);
         }
         if options.minimal {
             limit = floor;
         }
-        // A budget that the instruction with the highest register demand does not fit into is exceeded rather than
-        // refused.
         let at_start = changes.then_some(allocated(first));
-        Ok(Limits { floor, limit: limit.max(floor).min(all), all, at_start, by_convention })
+        let limit = limit.max(floor).min(most);
+        Ok(Limits { floor, limit, all: most, at_start, by_convention, neediest })
+    }
+}
+
+impl Limits {
+    /// Whether something else than the chip is the limit.
+    fn is_bound(&self, files: &RegisterFiles) -> bool {
+        self.all < u16::from(files.general.end_usable)
     }
 }
 
@@ -145,10 +166,23 @@ pub fn allocate(
         color::color(&mut work, file, files)?;
     }
     predicates(&mut work, files, options)?;
-    let work = general_within(work, &limits, options)?;
+    let work = general_within(work, &limits, options).map_err(|error| match error {
+        AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
+            // A part of a kernel that changes its registers may have fewer than others.
+            let limit = allocated(limit.min(limits.all));
+            let (origin, least) = limits.neediest;
+            AllocateError::Exceeded { statement: origin.0, needed: allocated(least).max(limit + 1), limit }
+        }
+        error => error,
+    })?;
     let mut general_registers = allocated(work.highest());
     if limits.by_convention {
         general_registers = general_registers.max(24);
+    }
+    // What the convention fixes counts as well.
+    if limits.is_bound(files) && general_registers > allocated(limits.all).max(FEWEST) {
+        let (statement, needed, limit) = (limits.neediest.0.0, general_registers, allocated(limits.all));
+        return Err(AllocateError::Exceeded { statement, needed, limit });
     }
     if let Some(first) = limits.at_start {
         general_registers = first;

@@ -49,6 +49,15 @@ pub enum AllocateError {
         /// The file.
         file: File,
     },
+    /// An instruction needs more registers than the directives, or the options, leave a thread.
+    Exceeded {
+        /// The instruction of the source.
+        statement: u32,
+        /// Registers of a thread that would do.
+        needed: u16,
+        /// Those that a thread has.
+        limit: u16,
+    },
     /// The kernel gives registers back and names more than a thread has there.
     Raised {
         /// The instruction of the source.
@@ -75,6 +84,11 @@ impl fmt::Display for AllocateError {
             AllocateError::Pressure { file } => {
                 write!(f, "more values of file {file:?} are live at once than there are registers")
             }
+            AllocateError::Exceeded { needed, limit, .. } => write!(
+                f,
+                "this instruction needs {needed} registers of a thread, and {limit} are all that it may have: \
+                 raise `.maxnreg`, `--maxrregcount` or what `setmaxnreg` asks for, or lower the threads of a block"
+            ),
             AllocateError::Raised { asked, held, .. } => {
                 write!(f, "`setmaxnreg.dec` to {asked} registers where a thread has {held}")
             }
