@@ -127,6 +127,9 @@ pub(crate) struct Attributes {
 }
 
 impl Attributes {
+    /// The most words of one attribute.
+    pub(crate) const MOST_WORDS: usize = u16::MAX as usize / 4;
+
     pub(crate) fn none(&mut self, code: u8) {
         self.head(1, code, 0);
     }

@@ -1,13 +1,19 @@
 //! Control flow: branches, indexed branches, leaving the function, traps.
 
+use crate::LowerError;
 use crate::context::{Lower, Lowered};
+use oriole_diagnostics::Code;
 use oriole_hir::{Immediate, Instruction, Operand, Table};
 use oriole_ori::{BlockId, ConstBase, IndexedConst, MemoryInfo, Pseudo, Source, SourceKind, Value};
 use oriole_ptx::Type;
 use oriole_sass::{Mod, Op};
+use std::collections::BTreeSet;
 
 /// The least that memory from the stack is aligned to.
 const STACK_ALIGN: i64 = 8;
+
+/// What one attribute of the container holds: 64 KiB less three words that come first.
+const MOST_TARGETS: usize = 16380;
 
 /// Moves of the stack pointer keep their order among each other and among accesses to memory.
 const STACK: MemoryInfo = MemoryInfo::EVERYTHING;
@@ -79,6 +85,10 @@ impl Lower<'_> {
         let Some(Table::Labels(labels)) = self.body.tables.get(*table) else {
             return Err(self.unsupported_form(i));
         };
+        if labels.len() > MOST_TARGETS {
+            let message = format!("{} targets of one indirect branch, {MOST_TARGETS} at most", labels.len());
+            return Err(LowerError::new(Code::TooLarge, Some(self.ordinal), message));
+        }
         let behind = self.begin_region();
         let index = self.word(self.operand(i, 0)?, Type::U32)?;
         let index = self.in_register(index);
@@ -94,12 +104,8 @@ impl Lower<'_> {
         self.b.sar(target[1], target[0], 31u32);
         // The table holds offsets from the start of the kernel's code.
         self.b.op(Op::BRX).from(target).from(SourceKind::KernelStart).emit();
-        let mut successors = oriole_ori::Successors::new();
-        for block in targets {
-            if !successors.contains(&block) {
-                successors.push(block);
-            }
-        }
+        let mut seen = BTreeSet::new();
+        let successors = targets.into_iter().filter(|&block| seen.insert(block)).collect();
         let here = self.b.block();
         self.b.function_mut().block_mut(here).successors = successors;
         self.terminated = true;

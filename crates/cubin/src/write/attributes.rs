@@ -3,7 +3,7 @@
 use super::{WriteError, Writer};
 use crate::attribute::{Attributes, code};
 use crate::elf::Bytes;
-use crate::image::{Bound, KernelImage, ParameterSpace};
+use crate::image::{Bound, IndirectBranch, KernelImage, ParameterSpace};
 use crate::notes;
 use crate::relocation::RelocationKind;
 use crate::rules::Abi;
@@ -361,6 +361,11 @@ fn is_call(kind: RelocationKind) -> bool {
     matches!(kind, RelocationKind::Branch | RelocationKind::BranchAbs)
 }
 
+/// An indirect branch as its attribute has it.
+fn branch_words(branch: &IndirectBranch) -> impl Iterator<Item = u32> {
+    [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
+}
+
 /// The instructions that the driver must know of.
 fn instruction_places(kernel: &KernelImage, rows: &mut Attributes) {
     if !kernel.warp_wide.is_empty() {
@@ -381,10 +386,16 @@ fn instruction_places(kernel: &KernelImage, rows: &mut Attributes) {
     if !kernel.exits.is_empty() {
         rows.words(code::EXIT_INSTR_OFFSETS, kernel.exits.iter().copied());
     }
-    if !kernel.indirect_branches.is_empty() {
-        let words = kernel.indirect_branches.iter().flat_map(|branch| {
-            [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
+    let mut left = &kernel.indirect_branches[..];
+    while !left.is_empty() {
+        // As many branches as an attribute holds, and at least one: a single one that is too long is told.
+        let mut words = 0;
+        let fits = left.iter().take_while(|branch| {
+            words += branch_words(branch).count();
+            words <= Attributes::MOST_WORDS
         });
-        rows.words(code::INDIRECT_BRANCH_TARGETS, words);
+        let (branches, rest) = left.split_at(fits.count().max(1));
+        rows.words(code::INDIRECT_BRANCH_TARGETS, branches.iter().flat_map(branch_words));
+        left = rest;
     }
 }

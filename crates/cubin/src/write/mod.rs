@@ -160,6 +160,9 @@ impl<'a> Writer<'a> {
                 u64::from(rules.registers.general.count),
             )?;
             fits(|| format!("code of '{name}'"), code_size(&rules, kernel), 1 << 30)?;
+            // A bank has 64 KiB; loads beyond give zeros.
+            let constants = kernel.constant2.len() as u64;
+            fits(|| format!("the constant bank of '{name}' with its jump tables"), constants, 0x1_0000)?;
             for function in &kernel.functions {
                 fits(
                     || format!("'{}'", function.name),
