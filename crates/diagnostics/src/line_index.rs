@@ -38,7 +38,7 @@ pub struct Position {
     pub column: u32,
 }
 
-/// The starts of the lines of one text. A line ends at `\n`.
+/// The starts of the lines of one text. A line ends at `\n`; in the document of an editor also at a `\r` that no `\n` follows.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct LineIndex {
     starts: Vec<u32>,
@@ -56,7 +56,23 @@ impl LineIndex {
         LineIndex { starts, length: text.len() as u32 }
     }
 
-    /// Mends the index after a change of the text it was made for.
+    /// Scans the document of an editor, whose lines end at `\n`, `\r\n` and `\r`.
+    pub fn of_document(text: &str) -> LineIndex {
+        if !text.contains('\r') {
+            return LineIndex::new(text);
+        }
+        let bytes = text.as_bytes();
+        let ends = (0..bytes.len()).filter(|&at| match bytes[at] {
+            b'\n' => true,
+            b'\r' => bytes.get(at + 1) != Some(&b'\n'),
+            _ => false,
+        });
+        let starts = std::iter::once(0).chain(ends.map(|at| at as u32 + 1)).collect();
+        LineIndex { starts, length: text.len() as u32 }
+    }
+
+    /// Mends the index after a change of the text it was made for. Where a `\r` is at an end of what is replaced or in it, the
+    /// document of an editor is scanned anew instead.
     pub fn change(&mut self, range: Range<u32>, text: &str) {
         let from = self.starts.partition_point(|&start| start <= range.start);
         let to = self.starts.partition_point(|&start| start <= range.end);
@@ -163,6 +179,20 @@ mod tests {
         assert_eq!(index.offset(text, Position { line: 9, column: 0 }, Encoding::Utf8), text.len() as u32);
         // The middle of a pair of sixteen-bit units is the place of the character itself.
         assert_eq!(index.offset(text, Position { line: 1, column: 2 }, Encoding::Utf16), 4);
+    }
+
+    #[test]
+    fn documents_have_lines_that_end_with_a_carriage_return() {
+        let index = LineIndex::of_document("a\rb\r\nc\n\rd");
+        let lines: Vec<_> = (0..index.count()).filter_map(|line| index.range(line)).collect();
+        assert_eq!(lines, [0..2, 2..5, 5..7, 7..8, 8..9]);
+        assert_eq!(LineIndex::new("a\rb\n").count(), 2);
+        let place = Position { line: 1, column: 9 };
+        assert_eq!(
+            index.offset("a\rb\r\nc\n\rd", place, Encoding::Utf16),
+            3,
+            "behind the last letter of the line"
+        );
     }
 
     #[test]

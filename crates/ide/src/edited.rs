@@ -73,7 +73,7 @@ impl<'a> EditedText<'a> {
         let Some(range) = change.range else {
             (self.start, self.end, self.changed) = (0, self.old.len(), true);
             self.middle.clone_from(&change.text);
-            self.lines = Arc::new(LineIndex::new(&change.text));
+            self.lines = Arc::new(LineIndex::of_document(&change.text));
             return;
         };
         let clip = |at: u32| {
@@ -84,7 +84,12 @@ impl<'a> EditedText<'a> {
             at
         };
         let (start, end) = (clip(range.start), clip(range.end.max(range.start)));
-        Arc::make_mut(&mut self.lines).change(start as u32..end as u32, &change.text);
+        // Whether a carriage return ends a line hangs on what follows it.
+        let before = start.checked_sub(1).filter(|&at| self.is_char_boundary(at)).unwrap_or(start);
+        let carriage = change.text.contains('\r') || self.slice(before as u32..end as u32).contains('\r');
+        if !carriage {
+            Arc::make_mut(&mut self.lines).change(start as u32..end as u32, &change.text);
+        }
         if !self.changed {
             (self.start, self.end, self.changed) = (start, start, true);
         }
@@ -98,6 +103,10 @@ impl<'a> EditedText<'a> {
             self.end += more;
         }
         self.middle.replace_range(start - self.start..end - self.start, &change.text);
+        if carriage {
+            let text = [&self.old[..self.start], &self.middle, &self.old[self.end..]].concat();
+            self.lines = Arc::new(LineIndex::of_document(&text));
+        }
     }
 
     /// The text, its lines and the part of the old text that was replaced; nothing if there was no change.
@@ -113,6 +122,21 @@ impl<'a> EditedText<'a> {
 mod tests {
     use super::*;
     use crate::Range;
+
+    /// Carriage returns that are written, taken away, and parted from the line feeds behind them.
+    #[test]
+    fn lines_that_end_with_carriage_returns() {
+        let old = "one\rtwo\r\nthree\n";
+        let mut plain = old.to_owned();
+        let mut edited = EditedText::new(old, Arc::new(LineIndex::of_document(old)));
+        for (start, end, text) in
+            [(4, 4, "\n"), (4, 5, ""), (9, 9, "x"), (2, 2, "\r"), (0, 4, "é"), (3, 3, "a\nb")]
+        {
+            edited.apply(&Change { range: Some(Range::new(start, end)), text: text.to_owned() });
+            plain.replace_range(start as usize..end as usize, text);
+            assert_eq!(*edited.lines, LineIndex::of_document(&plain), "{plain:?}");
+        }
+    }
 
     #[test]
     fn changes_here_and_there() {

@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn changes_count_in_the_text_that_the_ones_before_left() {
         let text: Arc<str> = "a\u{1f600}b\nc\n".into();
-        let lines = Arc::new(LineIndex::new(&text));
+        let lines = Arc::new(LineIndex::of_document(&text));
         let list = json!([
             { "range": { "start": {"line": 0, "character": 3}, "end": {"line": 0, "character": 4} }, "text": "x\ny" },
             { "range": { "start": {"line": 1, "character": 1}, "end": {"line": 2, "character": 1} }, "text": "" },
