@@ -247,6 +247,17 @@ pub(crate) fn typing(text: &str, at: u32) -> Typing {
             typing.dotted = word.starts_with('.');
             typing.partial = word.strip_prefix('.').unwrap_or(word).to_owned();
             typing.range = Range::new(range.start + u32::from(typing.dotted), at);
+            // A component of a register belongs to its name: `%tid.x` is one word.
+            if let Some(&(SyntaxKind::IDENT, base)) = statement.last()
+                && typing.dotted
+                && base.end == range.start
+                && base.slice(text).starts_with('%')
+            {
+                statement.pop();
+                typing.dotted = false;
+                typing.range = Range::new(base.start, at);
+                typing.partial = typing.range.slice(text).to_owned();
+            }
         }
     }
     place(text, &statement, depth, &mut typing);

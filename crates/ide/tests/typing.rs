@@ -266,6 +266,21 @@ fn labels(text: &str) -> Vec<String> {
     found.into_iter().map(|item| item.label).collect()
 }
 
+/// A component of a special register is completed with the register: the whole word is replaced.
+#[test]
+fn components_of_special_registers() {
+    for typed in ["%tid.", "%tid.x", "%ti"] {
+        let fixture = kernel(&format!("    mov.u32 %r1, {typed}$0"));
+        let found = fixture.analysis().completions(fixture.file, fixture.at).unwrap();
+        let edit = &found.iter().find(|item| item.label == "%tid.x").expect("it is offered").edit;
+        assert_eq!(
+            (edit.range.start, edit.range.end),
+            (fixture.at - typed.len() as u32, fixture.at),
+            "{typed}"
+        );
+    }
+}
+
 /// A directive without a semicolon ends with its line.
 #[test]
 fn statements_behind_directives_that_end_with_their_lines() {
