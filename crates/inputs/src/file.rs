@@ -60,10 +60,16 @@ pub struct Units {
     spare: Vec<UnitInput>,
 }
 
+/// The text in front of the NUL bytes at its end: programs write what they hand to the driver, which takes a text with its
+/// terminator.
+fn without_terminator(text: &str) -> &str {
+    text.trim_end_matches('\0')
+}
+
 impl SourceFile {
     /// A file that is being edited.
     pub fn open(db: &dyn Db, text: &str) -> SourceFile {
-        let cut = CutText::new(text);
+        let cut = CutText::new(without_terminator(text));
         let present = cut.pieces().iter().map(|piece| Unit::of(piece, UnitInput::create(db, text_of(piece))));
         let units = Units { present: present.collect(), spare: Vec::new() };
         SourceFile::builder(cut, units, ()).units_durability(Durability::HIGH).new(db)
@@ -82,6 +88,7 @@ impl SourceFile {
 
     /// Replaces the text. Does nothing, and starts no revision, if it is the same.
     pub fn update(self, db: &mut dyn Db, text: &str) {
+        let text = without_terminator(text);
         if let Some(replaced) = Replaced::between(self.text(db), text) {
             self.change(db, Arc::new(text.to_owned()), replaced);
         }
