@@ -28,6 +28,7 @@ mod watch;
 use arguments::{Arguments, Command};
 use oriole_diagnostics::Code;
 use outcome::{Outcome, failed, misused};
+use std::io::Write;
 use std::process::ExitCode;
 use trace::Tracing;
 
@@ -45,7 +46,7 @@ fn main() -> ExitCode {
     }
     let arguments = match Arguments::read() {
         Ok(arguments) => arguments,
-        Err(error) => return lists::answer(&error).map_or_else(|| error.exit(), Outcome::into),
+        Err(error) => return lists::answer(&error).unwrap_or_else(|| refused(&error)).into(),
     };
     if arguments.no_demangle {
         names::show_symbols_alone();
@@ -77,9 +78,15 @@ fn main() -> ExitCode {
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {
-        Ok(()) => outcome.into(),
+        Ok(()) => outcome::in_the_end(outcome).into(),
         Err(message) => failed(&message).into(),
     }
+}
+
+/// Says what the library of arguments has to say: help and version, or what is wrong.
+fn refused(error: &clap::Error) -> Outcome {
+    let said = error.print().and_then(|()| std::io::stdout().flush());
+    if error.use_stderr() { Outcome::Misused } else { outcome::printed(said) }
 }
 
 /// Prints the page of a diagnostic code, or the list of codes.

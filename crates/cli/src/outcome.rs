@@ -1,8 +1,9 @@
 //! How a command ends, and the few ways in which it may touch standard output.
 
 use crate::names;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,9 +38,32 @@ pub fn misused(message: &str) -> Outcome {
     Outcome::Misused
 }
 
+/// Whether something could not be printed; the command fails then, however it ends otherwise.
+static LOST: AtomicBool = AtomicBool::new(false);
+
 /// Prints to standard output; a reader that went away is no failure.
 pub fn print(text: &str) -> Outcome {
     let mut out = std::io::stdout().lock();
-    let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    Outcome::Right
+    printed(out.write_all(text.as_bytes()).and_then(|()| out.flush()))
+}
+
+/// How a command ends after output was written to standard output with this result. The first failure is told.
+pub fn printed(result: std::io::Result<()>) -> Outcome {
+    match result {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            if !LOST.swap(true, Ordering::Relaxed) {
+                failed(&format!("standard output: {error}"));
+            }
+            Outcome::Failed
+        }
+        _ => Outcome::Right,
+    }
+}
+
+/// How the program ends, if the command ended so.
+pub fn in_the_end(outcome: Outcome) -> Outcome {
+    match outcome {
+        Outcome::Right if LOST.load(Ordering::Relaxed) => Outcome::Failed,
+        outcome => outcome,
+    }
 }

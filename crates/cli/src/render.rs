@@ -1,6 +1,7 @@
 //! Where diagnostics go: to a terminal, coloured where it can be, or to a tool as JSON. The facade lays them out.
 
 use crate::names;
+use crate::outcome::print;
 use oriole::Style;
 use oriole_diagnostics::{Diagnostic, LineIndex, Message};
 use std::ffi::OsString;
@@ -43,9 +44,8 @@ fn is_styled(terminal: bool, no_color: Option<OsString>, kind: Option<OsString>)
 
 /// Prints diagnostics as JSON, one object a line, to standard output. Lines and columns count from 1.
 pub fn to_json(path: &str, text: &str, diagnostics: &[Diagnostic]) {
-    for value in json(path, text, diagnostics) {
-        println!("{value}");
-    }
+    let lines = json(path, text, diagnostics).into_iter().map(|value| format!("{value}\n"));
+    print(&lines.collect::<String>());
 }
 
 /// Diagnostics as JSON objects with file, line and column.

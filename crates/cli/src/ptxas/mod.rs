@@ -8,6 +8,7 @@ mod shadow;
 pub use shadow::init_shadow;
 
 use crate::files::input;
+use crate::outcome::{Outcome, print};
 use compile::Ended;
 use oriole_ptxas::{Action, CommandLine, Compilation, Form, Input, Log, Opt, Request, Source};
 use std::io::Write;
@@ -65,6 +66,7 @@ impl Call {
             Action::Help => return printed(&oriole_ptxas::help(&self.program)),
             Action::Version => return printed(&version(&self.program)),
             Action::ListVersions => return printed(&oriole_ptxas::isa_versions()),
+            Action::ListChips => return printed(&oriole_ptxas::architectures()),
             Action::Compile(compilation) => compilation,
         };
         if !request.refused.is_empty() {
@@ -130,9 +132,7 @@ fn version(program: &str) -> String {
 }
 
 fn printed(text: &str) -> Option<ExitCode> {
-    let mut out = std::io::stdout().lock();
-    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-    written.is_ok().then_some(ExitCode::SUCCESS)
+    (print(text) == Outcome::Right).then_some(ExitCode::SUCCESS)
 }
 
 /// Writes all messages to standard error; a reader that went away is no failure.

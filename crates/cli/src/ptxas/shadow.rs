@@ -11,28 +11,35 @@ use std::path::Path;
 pub fn init_shadow(arguments: &InitShadow) -> Outcome {
     match make(&arguments.folder, &arguments.cuda) {
         Ok(nvcc) => print(&format!("{nvcc}\n")),
-        Err(error) => failed(&format!("{}: {error}", arguments.folder.display())),
+        Err(message) => failed(&message),
     }
 }
 
 /// Makes `bin` with nvcc, its profile and our ptxas, and links to what else the toolkit has; gives the path of nvcc.
-fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
-    let cuda = cuda.canonicalize()?;
-    let nvcc = cuda.join("bin/nvcc");
+///
+/// # Errors
+/// A message that names what is wrong. Without a toolkit nothing is made.
+fn make(folder: &Path, cuda: &Path) -> Result<String, String> {
+    let of_toolkit =
+        |error: io::Error| format!("{}: {error}; say with --cuda where the toolkit is", cuda.display());
+    let toolkit = cuda.canonicalize().map_err(of_toolkit)?;
+    let nvcc = toolkit.join("bin/nvcc");
     if !nvcc.is_file() {
-        return Err(io::Error::other(format!(
-            "there is no {}; say with --cuda where the toolkit is",
-            nvcc.display()
-        )));
+        return Err(format!("there is no {}; say with --cuda where the toolkit is", nvcc.display()));
     }
+    let profile = fs::read_to_string(toolkit.join("bin/nvcc.profile")).map_err(of_toolkit)?;
+    fill(folder, &toolkit, &profile).map_err(|error| format!("{}: {error}", folder.display()))
+}
+
+/// Fills the folder with what stands for a toolkit.
+fn fill(folder: &Path, cuda: &Path, profile: &str) -> io::Result<String> {
     let bin = folder.join("bin");
     fs::create_dir_all(&bin)?;
     let bin = bin.canonicalize()?;
     if bin == cuda.join("bin") {
         return Err(io::Error::other("this is the toolkit itself; name another folder"));
     }
-    let profile = fs::read_to_string(cuda.join("bin/nvcc.profile"))?;
-    fs::write(bin.join("nvcc.profile"), shadowed(&profile, &cuda, &bin))?;
+    fs::write(bin.join("nvcc.profile"), shadowed(profile, cuda, &bin))?;
     // nvcc looks for some of its files beside itself.
     for entry in fs::read_dir(cuda.join("bin"))? {
         let entry = entry?;
@@ -43,7 +50,7 @@ fn make(folder: &Path, cuda: &Path) -> io::Result<String> {
     link(&std::env::current_exe()?, &bin.join("ptxas"))?;
     // clang is given the folder as a whole and looks for headers and bitcode in it; nvcc reads in its profile where they are.
     #[cfg(unix)]
-    for entry in fs::read_dir(&cuda)? {
+    for entry in fs::read_dir(cuda)? {
         let entry = entry?;
         if entry.file_name() != "bin" {
             link(&entry.path(), &folder.join(entry.file_name()))?;
@@ -99,6 +106,9 @@ mod tests {
         for _ in 0..2 {
             make(&shadow, &cuda).expect("a shadow");
         }
+        let (nothing, none) = (place.path().join("nothing"), place.path().join("none"));
+        let message = make(&none, &nothing).expect_err("there is no toolkit");
+        assert!(message.starts_with(&nothing.display().to_string()) && !none.exists(), "{message}");
         let is_theirs = |path: &str| fs::read(shadow.join(path)).is_ok_and(|text| text == b"theirs");
         assert!(is_theirs("include/cuda.h") && !is_theirs("bin/ptxas"));
         assert_eq!(fs::read(cuda.join("bin/ptxas")).expect("it is there"), b"theirs");

@@ -10,7 +10,7 @@ mod roots;
 
 use crate::arguments::Watch;
 use crate::files::output;
-use crate::outcome::{Outcome, failed, misused};
+use crate::outcome::{Outcome, failed, misused, print};
 use crate::session::{supported_chip, threads, tuned};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use project::Project;
@@ -154,11 +154,15 @@ fn look(roots: &mut [Root], watcher: &mut RecommendedWatcher, project: &Project)
     for root in roots {
         match root.look() {
             Fate::Same => continue,
-            Fate::Gone => println!("{}: gone; it is looked for", root.shown),
+            Fate::Gone => {
+                print(&format!("{}: gone; it is looked for\n", root.shown));
+            }
             Fate::New => {
                 let _ = watcher.unwatch(&root.folder);
                 match follow(watcher, root) {
-                    Ok(()) => println!("{}: there again", root.shown),
+                    Ok(()) => {
+                        print(&format!("{}: there again\n", root.shown));
+                    }
                     Err(error) => eprintln!("warning: {}: cannot be watched: {error}", root.shown),
                 }
                 paths.extend(root.files());
