@@ -43,17 +43,6 @@ fn cases() -> Vec<Case> {
         ("number", body("mov.u32 %r1, 0x;"), 6, "ptx::invalid-number"),
         ("version", format!(".version 99.0\n{}", &HEAD[13..]).into_bytes(), 1, "ptx::unsupported-version"),
         ("target", HEAD.replace("sm_90", "sm_1").into_bytes(), 2, "target::"),
-        (
-            "behind_a_result",
-            format!(
-                "{HEAD}.func (.param .b32 r) f() {{\nst.param.b32 [r], 1; ret; }}\n.visible .entry k() {{\n\
-                 .reg .b32 %r<2>; .param .b32 retval0; call (retval0), f, ();\n\
-                 ld.param.b32 %r1, [retval0+65536]; ret; }}\n"
-            )
-            .into_bytes(),
-            8,
-            "ptx::invalid-address",
-        ),
         ("initializer", format!("{HEAD}.global .b8 g[3000000000] = {{1}};\n").into_bytes(), 1, "limit::size"),
         ("unsupported", body("\nalloca.u64 %d1, 16, 24;"), 7, "oriole::not-supported"),
     ]

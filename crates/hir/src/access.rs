@@ -18,7 +18,7 @@ fn is_access(instruction: &Instruction) -> bool {
         && !matches!(instruction.opcode, Cvta | Isspacep | Mapa | Getctarank | Cp | Fence)
 }
 
-/// What is wrong with an access to a variable at an offset.
+/// What is wrong with an access to a variable.
 ///
 /// `formal` is the parameter of the function that counts, which is not always the variable.
 fn variable_fault(
@@ -26,9 +26,8 @@ fn variable_fault(
     space: Space,
     variable: &Variable,
     formal: Option<VariableKind>,
-    offset: i64,
 ) -> Option<Fault> {
-    let Variable { name, size, space: found, .. } = variable;
+    let Variable { name, space: found, .. } = variable;
     if is_access(instruction) && !holds(space, *found) {
         let written = if space == Space::Generic { "a generic address" } else { space.name() };
         let mnemonic = instruction.opcode.name();
@@ -43,18 +42,31 @@ fn variable_fault(
         let message = format!("`{name}` is a `.{}` and lies in no memory", variable.ty);
         return Some((Code::InvalidOperand, message));
     }
-    let inside = u64::try_from(offset).is_ok_and(|offset| offset < *size);
-    if *found == Space::FunctionParameter && *size > 0 && !inside {
-        let message =
-            format!("`{name}` has {size} bytes, and this access begins {offset} bytes from its start");
-        return Some((Code::InvalidAddress, message));
-    }
     let input = matches!(formal, Some(VariableKind::Parameter(_)));
     if is_parameter(space) && instruction.opcode == Opcode::St && input {
         let message = format!("`{name}` is a parameter of this function and cannot be written");
         return Some((Code::ParameterWritten, message));
     }
     None
+}
+
+/// What is to be told of an access that reaches beyond the end of a parameter, or of a variable in `.param`.
+fn beyond_end(instruction: &Instruction, variable: &Variable, offset: i64) -> Option<String> {
+    let Variable { name, size, space, .. } = variable;
+    let bytes = u64::from(instruction.types.first()?.bytes()) * u64::from(instruction.vector.max(1));
+    let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(bytes));
+    let inside = end.is_some_and(|end| end <= *size);
+    let accesses = matches!(instruction.opcode, Opcode::Ld | Opcode::St) && is_parameter(*space);
+    (accesses && *size > 0 && !inside).then(|| {
+        let whose = match space {
+            Space::KernelParameter => "what lies there is read",
+            _ if instruction.opcode == Opcode::St => "what is stored there is lost",
+            _ => "what is read there is undefined",
+        };
+        format!(
+            "`{name}` has {size} bytes, and this access to {bytes} bytes begins {offset} bytes from its start; {whose}"
+        )
+    })
 }
 
 fn is_parameter(space: Space) -> bool {
@@ -70,6 +82,15 @@ impl Resolver<'_> {
             self.report(code, span, message);
             return false;
         }
+        let beyond = instruction.operands.iter().find_map(|operand| match *operand {
+            Operand::Address(Address { base: AddressBase::Variable(id), offset }) => {
+                beyond_end(instruction, &self.body.variables[id], offset)
+            }
+            _ => None,
+        });
+        if let Some(message) = beyond {
+            self.report(Code::BeyondParameter, span, message);
+        }
         true
     }
 
@@ -82,14 +103,14 @@ impl Resolver<'_> {
             return Some((Code::InvalidAddress, message));
         }
         let space = instruction.space?;
-        let Address { base, offset } = instruction.operands.iter().find_map(|operand| match operand {
+        let Address { base, .. } = instruction.operands.iter().find_map(|operand| match operand {
             Operand::Address(address) => Some(address.clone()),
             _ => None,
         })?;
         match base {
             AddressBase::Variable(id) => {
                 let variable = &self.body.variables[id];
-                let fault = variable_fault(instruction, space, variable, self.formal(variable), offset);
+                let fault = variable_fault(instruction, space, variable, self.formal(variable));
                 if is_parameter(space) {
                     instruction.space = Some(variable.space);
                 }

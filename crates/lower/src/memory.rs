@@ -323,6 +323,12 @@ impl Lower<'_> {
         if let AddressBase::Variable(variable) = address.base
             && self.in_registers(variable)
         {
+            if self.reaches_beyond(variable, address.offset, bytes) {
+                return match count {
+                    1 => self.load_beyond(i),
+                    _ => self.element_accesses(i, 0)?.iter().try_for_each(|single| self.load(single)),
+                };
+            }
             space = Space::Local;
         }
         match space {
@@ -491,6 +497,12 @@ impl Lower<'_> {
             space = self.body.variables[*variable].space;
             if self.in_registers(*variable) && self.parameter_memory(*variable).is_none() {
                 return self.store_parameter_words(i, *variable, *offset);
+            }
+            if self.in_registers(*variable) && self.reaches_beyond(*variable, *offset, bytes) {
+                return match count {
+                    1 => Ok(()),
+                    _ => self.element_accesses(i, 1)?.iter().try_for_each(|single| self.store(single)),
+                };
             }
         }
         if space == Space::FunctionParameter {

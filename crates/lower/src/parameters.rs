@@ -313,12 +313,12 @@ impl Lower<'_> {
     pub fn extract(&mut self, words: &Words, offset: u64, ty: Type) -> Result<Vec<Source>, LowerError> {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        let Some(slice) = words.get(first..first + count) else {
-            return Err(self.unsupported("an access behind the end of a parameter"));
-        };
+        // What lies beyond the end is undefined, and zero here.
+        let word = |index: usize| words.get(index).map_or_else(Source::rz, |&word| Source::value(word));
         if ty.bits() >= 32 {
-            return Ok(slice.iter().map(|&v| Source::value(v)).collect());
+            return Ok((first..first.saturating_add(count)).map(word).collect());
         }
+        let word = word(first);
         let byte = (offset % 4) as u32;
         let selector = if ty.bits() == 16 {
             let high = byte + 1;
@@ -329,7 +329,7 @@ impl Lower<'_> {
             fill << 12 | fill << 8 | fill << 4 | byte
         };
         let d = self.b.r();
-        self.b.prmt(d, slice[0], imm(selector), Source::rz());
+        self.b.prmt(d, word, imm(selector), Source::rz());
         Ok(vec![d.into()])
     }
 
@@ -337,9 +337,9 @@ impl Lower<'_> {
     pub fn insert(&mut self, words: &Words, offset: u64, ty: Type, value: &[Source]) -> Lowered {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        let Some(slice) = words.get(first..first + count) else {
-            return Err(self.unsupported("an access behind the end of a parameter"));
-        };
+        // What is stored beyond the end is lost.
+        let slice = words.get(first..).unwrap_or_default();
+        let slice = &slice[..count.min(slice.len())];
         if ty.bits() >= 32 {
             for (&d, source) in slice.iter().zip(value) {
                 self.b.mov(d, source.clone());
@@ -352,8 +352,8 @@ impl Lower<'_> {
             let shift = 4 * (byte + part);
             selector = selector & !(0xf << shift) | (4 + part) << shift;
         }
+        let Some(&d) = slice.first() else { return Ok(()) };
         let value = self.in_register(value[0].clone());
-        let d: Value = slice[0];
         self.b.prmt(d, d, imm(selector), value);
         Ok(())
     }
@@ -384,6 +384,38 @@ impl Lower<'_> {
             self.insert(&words, offset as u64 + index as u64 * u64::from(ty.bytes()), ty, &value)?;
         }
         Ok(())
+    }
+
+    /// Whether an access to a parameter that is in memory reaches beyond the end of it.
+    pub fn reaches_beyond(&self, variable: VariableId, offset: i64, bytes: u32) -> bool {
+        let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(u64::from(bytes)));
+        end.is_none_or(|end| end > self.body.variables[variable].size)
+    }
+
+    /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the vector.
+    pub fn element_accesses(&self, i: &Instruction, operand: usize) -> Result<Vec<Instruction>, LowerError> {
+        let bytes = i64::from(self.ty(i, 0)?.bytes());
+        let elements = self.elements(self.operand(i, operand)?);
+        let single = |(number, element): (usize, Operand)| {
+            let mut single = Instruction { vector: 1, ..i.clone() };
+            single.operands[operand] = element;
+            for operand in &mut single.operands {
+                if let Operand::Address(address) = operand {
+                    address.offset += bytes * number as i64;
+                }
+            }
+            single
+        };
+        Ok(elements.into_iter().enumerate().map(single).collect())
+    }
+
+    /// A load of one element that lies beyond the end of a parameter: zero.
+    pub fn load_beyond(&mut self, i: &Instruction) -> Lowered {
+        let ty = self.ty(i, 0)?;
+        let whole = if ty.bits() < 32 { Type::U32 } else { ty };
+        let zeros = vec![Source::rz(); whole.bits().div_ceil(32) as usize];
+        let d = self.operand(i, 0)?.clone();
+        self.write(&d, whole, &zeros)
     }
 
     /// The elements of a vector operand, or the operand itself.
