@@ -107,7 +107,7 @@ impl<'a> Resolver<'a> {
         };
         let token = name.token()?;
         let text = token.text();
-        if self.names.look_up(text).is_none() {
+        if self.look_up(text).is_none() {
             if let Some(id) = self.function(text, span, true) {
                 return self.called_by_name(id, text, span, target);
             }
@@ -161,7 +161,7 @@ impl<'a> Resolver<'a> {
     /// What an indirect call may reach: a prototype, or a list of functions, which have one signature.
     fn call_target(&mut self, target: &ast::Operand<'a>) -> Option<(Operand, Signature)> {
         let known = match target {
-            ast::Operand::Name(name) => name.token().and_then(|token| self.names.look_up(token.text())),
+            ast::Operand::Name(name) => name.token().and_then(|token| self.look_up(token.text())),
             _ => None,
         };
         match known {

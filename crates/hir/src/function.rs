@@ -53,6 +53,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         depth: 0,
         locations: None,
         statics: Statics::new(&name),
+        ranges: Vec::new(),
     };
     resolver.names.enter();
     resolver.declare_parameters(&info, &parameter_names);
@@ -129,7 +130,7 @@ impl<'a> Resolver<'a> {
 
     /// The registers of a name that has just been declared: one, or those of a vector.
     fn registers_of(&mut self, name: &'a str) -> SmallVec<[RegisterId; 4]> {
-        match self.names.look_up(name) {
+        match self.look_up(name) {
             Some(Meaning::Register(index)) => SmallVec::from_iter([self.register(index, name).0]),
             Some(Meaning::Vector(first, count)) => {
                 (0..u32::from(count)).map(|component| self.component(first, component, name).0).collect()

@@ -19,6 +19,11 @@ pub(crate) enum Meaning {
     Vector(u32, u8),
     /// A variable or parameter.
     Variable(VariableId),
+    /// A variable of a range that is named for the first time: number of the range. [`Resolver::look_up`] makes it a
+    /// [`Meaning::Variable`].
+    ///
+    /// [`Resolver::look_up`]: crate::resolver::Resolver::look_up
+    Member(u32),
     /// A label.
     Label(LabelId),
     /// A list of targets; false until its declaration is reached.
@@ -38,10 +43,18 @@ pub(crate) struct DeclaredRegister {
     pub declaration: Span,
 }
 
+/// What the members of a range are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Members {
+    /// Registers of this type and so many components.
+    Registers(Type, u8),
+    /// Variables: number of the range.
+    Variables(u32),
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Range {
-    ty: Type,
-    vector: u8,
+    members: Members,
     count: u64,
     declaration: Span,
 }
@@ -170,6 +183,13 @@ impl<'t> Names<'t> {
         Ok(())
     }
 
+    /// Replaces the meaning of a name where it is declared.
+    pub fn settle(&mut self, name: &str, meaning: Meaning) {
+        if let Some(index) = self.innermost.get(name).copied().flatten() {
+            self.entries[index as usize].meaning = meaning;
+        }
+    }
+
     /// Replaces the meaning of a name of the innermost scope.
     pub fn redefine(&mut self, name: &str, meaning: Meaning) {
         let depth = self.scopes.len() as u32 - 1;
@@ -201,7 +221,7 @@ impl<'t> Names<'t> {
         if vector == 1 { Meaning::Register(first) } else { Meaning::Vector(first, vector) }
     }
 
-    /// Declares the registers `prefix0` to `prefix(count-1)`.
+    /// Declares `prefix0` to `prefix(count-1)`.
     ///
     /// # Errors
     /// The place of an earlier declaration in this scope that takes one of the names.
@@ -209,8 +229,7 @@ impl<'t> Names<'t> {
         &mut self,
         prefix: &'t str,
         count: u64,
-        ty: Type,
-        vector: u8,
+        members: Members,
         span: Span,
     ) -> Result<(), Span> {
         let depth = self.scopes.len() as u32 - 1;
@@ -226,7 +245,7 @@ impl<'t> Names<'t> {
             return Err(earlier.map_or(span, |entry| entry.declaration));
         }
         scope.ranges.push(prefix);
-        self.ranges.entry(prefix).or_default().push((depth, Range { ty, vector, count, declaration: span }));
+        self.ranges.entry(prefix).or_default().push((depth, Range { members, count, declaration: span }));
         self.deepest_range = self.scopes.len();
         Ok(())
     }
@@ -254,7 +273,10 @@ impl<'t> Names<'t> {
             (Some(Entry { depth, meaning, .. }), Some((inner, _))) if inner <= depth => Some(meaning),
             (Some(Entry { meaning, .. }), None) => Some(meaning),
             (_, Some((depth, range))) => {
-                let meaning = self.new_register(range.ty, range.vector, range.declaration);
+                let meaning = match range.members {
+                    Members::Registers(ty, vector) => self.new_register(ty, vector, range.declaration),
+                    Members::Variables(range) => Meaning::Member(range),
+                };
                 self.enter_name(name, depth, meaning, range.declaration);
                 Some(meaning)
             }
@@ -275,7 +297,7 @@ mod tests {
     fn ranges_and_shadowing() {
         let mut names = Names::default();
         names.enter();
-        names.declare_range("%r", 10, Type::B32, 1, at(1)).unwrap();
+        names.declare_range("%r", 10, Members::Registers(Type::B32, 1), at(1)).unwrap();
         assert_eq!(names.look_up("%r9"), Some(Meaning::Register(0)));
         assert_eq!(names.look_up("%r9"), Some(Meaning::Register(0)));
         assert_eq!(names.look_up("%r10"), None);
@@ -284,7 +306,7 @@ mod tests {
         names.enter();
         names.declare_register("%r9", Type::F32, 1, at(3)).unwrap();
         assert_eq!(names.look_up("%r9"), Some(Meaning::Register(2)));
-        names.declare_range("%r1", 5, Type::B64, 1, at(4)).unwrap();
+        names.declare_range("%r1", 5, Members::Registers(Type::B64, 1), at(4)).unwrap();
         assert!(names.look_up("%r13").is_some());
         names.leave();
         assert_eq!(names.look_up("%r9"), Some(Meaning::Register(0)));
@@ -296,9 +318,9 @@ mod tests {
         let mut names = Names::default();
         names.enter();
         names.declare_register("x5", Type::F32, 1, at(1)).unwrap();
-        assert_eq!(names.declare_range("x", 6, Type::B32, 1, at(2)), Err(at(1)));
+        assert_eq!(names.declare_range("x", 6, Members::Registers(Type::B32, 1), at(2)), Err(at(1)));
         names.enter();
-        names.declare_range("x", 6, Type::B32, 1, at(3)).unwrap();
+        names.declare_range("x", 6, Members::Registers(Type::B32, 1), at(3)).unwrap();
         let inner = names.look_up("x5");
         assert_eq!(names.registers[1..].len(), 1);
         assert_eq!(names.registers.last().unwrap().ty, Type::B32, "{inner:?}");

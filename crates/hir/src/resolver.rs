@@ -13,7 +13,8 @@ use typed_index_collections::TiVec;
 
 use crate::form::KnownForm;
 use crate::module_context::HeaderView;
-use crate::names::Names;
+use crate::names::{Meaning, Names};
+use crate::statement::VariableShape;
 use crate::statics::Statics;
 use crate::{
     Body, FunctionId, FunctionRef, ModuleContext, Register, RegisterId, SourceMap, Uses, Variable,
@@ -48,6 +49,8 @@ pub(crate) struct Resolver<'a> {
     /// Locations that `.loc` has given; kept from the first `inlined_at` on.
     pub locations: Option<FxHashSet<(u32, u32, u32)>>,
     pub statics: Statics<'a>,
+    /// Ranges of variables, by the numbers that [`Meaning::Member`] has.
+    pub ranges: Vec<Rc<VariableShape>>,
 }
 
 impl<'a> Resolver<'a> {
@@ -80,6 +83,17 @@ impl<'a> Resolver<'a> {
                 .with_label(earlier, "first declared here"),
             );
         }
+    }
+
+    /// What a name means here, or nothing. A variable of a range is added to the body when it is first named.
+    pub fn look_up(&mut self, name: &'a str) -> Option<Meaning> {
+        let meaning = self.names.look_up(name);
+        let Some(Meaning::Member(range)) = meaning else { return meaning };
+        let range = Rc::clone(&self.ranges[range as usize]);
+        let id = self.new_variable(name, &range, None);
+        let meaning = Meaning::Variable(id);
+        self.names.settle(name, meaning);
+        Some(meaning)
     }
 
     /// Adds a variable to the body.

@@ -2,17 +2,27 @@
 //!
 //! It is here to flatten the scopes of a function into one list. Instructions have a file of their own.
 
+use std::rc::Rc;
+
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 
 use crate::declaration::{Shape, check_head, outermost_values, shape};
-use crate::names::Meaning;
+use crate::names::{Meaning, Members};
 use crate::resolved::{Inlined, LineEntry};
 use crate::resolver::Resolver;
 use crate::signature::{ListKind, Role, parameters};
 use crate::variable::{Attributes, attributes};
-use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableKind};
+use crate::{LabelId, RegisterId, Signature, Statement, Table, Variable, VariableId, VariableKind};
+
+/// What the variables of a declarator have in common.
+pub(crate) struct VariableShape {
+    shape: Shape,
+    attributes: Attributes,
+    external: bool,
+    declaration: Span,
+}
 
 impl<'a> Resolver<'a> {
     /// A scope with its statements. Labels are visible in the whole scope, so that they are declared first.
@@ -76,7 +86,7 @@ impl<'a> Resolver<'a> {
             ast::Statement::Block(block) => self.block(&block),
             ast::Statement::Label(label) => {
                 if let Some(name) = label.name()
-                    && let Some(Meaning::Label(id)) = self.names.look_up(name.text())
+                    && let Some(Meaning::Label(id)) = self.look_up(name.text())
                 {
                     self.push_statement(Statement::Label(id), label.span());
                 }
@@ -90,19 +100,23 @@ impl<'a> Resolver<'a> {
             ast::Statement::LocDirective(line) => self.line(&line),
             ast::Statement::Pragma(pragma) => {
                 for text in pragma.strings() {
+                    if text.split_whitespace().next() == Some("enable_smem_spilling") {
+                        let message = "registers are spilled to local memory only: this pragma has no effect";
+                        self.report(Code::Ignored, pragma.span(), message);
+                    }
                     self.push_statement(Statement::Pragma(text), pragma.span());
                 }
             }
             ast::Statement::BranchTargets(list) => {
                 let Some(name) = list.label().and_then(|label| label.name()) else { return };
-                let Some(Meaning::Table(id, _)) = self.names.look_up(name.text()) else { return };
+                let Some(Meaning::Table(id, _)) = self.look_up(name.text()) else { return };
                 let targets = list.targets().filter_map(|target| self.label(&target)).collect();
                 self.body.tables[id] = Table::Labels(targets);
                 self.names.redefine(name.text(), Meaning::Table(id, true));
             }
             ast::Statement::CallTargets(list) => {
                 let Some(name) = list.label().and_then(|label| label.name()) else { return };
-                let Some(Meaning::Table(id, _)) = self.names.look_up(name.text()) else { return };
+                let Some(Meaning::Table(id, _)) = self.look_up(name.text()) else { return };
                 let mut targets = Vec::new();
                 for target in list.targets() {
                     let Some(token) = target.token() else { continue };
@@ -121,7 +135,7 @@ impl<'a> Resolver<'a> {
             }
             ast::Statement::CallPrototype(prototype) => {
                 let Some(name) = prototype.label().and_then(|label| label.name()) else { return };
-                let Some(Meaning::Prototype(id)) = self.names.look_up(name.text()) else { return };
+                let Some(Meaning::Prototype(id)) = self.look_up(name.text()) else { return };
                 let results: Vec<_> = prototype.results().collect();
                 let list: Vec<_> = prototype.parameters().collect();
                 let kind = |role| ListKind { role, defined: false };
@@ -162,7 +176,7 @@ impl<'a> Resolver<'a> {
     pub fn label(&mut self, name: &ast::Name<'a>) -> Option<LabelId> {
         let token = name.token()?;
         let span = token.span();
-        match self.names.look_up(token.text()) {
+        match self.look_up(token.text()) {
             Some(Meaning::Label(id)) => Some(id),
             Some(_) => {
                 self.report(Code::WrongKindOfName, span, format!("`{}` is no label", token.text()));
@@ -218,7 +232,7 @@ impl<'a> Resolver<'a> {
             if shape.space == Space::Register {
                 self.registers(declarator, &shape);
             } else {
-                self.memory_variable(declarator, &shape, &attributes, external);
+                self.memory_variable(declarator, shape, attributes, external);
             }
         }
     }
@@ -234,29 +248,35 @@ impl<'a> Resolver<'a> {
                 "a register has neither dimensions nor an initial value",
             );
         }
-        let declared = match declarator.range() {
-            None => self.names.declare_register(name, shape.ty, shape.vector, span),
-            Some(range) => match range.count() {
-                Some(count) if count > u64::from(u32::MAX) => {
-                    self.report(Code::TooLarge, range.span(), "a range of more than 4294967295 registers");
-                    Ok(())
-                }
-                Some(count) => self.names.declare_range(name, count, shape.ty, shape.vector, span),
-                None => {
-                    self.report(Code::InvalidVariable, range.span(), "a range needs a positive number");
-                    Ok(())
-                }
-            },
-        };
-        self.check_new(name, span, declared);
+        match declarator.range() {
+            None => {
+                let declared = self.names.declare_register(name, shape.ty, shape.vector, span);
+                self.check_new(name, span, declared);
+            }
+            Some(range) => self.range(name, span, range, Members::Registers(shape.ty, shape.vector)),
+        }
+    }
+
+    /// Declares the members of a range.
+    fn range(&mut self, name: &'a str, span: Span, range: ast::RegisterRange<'a>, members: Members) {
+        match range.count() {
+            Some(count) if count > u64::from(u32::MAX) => {
+                self.report(Code::TooLarge, range.span(), "a range of more than 4294967295 names");
+            }
+            Some(count) => {
+                let declared = self.names.declare_range(name, count, members, span);
+                self.check_new(name, span, declared);
+            }
+            None => self.report(Code::InvalidVariable, range.span(), "a range needs a positive number"),
+        }
     }
 
     /// Declares a variable in memory.
     fn memory_variable(
         &mut self,
         declarator: ast::Declarator<'a>,
-        shape: &Shape,
-        attributes: &Attributes,
+        shape: Shape,
+        attributes: Attributes,
         external: bool,
     ) {
         let Some(token) = declarator.name() else { return };
@@ -264,8 +284,11 @@ impl<'a> Resolver<'a> {
         let initial = declarator.initializer();
         let is_static = Self::is_static(shape.space) && !external;
         let parameter = matches!(shape.space, Space::FunctionParameter | Space::KernelParameter);
-        if let Some(range) = declarator.range() {
-            self.report(Code::InvalidVariable, range.span(), "only registers can be declared as a range");
+        if let Some(range) = declarator.range()
+            && (initial.is_some() || !shape.dimensions.is_empty())
+        {
+            let message = "variables of a range have neither dimensions nor an initial value";
+            self.report(Code::InvalidVariable, range.span(), message);
         }
         if shape.ty == Type::Pred {
             self.report(Code::InvalidType, span, "a predicate can be a register only");
@@ -296,10 +319,34 @@ impl<'a> Resolver<'a> {
         if shape.open && !external && initial.is_none() {
             self.report(Code::InvalidVariable, span, format!("the array `{name}` has no size"));
         }
-        let plain = is_static && !shape.ty.is_opaque() && shape.ty != Type::Pred;
         let value = initial.and_then(ast::Initializer::value);
+        let common = VariableShape { shape, attributes, external, declaration: span };
+        match declarator.range() {
+            None => {
+                let id = self.new_variable(name, &common, value);
+                let declared = self.names.declare(name, Meaning::Variable(id), span);
+                self.check_new(name, span, declared);
+            }
+            Some(range) => {
+                let number = self.ranges.len() as u32;
+                self.ranges.push(Rc::new(common));
+                self.range(name, span, range, Members::Variables(number));
+            }
+        }
+    }
+
+    /// Adds a variable in memory to the body.
+    pub(crate) fn new_variable(
+        &mut self,
+        name: &'a str,
+        common: &VariableShape,
+        value: Option<ast::InitializerValue<'a>>,
+    ) -> VariableId {
+        let VariableShape { shape, attributes, external, declaration } = common;
+        let is_static = Self::is_static(shape.space) && !external;
+        let plain = is_static && !shape.ty.is_opaque() && shape.ty != Type::Pred;
         let symbol = plain.then(|| self.static_variable(name, shape, attributes, value));
-        let id = self.add_variable(
+        self.add_variable(
             Variable {
                 name: name.to_string(),
                 space: shape.space,
@@ -309,11 +356,9 @@ impl<'a> Resolver<'a> {
                 kind: VariableKind::Body,
                 symbol,
             },
-            Some(span),
+            Some(*declaration),
             u64::from(shape.ty.bytes()) * u64::from(shape.vector),
-        );
-        let declared = self.names.declare(name, Meaning::Variable(id), span);
-        self.check_new(name, span, declared);
+        )
     }
 
     fn line(&mut self, line: &ast::LocDirective<'a>) {
@@ -349,7 +394,7 @@ impl<'a> Resolver<'a> {
     pub fn guard(&mut self, guard: &ast::Guard<'a>) -> Option<(RegisterId, bool)> {
         let token = guard.register()?;
         let span = token.span();
-        match self.names.look_up(token.text()) {
+        match self.look_up(token.text()) {
             Some(Meaning::Register(index)) => {
                 let (id, ty) = self.register(index, token.text());
                 if ty != Type::Pred {

@@ -77,7 +77,7 @@ impl<'a> Resolver<'a> {
         let mut symbols: FxHashMap<&str, String> = FxHashMap::default();
         for token in value.syntax().descendants().filter_map(Name::cast).filter_map(Name::token) {
             let (name, span) = (token.text(), token.span());
-            match self.names.look_up(name) {
+            match self.look_up(name) {
                 Some(Meaning::Variable(id)) => {
                     let variable = &self.body.variables[id];
                     let bytes = self.element_bytes[id] / u64::from(variable.ty.bytes().max(1));

@@ -32,7 +32,7 @@ pub struct ModuleVariable {
 }
 
 /// What the `.attribute` clauses of a variable say.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Attributes {
     /// `.managed`
     pub managed: bool,
@@ -68,6 +68,20 @@ pub(crate) fn attributes(variable: &ast::Variable<'_>, diagnostics: &mut Vec<Dia
         }
     }
     found
+}
+
+/// Each member of a range of the module is a variable of its own, whether it is named or not.
+const MOST_OF_RANGE: u64 = 0x1_0000;
+
+/// The names that a declarator of the module declares.
+fn declared_names(name: &str, declarator: Declarator<'_>) -> Vec<String> {
+    match declarator.range() {
+        None => vec![name.to_owned()],
+        Some(range) => {
+            let count = range.count().unwrap_or(0).min(MOST_OF_RANGE);
+            (0..count).map(|number| format!("{name}{number}")).collect()
+        }
+    }
 }
 
 /// What is wrong with a variable of the module.
@@ -128,10 +142,11 @@ fn form_faults(
             .bank()
             .is_some()
             .then(|| fault(Code::InvalidVariable, "numbered constant banks do not exist since PTX 2.2")),
-        declarator
-            .range()
-            .is_some()
-            .then(|| fault(Code::InvalidVariable, "only registers can be declared as a range")),
+        (declarator.range().is_some() && (initial || !shape.dimensions.is_empty())).then(|| {
+            fault(Code::InvalidVariable, "variables of a range have neither dimensions nor an initial value")
+        }),
+        (declarator.range().is_some_and(|range| range.count().is_none_or(|count| count > MOST_OF_RANGE)))
+            .then(|| (Code::TooLarge, format!("a range of variables has 1 to {MOST_OF_RANGE} members"))),
     ]
     .into_iter()
     .flatten()
@@ -158,8 +173,8 @@ pub(crate) fn declared_variables<'t>(
         let fault = |(code, message): Fault| Diagnostic::new(code, span, message);
         diagnostics.extend(place_faults(name.text(), &shape, linkage, managed).map(fault));
         diagnostics.extend(form_faults(variable, declarator, &shape, linkage, elements).map(fault));
-        let module_variable = ModuleVariable {
-            name: name.text().to_string(),
+        let module_variable = |name| ModuleVariable {
+            name,
             name_span: span,
             info: GlobalInfo {
                 space: shape.space,
@@ -173,7 +188,9 @@ pub(crate) fn declared_variables<'t>(
             unified,
             initial: None,
         };
-        found.push((declarator, module_variable, shape));
+        for name in declared_names(name.text(), declarator) {
+            found.push((declarator, module_variable(name), shape.clone()));
+        }
     }
     found
 }

@@ -44,7 +44,7 @@ impl<'a> Resolver<'a> {
             let next = match &node {
                 ast::Operand::Name(name) => {
                     let Some(token) = name.token() else { return false };
-                    return match self.names.look_up(token.text()) {
+                    return match self.look_up(token.text()) {
                         Some(Meaning::Variable(_)) => true,
                         Some(_) => false,
                         None => self.global(token.text(), token.span()).is_some(),
@@ -92,7 +92,14 @@ impl<'a> Resolver<'a> {
                     None
                 }
             },
-            ast::Operand::Paren(paren) => self.base_and_offset(&paren.operand()?),
+            ast::Operand::Paren(paren) => {
+                if self.has_name(&paren.operand()?) {
+                    let message = "parentheses are for constants: there is no name in them";
+                    self.report(Code::Syntax, span, message);
+                    return None;
+                }
+                Some((AddressBase::Absolute, self.integer(node)?))
+            }
             ast::Operand::Index(index) => {
                 let (base, offset) = self.base_and_offset(&index.base()?)?;
                 let AddressBase::Variable(id) = base else {

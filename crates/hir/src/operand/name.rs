@@ -28,7 +28,7 @@ pub(crate) enum Named<'t> {
 impl<'a> Resolver<'a> {
     /// What a name means in an operand. Reports and gives `None` if it means nothing.
     pub fn named(&mut self, text: &'a str, span: Span) -> Option<Named<'a>> {
-        match self.names.look_up(text) {
+        match self.look_up(text) {
             Some(Meaning::Register(index)) => {
                 let (id, ty) = self.register(index, text);
                 Some(Named::Register(id, ty))
@@ -84,11 +84,11 @@ impl<'a> Resolver<'a> {
         let component = member.component()?;
         let name = format!("{}{}", base.text(), component.text());
         if let Some(special) = SpecialRegister::from_name(&name)
-            && self.names.look_up(base.text()).is_none()
+            && self.look_up(base.text()).is_none()
         {
             return Some(Named::Special(special));
         }
-        match self.names.look_up(base.text()) {
+        match self.look_up(base.text()) {
             Some(Meaning::Vector(first, count)) => {
                 let index = match component.text() {
                     ".x" | ".r" => 0,

@@ -42,7 +42,7 @@ impl<'a> Resolver<'a> {
         let bits = matches!(want, Want::Typed(ty, _) if ty.is_bits());
         match node {
             ast::Operand::Name(name) => {
-                let meaning = self.names.look_up(name.token()?.text());
+                let meaning = self.look_up(name.token()?.text());
                 if let Some(Meaning::Vector(first, count)) = meaning {
                     let text = name.token()?.text();
                     let (id, ty) = self.component(first, 0, text);

@@ -53,7 +53,7 @@ impl<'a> Resolver<'a> {
             (want, node, width, access == Elements::Written)
             && let Some(token) = name.token()
             && token.text().starts_with('%')
-            && self.names.look_up(token.text()).is_none()
+            && self.look_up(token.text()).is_none()
             && SpecialRegister::from_name(&format!("{}.w", token.text())).is_some()
         {
             return self.special_vector(token.text(), want, span);
@@ -135,7 +135,7 @@ impl<'a> Resolver<'a> {
     /// Whether an operand is the name of a vector register.
     pub(super) fn names_vector(&mut self, node: &ast::Operand<'a>) -> bool {
         let ast::Operand::Name(name) = node else { return false };
-        let meaning = name.token().and_then(|token| self.names.look_up(token.text()));
+        let meaning = name.token().and_then(|token| self.look_up(token.text()));
         matches!(meaning, Some(Meaning::Vector(..)))
     }
 
