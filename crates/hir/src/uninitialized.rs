@@ -5,6 +5,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Opcode;
+use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
 use crate::descriptor::{self, Descriptor};
@@ -59,6 +60,28 @@ struct Accesses {
     written: Vec<(RegisterId, u32)>,
     /// Register, block and instruction, ascending.
     exposed: Vec<(RegisterId, u32, u32)>,
+    /// Instructions that pack registers and nothing else, none of which is written before in the same block.
+    packs: Vec<Pack>,
+}
+
+/// An instruction that packs registers.
+struct Pack {
+    ordinal: u32,
+    block: u32,
+    registers: SmallVec<[RegisterId; 4]>,
+}
+
+/// The registers that a vector has as its elements, each once, if it has no other elements.
+fn only_registers(operand: Option<&Operand>) -> Option<SmallVec<[RegisterId; 4]>> {
+    let Some(Operand::Vector(elements)) = operand else { return None };
+    let mut found = SmallVec::new();
+    for element in elements {
+        let Operand::Register(register) = element else { return None };
+        if !found.contains(register) {
+            found.push(*register);
+        }
+    }
+    Some(found)
 }
 
 /// The registers that the caller has written.
@@ -69,14 +92,15 @@ fn passed(body: &Body) -> impl Iterator<Item = RegisterId> + '_ {
         .map(|&(_, register)| register)
 }
 
-/// Whether an instruction only packs registers. Compilers pack one that nothing writes for bits that do not matter.
+/// Whether an instruction only packs registers. Compilers pack one that nothing writes for bits that do not matter; that is
+/// told only where nothing writes any of them.
 fn packs(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Mov && matches!(instruction.operands.get(1), Some(Operand::Vector(_)))
 }
 
 fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
     const NEVER: u32 = u32::MAX;
-    let mut found = Accesses { written: Vec::new(), exposed: Vec::new() };
+    let mut found = Accesses { written: Vec::new(), exposed: Vec::new(), packs: Vec::new() };
     let mut last_written: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
     let mut last_exposed: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
     for register in passed(body) {
@@ -86,7 +110,14 @@ fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
     for (at, _) in flow.blocks.iter().enumerate().filter(|(_, block)| block.reached) {
         let at = at as u32;
         for (ordinal, instruction) in flow.block(at as usize) {
-            if !packs(instruction) {
+            if packs(instruction) {
+                let registers = only_registers(instruction.operands.get(1));
+                let unwritten =
+                    |list: &SmallVec<_>| list.iter().all(|&register| last_written[register] != at);
+                if let Some(registers) = registers.filter(unwritten) {
+                    found.packs.push(Pack { ordinal, block: at, registers });
+                }
+            } else {
                 instruction.for_each_read(|register| {
                     if last_written[register] != at
                         && std::mem::replace(&mut last_exposed[register], at) != at
@@ -107,49 +138,83 @@ fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
     found
 }
 
-fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
-    let Accesses { written, exposed } = accesses(body, flow);
-    let mut fuel = FUEL * (flow.blocks.len() + exposed.len());
-    let mut seen = vec![u32::MAX; flow.blocks.len()];
-    let mut open: Vec<u32> = Vec::new();
-    let mut found: Vec<(RegisterId, u32)> = Vec::new();
-    for (walk, &(register, block, ordinal)) in exposed.iter().enumerate() {
-        if found.last().is_some_and(|last| last.0 == register) {
-            continue;
+/// Looks back from reads for writes.
+struct Search<'a> {
+    flow: &'a Flow<'a>,
+    body: &'a Body,
+    written: &'a [(RegisterId, u32)],
+    /// Blocks that may still be walked.
+    fuel: usize,
+    /// For each block the number of the last walk that came to it.
+    seen: Vec<u32>,
+    walk: u32,
+    open: Vec<u32>,
+}
+
+impl Search<'_> {
+    /// Whether something can have written the register before the block begins.
+    fn is_preceded(&mut self, register: RegisterId, block: u32) -> bool {
+        if block == 0 && passed(self.body).any(|passed| passed == register) {
+            return true;
         }
-        let first = written.partition_point(|entry| entry.0 < register);
-        let writers = &written[first..];
+        let first = self.written.partition_point(|entry| entry.0 < register);
+        let writers = &self.written[first..];
         let writers = &writers[..writers.partition_point(|entry| entry.0 == register)];
         let writes = |block: u32| match writers {
             [(_, only)] => *only == block,
             _ => writers.binary_search(&(register, block)).is_ok(),
         };
-        // Back from the read: is there any write before it?
-        let mut preceded = false;
-        open.clear();
-        let mut to_look_at = |open: &mut Vec<u32>, block: u32| {
-            for &predecessor in &flow.blocks[block as usize].predecessors {
-                if std::mem::replace(&mut seen[predecessor as usize], walk as u32) != walk as u32 {
-                    open.push(predecessor);
-                }
+        if writers.is_empty() {
+            return false;
+        }
+        self.walk += 1;
+        self.open.clear();
+        self.look_at(block);
+        while let Some(at) = self.open.pop() {
+            if self.fuel == 0 || writes(at) {
+                return true;
             }
-        };
-        if !writers.is_empty() {
-            to_look_at(&mut open, block);
-            while let Some(at) = open.pop() {
-                if fuel == 0 || writes(at) {
-                    preceded = true;
-                    break;
-                }
-                fuel -= 1;
-                to_look_at(&mut open, at);
+            self.fuel -= 1;
+            self.look_at(at);
+        }
+        false
+    }
+
+    /// The blocks before one, those that this walk has not come to.
+    fn look_at(&mut self, block: u32) {
+        for &predecessor in &self.flow.blocks[block as usize].predecessors {
+            if std::mem::replace(&mut self.seen[predecessor as usize], self.walk) != self.walk {
+                self.open.push(predecessor);
             }
         }
-        let parameter = block == 0 && passed(body).any(|passed| passed == register);
-        if !preceded && !parameter {
+    }
+}
+
+fn uninitialized(body: &Body, flow: &Flow<'_>) -> Vec<(RegisterId, u32)> {
+    let Accesses { written, exposed, packs } = accesses(body, flow);
+    let mut search = Search {
+        flow,
+        body,
+        written: &written,
+        fuel: FUEL * (flow.blocks.len() + exposed.len()),
+        seen: vec![0; flow.blocks.len()],
+        walk: 0,
+        open: Vec::new(),
+    };
+    let mut found: Vec<(RegisterId, u32)> = Vec::new();
+    for &(register, block, ordinal) in &exposed {
+        if found.last().is_none_or(|last| last.0 != register) && !search.is_preceded(register, block) {
             found.push((register, ordinal));
         }
     }
+    for Pack { ordinal, block, registers } in packs {
+        if registers.iter().all(|&register| !search.is_preceded(register, block)) {
+            found.extend(registers.into_iter().map(|register| (register, ordinal)));
+        }
+    }
+    // Of a register the first read is told.
+    found.sort_unstable();
+    found.dedup_by_key(|entry| entry.0);
     found.sort_by_key(|&(register, ordinal)| (ordinal, register));
     found
 }
