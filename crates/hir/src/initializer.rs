@@ -194,7 +194,14 @@ impl Reader<'_> {
     fn reference(&mut self, operand: &Operand) -> Option<Result<Relocation, ()>> {
         match operand {
             Operand::Name(name) => self.symbol(name.token()?),
-            Operand::Paren(paren) => self.reference(&paren.operand()?),
+            Operand::Paren(paren) => {
+                let reference = self.reference(&paren.operand()?)?;
+                if reference.is_ok() {
+                    let message = "parentheses are for constants: there is no name in them";
+                    self.diagnostics.push(Diagnostic::new(Code::Syntax, operand.span(), message));
+                }
+                Some(reference.and(Err(())))
+            }
             Operand::Index(index) => self.element(index),
             Operand::Binary(binary) => self.displaced(binary, operand.span()),
             Operand::CallExpression(call) => self.converted(call),

@@ -5,7 +5,7 @@
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_syntax::ast::{Item, Unit};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::module_context::HeaderView;
 use crate::signature::{FunctionHead, function_head};
@@ -111,6 +111,8 @@ pub struct Symbols {
     globals: FxHashMap<String, (GlobalInfo, usize)>,
     functions: FxHashMap<String, (SignatureInfo, usize)>,
     aliases: Vec<(String, String)>,
+    /// The functions that are `.weak`.
+    weak: FxHashSet<String>,
 }
 
 impl ModuleContext for Symbols {
@@ -153,7 +155,12 @@ impl Symbols {
     fn add(&mut self, unit: usize, declared: &Declared) -> Option<Diagnostic> {
         match declared {
             Declared::Variable { name, span, info } => self.add_variable(unit, name, *span, info),
-            Declared::Function { name, span, info, .. } => self.add_function(unit, name, *span, info),
+            Declared::Function { name, span, info, linkage } => {
+                if *linkage == Some(Linkage::Weak) {
+                    self.weak.insert(name.clone());
+                }
+                self.add_function(unit, name, *span, info)
+            }
             Declared::Alias { name, span, function } => self.add_alias(unit, name, *span, function),
         }
     }
@@ -213,10 +220,31 @@ impl Symbols {
         if differ { clash(Code::DeclarationMismatch, span, message(), name) } else { None }
     }
 
+    /// One mistake is enough: a name whose alias is wrong is not missing as well.
+    fn count_as_defined(&mut self, name: &str) {
+        if let Some((info, _)) = self.functions.get_mut(name) {
+            info.external = false;
+        }
+    }
+
     fn add_alias(&mut self, unit: usize, name: &str, span: Span, function: &str) -> Option<Diagnostic> {
         let Some((mut info, _)) = self.functions.get(function).cloned() else {
             return clash(Code::UnknownName, span, format!("no function is called `{function}`"), function);
         };
+        let is_entry = |name: &str| self.functions.get(name).is_some_and(|(info, _)| info.is_entry);
+        if let Some(entry) = [name, function].into_iter().find(|name| is_entry(name)) {
+            let entry = entry.to_owned();
+            self.count_as_defined(name);
+            let message = format!("`{entry}` is a kernel: it has no alias and is none");
+            return clash(Code::InvalidDirective, span, message, &entry);
+        }
+        if self.weak.contains(function) {
+            self.count_as_defined(name);
+            let message = format!(
+                "`{function}` is `.weak`: what it means is not known before it is linked, and it has no alias"
+            );
+            return clash(Code::InvalidDirective, span, message, function);
+        }
         if name == function {
             return clash(Code::DuplicateName, span, format!("`{name}` cannot be an alias of itself"), name);
         }
