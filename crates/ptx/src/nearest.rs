@@ -20,6 +20,17 @@ pub fn nearest(word: &str) -> Vec<Opcode> {
     near.into_iter().map(|(.., opcode)| opcode).collect()
 }
 
+/// The one of some words that a word is spelled most like, the first of equal ones; none if none is close. Two letters in
+/// the wrong order are one slip.
+pub fn nearest_of<'a>(word: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    if word.len() > LONGEST {
+        return None;
+    }
+    let distances = words.into_iter().map(|known| (strsim::damerau_levenshtein(word, known), known));
+    let near = distances.filter(|&(distance, known)| distance * 3 <= known.len().max(3));
+    near.min_by_key(|&(distance, _)| distance).map(|(_, known)| known)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -158,7 +158,8 @@ impl Match {
     /// Takes a word, of which there are `heads` that have their places; false if it fits nowhere.
     fn take(&mut self, at: usize, heads: usize, token: Token<'_>) -> bool {
         match token {
-            _ if at < heads => self.head(at, token),
+            // A type in the place of a word of the name was written behind a word that was forgotten (`mul.u32`).
+            _ if at < heads => self.head(at, token) || matches!(token, Token::Type(ty) if self.ty(at, ty)),
             Token::Word(word) if REPEATABLE.contains(&word) && self.trial.form.modifiers.has(word) => true,
             Token::Type(ty) => self.ty(at, ty),
             Token::Space(space) => self.space(at, space),
@@ -601,7 +602,7 @@ mod tests {
         check("add.ftz.f64", 3, expect!["word Some(0): `.ftz` does not apply to `add.f64`"]);
         check("add.rn.rz.f32", 3, expect!["word Some(1): `.rz` and `.rn` exclude each other"]);
         check("add.ftz.ftz.f32", 3, expect!["word Some(1): `.ftz` is given twice"]);
-        check("mul.u32", 3, expect!["word Some(0): the type `.u32` is not possible here; expected `.f32`"]);
+        check("mul.u32", 3, expect!["word None: `mul.u32` needs one of `.lo` or `.hi`"]);
         check(
             "and.u32",
             3,

@@ -4,7 +4,7 @@
 
 use super::matching::{Token, Trial};
 use super::{Slot, rows};
-use crate::{Opcode, Type};
+use crate::{Opcode, Type, nearest_of};
 
 /// Why no row fits.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +22,8 @@ pub enum FormProblem {
     UnknownModifier {
         /// As written, without the dot.
         word: String,
+        /// The modifier of the instruction that is spelled most like it.
+        near: Option<&'static str>,
         /// What could stand here.
         expected: Vec<&'static str>,
     },
@@ -43,6 +45,8 @@ pub enum FormProblem {
     WrongType {
         /// As written, without the dot.
         word: String,
+        /// The one that is spelled most like it.
+        near: Option<&'static str>,
         /// Those that exist.
         expected: Vec<&'static str>,
     },
@@ -79,8 +83,11 @@ fn one_of(words: &[&str]) -> String {
 impl std::fmt::Display for FormProblem {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            FormProblem::UnknownModifier { word, expected } => {
+            FormProblem::UnknownModifier { word, near, expected } => {
                 write!(out, "unknown modifier `.{word}`")?;
+                if let Some(near) = near {
+                    write!(out, ", did you mean `.{near}`?")?;
+                }
                 if !expected.is_empty() {
                     write!(out, "; expected {}", one_of(expected))?;
                 }
@@ -91,11 +98,15 @@ impl std::fmt::Display for FormProblem {
             }
             FormProblem::Conflict { word, with } if word == with => write!(out, "`.{word}` is given twice"),
             FormProblem::Conflict { word, with } => write!(out, "`.{word}` and `.{with}` exclude each other"),
-            FormProblem::WrongType { word, expected } if expected.is_empty() => {
+            FormProblem::WrongType { word, expected, .. } if expected.is_empty() => {
                 write!(out, "there is one type too many: `.{word}`")
             }
-            FormProblem::WrongType { word, expected } => {
-                write!(out, "the type `.{word}` is not possible here; expected {}", one_of(expected))
+            FormProblem::WrongType { word, near, expected } => {
+                write!(out, "the type `.{word}` is not possible here")?;
+                if let Some(near) = near {
+                    write!(out, ", did you mean `.{near}`?")?;
+                }
+                write!(out, "; expected {}", one_of(expected))
             }
             FormProblem::Missing { instruction, expected } => {
                 write!(
@@ -168,7 +179,8 @@ fn wrong_type(
     } else {
         wider
     };
-    FormProblem::WrongType { word: ty.name().to_string(), expected }
+    // A type that exists is no slip of the pen.
+    FormProblem::WrongType { word: ty.name().to_string(), near: None, expected }
 }
 
 /// A word other than a type that the nearest form does not take.
@@ -200,7 +212,9 @@ fn unfit_word(
         return FormProblem::NotApplicable { word, instruction };
     }
     if is_like_type(&word) && trial.missing.iter().any(|&slot| matches!(slots[slot], Slot::Type(_))) {
-        return FormProblem::WrongType { word, expected: types_at(opcode, types().count()) };
+        let expected = types_at(opcode, types().count());
+        let near = nearest_of(&word, expected.iter().copied());
+        return FormProblem::WrongType { word, near, expected };
     }
     // What is still open in the nearest form is the best list to offer.
     let mut expected: Vec<&'static str> = Vec::new();
@@ -212,7 +226,20 @@ fn unfit_word(
         }
     }
     expected.truncate(12);
-    FormProblem::UnknownModifier { word, expected }
+    let near = nearest_of(&word, rows(opcode).flat_map(|row| row.slots).flat_map(words_of));
+    FormProblem::UnknownModifier { word, near, expected }
+}
+
+/// The words that a slot takes, as they are spelled.
+fn words_of(slot: &Slot) -> Vec<&'static str> {
+    match slot {
+        Slot::Head(list) | Slot::Must(list) | Slot::May(list) | Slot::Sequence(list) => {
+            list.iter().map(|word| word.name()).collect()
+        }
+        Slot::Type(list) | Slot::MayType(list) => list.iter().map(|ty| ty.name()).collect(),
+        Slot::Space(list) | Slot::MaySpace(list) => list.iter().map(|space| space.name()).collect(),
+        Slot::Vector(list) | Slot::MayVector(list) => list.iter().map(|&width| vector_name(width)).collect(),
+    }
 }
 
 /// Whether a slot has room for a word that is no type.
