@@ -25,10 +25,10 @@ pub struct Header {
 }
 
 /// Newest PTX version that is understood.
-pub const NEWEST_VERSION: (u8, u8) = (9, 0);
+pub const NEWEST_VERSION: (u8, u8) = (9, 5);
 
 /// The last minor version of each major one, from 1.
-const LAST: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 0];
+const LAST: [u8; 9] = [5, 3, 2, 3, 1, 5, 8, 8, 5];
 
 /// All PTX versions, the oldest first.
 pub fn versions() -> impl DoubleEndedIterator<Item = (u8, u8)> + ExactSizeIterator {
@@ -40,6 +40,12 @@ pub fn versions() -> impl DoubleEndedIterator<Item = (u8, u8)> + ExactSizeIterat
 /// Whether there is such a PTX version, up to the newest.
 fn exists((major, minor): (u8, u8)) -> bool {
     usize::from(major).checked_sub(1).and_then(|index| LAST.get(index)).is_some_and(|&last| minor <= last)
+}
+
+/// Whether a version may come after the newest that is known: versions of one major number follow each other, and the next
+/// major number follows them. What an older version has stays in later ones.
+fn may_come((major, minor): (u8, u8)) -> bool {
+    (major, minor) > NEWEST_VERSION && major <= NEWEST_VERSION.0 + 1
 }
 
 /// First PTX version that may name a target.
@@ -71,6 +77,7 @@ pub fn first_version(target: PtxTarget) -> (u8, u8) {
         (103 | 121, _) => (8, 8),
         (120, Variant::Family) => (8, 8),
         (120, _) => (8, 7),
+        (107, _) => (9, 4),
         _ => (9, 0),
     }
 }
@@ -139,7 +146,16 @@ fn read_version(directive: &VersionDirective, header: &mut Header, diagnostics: 
         return;
     };
     let version = (major.min(255) as u8, minor.min(255) as u8);
-    if version > NEWEST_VERSION || !exists(version) {
+    if may_come(version) {
+        diagnostics.push(Diagnostic::new(
+            Code::NewerVersion,
+            directive.span(),
+            format!(
+                "PTX version {major}.{minor} is newer than {}.{}, the newest that is known; what is known of it is compiled",
+                NEWEST_VERSION.0, NEWEST_VERSION.1
+            ),
+        ));
+    } else if !exists(version) {
         diagnostics.push(Diagnostic::new(
             Code::UnsupportedVersion,
             directive.span(),

@@ -262,9 +262,13 @@ impl Lower<'_> {
         let d = self.result_word(self.operand(i, 0)?, Type::F32)?;
         match i.opcode {
             Opcode::Sin | Opcode::Cos => {
-                let turns = self.b.r();
-                let mods: &[Mod] = if ftz { &[Mod::RZ, Mod::FTZ] } else { &[Mod::RZ] };
-                self.op(Op::FMUL, mods, turns, [a.into(), Source::imm(TURNS.to_bits())]);
+                let mut turns = a;
+                // The unit takes the angle in turns, and so does the form that says it.
+                if !i.modifiers.has(Word::_2pi) {
+                    turns = self.b.r();
+                    let mods: &[Mod] = if ftz { &[Mod::RZ, Mod::FTZ] } else { &[Mod::RZ] };
+                    self.op(Op::FMUL, mods, turns, [a.into(), Source::imm(TURNS.to_bits())]);
+                }
                 self.mufu(d, if i.opcode == Opcode::Sin { Mod::SIN } else { Mod::COS }, turns);
             }
             Opcode::Tanh => self.mufu(d, Mod::TANH, a),

@@ -23,6 +23,7 @@ pub enum Opcode {
     Brkpt,
     Brx,
     Call,
+    Clmad,
     Clusterlaunchcontrol,
     Clz,
     Cnot,
@@ -39,6 +40,7 @@ pub enum Opcode {
     Elect,
     Ex2,
     Exit,
+    Fabric,
     Fence,
     Fma,
     Fns,
@@ -141,7 +143,7 @@ pub enum Opcode {
     Xor,
 }
 
-const OPCODES: [(&str, Opcode); 135] = [
+const OPCODES: [(&str, Opcode); 137] = [
     ("abs", Opcode::Abs),
     ("activemask", Opcode::Activemask),
     ("add", Opcode::Add),
@@ -161,6 +163,7 @@ const OPCODES: [(&str, Opcode); 135] = [
     ("brkpt", Opcode::Brkpt),
     ("brx", Opcode::Brx),
     ("call", Opcode::Call),
+    ("clmad", Opcode::Clmad),
     ("clusterlaunchcontrol", Opcode::Clusterlaunchcontrol),
     ("clz", Opcode::Clz),
     ("cnot", Opcode::Cnot),
@@ -177,6 +180,7 @@ const OPCODES: [(&str, Opcode); 135] = [
     ("elect", Opcode::Elect),
     ("ex2", Opcode::Ex2),
     ("exit", Opcode::Exit),
+    ("fabric", Opcode::Fabric),
     ("fence", Opcode::Fence),
     ("fma", Opcode::Fma),
     ("fns", Opcode::Fns),

@@ -176,6 +176,8 @@ impl FunctionDecoder<'_> {
                     Sqrt => Function::SquareRoot,
                     Rsqrt if rough => Function::ReciprocalSquareRootRough,
                     Rsqrt => Function::ReciprocalSquareRoot,
+                    Sin if has(Word::_2pi) => Function::SineOfTurns,
+                    Cos if has(Word::_2pi) => Function::CosineOfTurns,
                     Sin => Function::Sine,
                     Cos => Function::Cosine,
                     Lg2 => Function::Logarithm2,

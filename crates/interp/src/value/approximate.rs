@@ -14,6 +14,10 @@ pub enum Function {
     ReciprocalSquareRoot,
     Sine,
     Cosine,
+    /// Of an angle in turns.
+    SineOfTurns,
+    /// Of an angle in turns.
+    CosineOfTurns,
     Logarithm2,
     Exponential2,
     HyperbolicTangent,
@@ -34,6 +38,9 @@ pub fn evaluate(function: Function, format: Format, flush: bool, a: u64) -> u64 
         Function::ReciprocalSquareRoot | Function::ReciprocalSquareRootRough => 1.0 / x.sqrt(),
         Function::Sine => x.sin(),
         Function::Cosine => x.cos(),
+        // Whole turns are taken away before, which rounds nothing.
+        Function::SineOfTurns => (x.fract() * std::f64::consts::TAU).sin(),
+        Function::CosineOfTurns => (x.fract() * std::f64::consts::TAU).cos(),
         Function::Logarithm2 => x.log2(),
         Function::Exponential2 => x.exp2(),
         Function::HyperbolicTangent => x.tanh(),

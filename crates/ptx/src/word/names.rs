@@ -42,6 +42,14 @@ pub enum Word {
     All,
     /// `.alloc`
     Alloc,
+    /// `.alloc_class_large`
+    AllocClassLarge,
+    /// `.alloc_large`
+    AllocLarge,
+    /// `.alloc_same`
+    AllocSame,
+    /// `.alloc_small`
+    AllocSmall,
     /// `.and`
     And,
     /// `.any`
@@ -102,6 +110,8 @@ pub enum Word {
     ChannelDataType,
     /// `.channel_order`
     ChannelOrder,
+    /// `.check_layout`
+    CheckLayout,
     /// `.clamp`
     Clamp,
     /// `.cluster`
@@ -154,6 +164,8 @@ pub enum Word {
     CommitGroup,
     /// `.complete_tx`
     CompleteTx,
+    /// `.counted::bytes`
+    CountedBytes,
     /// `.cp`
     Cp,
     /// `.cp_fenceproxy`
@@ -198,10 +210,16 @@ pub enum Word {
     Equ,
     /// `.exch`
     Exch,
+    /// `.exclusive`
+    Exclusive,
     /// `.expect_tx`
     ExpectTx,
     /// `.f4e`
     F4e,
+    /// `.fabric`
+    Fabric,
+    /// `.fabric::generic`
+    FabricGeneric,
     /// `.fence`
     Fence,
     /// `.fence::after_thread_sync`
@@ -260,6 +278,8 @@ pub enum Word {
     Hs,
     /// `.idx`
     Idx,
+    /// `.ignore_oob`
+    IgnoreOob,
     /// `.im2col`
     Im2col,
     /// `.im2col_no_offs`
@@ -298,6 +318,8 @@ pub enum Word {
     L,
     /// `.L1`
     L1,
+    /// `.L1::32B`
+    L132B,
     /// `.L1::evict_first`
     L1EvictFirst,
     /// `.L1::evict_last`
@@ -328,6 +350,10 @@ pub enum Word {
     L2EvictUnchanged,
     /// `.launch_dependents`
     LaunchDependents,
+    /// `.layout::v0`
+    LayoutV0,
+    /// `.layout::v1`
+    LayoutV1,
     /// `.ld`
     Ld,
     /// `.ld_reduce`
@@ -688,10 +714,14 @@ pub enum Word {
     Mbarrier,
     /// `.mbarrier::arrive::one`
     MbarrierArriveOne,
+    /// `.mbarrier::complete_tx::16B`
+    MbarrierCompleteTx16B,
     /// `.mbarrier::complete_tx::bytes`
     MbarrierCompleteTxBytes,
     /// `.mbarrier_init`
     MbarrierInit,
+    /// `.mbarrier::report::fabric`
+    MbarrierReportFabric,
     /// `.memory_layout`
     MemoryLayout,
     /// `.min`
@@ -704,8 +734,14 @@ pub enum Word {
     Mmio,
     /// `.multicast::cluster`
     MulticastCluster,
+    /// `.multicast::cluster::16b`
+    MulticastCluster16b,
+    /// `.multicast::cluster::32b`
+    MulticastCluster32b,
     /// `.multicast::cluster::all`
     MulticastClusterAll,
+    /// `.multimem`
+    Multimem,
     /// `.NaN`
     NaN,
     /// `.nan`
@@ -738,6 +774,8 @@ pub enum Word {
     Number,
     /// `.oob`
     Oob,
+    /// `.op_restrict::fetching`
+    OpRestrictFetching,
     /// `.or`
     Or,
     /// `.p`
@@ -750,6 +788,10 @@ pub enum Word {
     Parity,
     /// `.pending_count`
     PendingCount,
+    /// `.phase_type::conditional`
+    PhaseTypeConditional,
+    /// `.phase_type::primary`
+    PhaseTypePrimary,
     /// `.po`
     Po,
     /// `.popc`
@@ -758,6 +800,10 @@ pub enum Word {
     Prefetch,
     /// `.proxy`
     Proxy,
+    /// `.proxy::readonly`
+    ProxyReadonly,
+    /// `.query`
+    Query,
     /// `.query_cancel`
     QueryCancel,
     /// `.r`
@@ -820,6 +866,8 @@ pub enum Word {
     ScaleVec2X,
     /// `.scale_vec::4X`
     ScaleVec4X,
+    /// `.scaled::n2::ue8m0`
+    ScaledN2Ue8m0,
     /// `.shift`
     Shift,
     /// `.shiftamt`
@@ -836,6 +884,8 @@ pub enum Word {
     St,
     /// `.store`
     Store,
+    /// `.submit`
+    Submit,
     /// `.subnormal`
     Subnormal,
     /// `.swizzle_atomicity`
@@ -844,8 +894,16 @@ pub enum Word {
     SwizzleMode,
     /// `.sync`
     Sync,
+    /// `.sync_restrict::proxy::async`
+    SyncRestrictProxyAsync,
+    /// `.sync_restrict::read`
+    SyncRestrictRead,
+    /// `.sync_restrict::reads`
+    SyncRestrictReads,
     /// `.sync_restrict::shared::cluster`
     SyncRestrictSharedCluster,
+    /// `.sync_restrict::shared::cluster::read`
+    SyncRestrictSharedClusterRead,
     /// `.sync_restrict::shared::cta`
     SyncRestrictSharedCta,
     /// `.sys`
@@ -870,8 +928,18 @@ pub enum Word {
     Trans,
     /// `.trap`
     Trap,
+    /// `.try_atom`
+    TryAtom,
     /// `.try_cancel`
     TryCancel,
+    /// `.try_get`
+    TryGet,
+    /// `.try_pullred`
+    TryPullred,
+    /// `.try_put`
+    TryPut,
+    /// `.try_red`
+    TryRed,
     /// `.try_wait`
     TryWait,
     /// `.uni`
@@ -880,6 +948,8 @@ pub enum Word {
     Unpack16b,
     /// `.up`
     Up,
+    /// `.valid_addr`
+    ValidAddr,
     /// `.volatile`
     Volatile,
     /// `.wait`
@@ -954,6 +1024,8 @@ pub enum Word {
     _2d,
     /// `.2dms`
     _2dms,
+    /// `.2pi`
+    _2pi,
     /// `.32x128b`
     _32x128b,
     /// `.32x32b`
@@ -971,7 +1043,7 @@ pub enum Word {
 }
 
 /// The spelling of each word, in the order of the enum.
-pub(super) const SPELLINGS: [&str; 481] = [
+pub(super) const SPELLINGS: [&str; 517] = [
     "a",
     "a1d",
     "a2d",
@@ -990,6 +1062,10 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "aligned",
     "all",
     "alloc",
+    "alloc_class_large",
+    "alloc_large",
+    "alloc_same",
+    "alloc_small",
     "and",
     "any",
     "approx",
@@ -1020,6 +1096,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "cg",
     "channel_data_type",
     "channel_order",
+    "check_layout",
     "clamp",
     "cluster",
     "col",
@@ -1046,6 +1123,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "commit",
     "commit_group",
     "complete_tx",
+    "counted::bytes",
     "cp",
     "cp_fenceproxy",
     "cp_mask",
@@ -1068,8 +1146,11 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "eq",
     "equ",
     "exch",
+    "exclusive",
     "expect_tx",
     "f4e",
+    "fabric",
+    "fabric::generic",
     "fence",
     "fence::after_thread_sync",
     "fence::before_thread_sync",
@@ -1099,6 +1180,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "hi",
     "hs",
     "idx",
+    "ignore_oob",
     "im2col",
     "im2col_no_offs",
     "im2col::w",
@@ -1118,6 +1200,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "kind::tf32",
     "l",
     "L1",
+    "L1::32B",
     "L1::evict_first",
     "L1::evict_last",
     "L1::evict_normal",
@@ -1133,6 +1216,8 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "L2::evict_normal",
     "L2::evict_unchanged",
     "launch_dependents",
+    "layout::v0",
+    "layout::v1",
     "ld",
     "ld_reduce",
     "le",
@@ -1313,15 +1398,20 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "max",
     "mbarrier",
     "mbarrier::arrive::one",
+    "mbarrier::complete_tx::16B",
     "mbarrier::complete_tx::bytes",
     "mbarrier_init",
+    "mbarrier::report::fabric",
     "memory_layout",
     "min",
     "mma",
     "mma_async",
     "mmio",
     "multicast::cluster",
+    "multicast::cluster::16b",
+    "multicast::cluster::32b",
     "multicast::cluster::all",
+    "multimem",
     "NaN",
     "nan",
     "nc",
@@ -1338,16 +1428,21 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "num_samples",
     "number",
     "oob",
+    "op_restrict::fetching",
     "or",
     "p",
     "pack",
     "pack::16b",
     "parity",
     "pending_count",
+    "phase_type::conditional",
+    "phase_type::primary",
     "po",
     "popc",
     "prefetch",
     "proxy",
+    "proxy::readonly",
+    "query",
     "query_cancel",
     "r",
     "range",
@@ -1379,6 +1474,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "scale_vec::1X",
     "scale_vec::2X",
     "scale_vec::4X",
+    "scaled::n2::ue8m0",
     "shift",
     "shiftamt",
     "shr15",
@@ -1387,11 +1483,16 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "sp::ordered_metadata",
     "st",
     "store",
+    "submit",
     "subnormal",
     "swizzle_atomicity",
     "swizzle_mode",
     "sync",
+    "sync_restrict::proxy::async",
+    "sync_restrict::read",
+    "sync_restrict::reads",
     "sync_restrict::shared::cluster",
+    "sync_restrict::shared::cluster::read",
     "sync_restrict::shared::cta",
     "sys",
     "tensor",
@@ -1404,11 +1505,17 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "to",
     "trans",
     "trap",
+    "try_atom",
     "try_cancel",
+    "try_get",
+    "try_pullred",
+    "try_put",
+    "try_red",
     "try_wait",
     "uni",
     "unpack::16b",
     "up",
+    "valid_addr",
     "volatile",
     "wait",
     "wait_all",
@@ -1446,6 +1553,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
     "1d",
     "2d",
     "2dms",
+    "2pi",
     "32x128b",
     "32x32b",
     "3d",
@@ -1456,7 +1564,7 @@ pub(super) const SPELLINGS: [&str; 481] = [
 ];
 
 /// Words by their spelling, sorted.
-pub(super) const BY_SPELLING: [(&str, Word); 481] = [
+pub(super) const BY_SPELLING: [(&str, Word); 517] = [
     ("128x128b", Word::_128x128b),
     ("128x256b", Word::_128x256b),
     ("16x128b", Word::_16x128b),
@@ -1466,6 +1574,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("1d", Word::_1d),
     ("2d", Word::_2d),
     ("2dms", Word::_2dms),
+    ("2pi", Word::_2pi),
     ("32x128b", Word::_32x128b),
     ("32x32b", Word::_32x32b),
     ("3d", Word::_3d),
@@ -1474,6 +1583,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("5d", Word::_5d),
     ("64x128b", Word::_64x128b),
     ("L1", Word::L1),
+    ("L1::32B", Word::L132B),
     ("L1::evict_first", Word::L1EvictFirst),
     ("L1::evict_last", Word::L1EvictLast),
     ("L1::evict_normal", Word::L1EvictNormal),
@@ -1507,6 +1617,10 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("aligned", Word::Aligned),
     ("all", Word::All),
     ("alloc", Word::Alloc),
+    ("alloc_class_large", Word::AllocClassLarge),
+    ("alloc_large", Word::AllocLarge),
+    ("alloc_same", Word::AllocSame),
+    ("alloc_small", Word::AllocSmall),
     ("and", Word::And),
     ("any", Word::Any),
     ("approx", Word::Approx),
@@ -1537,6 +1651,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("cg", Word::Cg),
     ("channel_data_type", Word::ChannelDataType),
     ("channel_order", Word::ChannelOrder),
+    ("check_layout", Word::CheckLayout),
     ("clamp", Word::Clamp),
     ("cluster", Word::Cluster),
     ("col", Word::Col),
@@ -1563,6 +1678,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("commit", Word::Commit),
     ("commit_group", Word::CommitGroup),
     ("complete_tx", Word::CompleteTx),
+    ("counted::bytes", Word::CountedBytes),
     ("cp", Word::Cp),
     ("cp_fenceproxy", Word::CpFenceproxy),
     ("cp_mask", Word::CpMask),
@@ -1585,8 +1701,11 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("eq", Word::Eq),
     ("equ", Word::Equ),
     ("exch", Word::Exch),
+    ("exclusive", Word::Exclusive),
     ("expect_tx", Word::ExpectTx),
     ("f4e", Word::F4e),
+    ("fabric", Word::Fabric),
+    ("fabric::generic", Word::FabricGeneric),
     ("fence", Word::Fence),
     ("fence::after_thread_sync", Word::FenceAfterThreadSync),
     ("fence::before_thread_sync", Word::FenceBeforeThreadSync),
@@ -1616,6 +1735,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("hi", Word::Hi),
     ("hs", Word::Hs),
     ("idx", Word::Idx),
+    ("ignore_oob", Word::IgnoreOob),
     ("im2col", Word::Im2col),
     ("im2col::w", Word::Im2colW),
     ("im2col::w::128", Word::Im2colW128),
@@ -1635,6 +1755,8 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("kind::tf32", Word::KindTf32),
     ("l", Word::L),
     ("launch_dependents", Word::LaunchDependents),
+    ("layout::v0", Word::LayoutV0),
+    ("layout::v1", Word::LayoutV1),
     ("ld", Word::Ld),
     ("ld_reduce", Word::LdReduce),
     ("le", Word::Le),
@@ -1815,7 +1937,9 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("max", Word::Max),
     ("mbarrier", Word::Mbarrier),
     ("mbarrier::arrive::one", Word::MbarrierArriveOne),
+    ("mbarrier::complete_tx::16B", Word::MbarrierCompleteTx16B),
     ("mbarrier::complete_tx::bytes", Word::MbarrierCompleteTxBytes),
+    ("mbarrier::report::fabric", Word::MbarrierReportFabric),
     ("mbarrier_init", Word::MbarrierInit),
     ("memory_layout", Word::MemoryLayout),
     ("min", Word::Min),
@@ -1823,7 +1947,10 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("mma_async", Word::MmaAsync),
     ("mmio", Word::Mmio),
     ("multicast::cluster", Word::MulticastCluster),
+    ("multicast::cluster::16b", Word::MulticastCluster16b),
+    ("multicast::cluster::32b", Word::MulticastCluster32b),
     ("multicast::cluster::all", Word::MulticastClusterAll),
+    ("multimem", Word::Multimem),
     ("nan", Word::Nan),
     ("nc", Word::Nc),
     ("ne", Word::Ne),
@@ -1839,16 +1966,21 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("num_samples", Word::NumSamples),
     ("number", Word::Number),
     ("oob", Word::Oob),
+    ("op_restrict::fetching", Word::OpRestrictFetching),
     ("or", Word::Or),
     ("p", Word::P),
     ("pack", Word::Pack),
     ("pack::16b", Word::Pack16b),
     ("parity", Word::Parity),
     ("pending_count", Word::PendingCount),
+    ("phase_type::conditional", Word::PhaseTypeConditional),
+    ("phase_type::primary", Word::PhaseTypePrimary),
     ("po", Word::Po),
     ("popc", Word::Popc),
     ("prefetch", Word::Prefetch),
     ("proxy", Word::Proxy),
+    ("proxy::readonly", Word::ProxyReadonly),
+    ("query", Word::Query),
     ("query_cancel", Word::QueryCancel),
     ("r", Word::R),
     ("range", Word::Range),
@@ -1880,6 +2012,7 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("scale_vec::1X", Word::ScaleVec1X),
     ("scale_vec::2X", Word::ScaleVec2X),
     ("scale_vec::4X", Word::ScaleVec4X),
+    ("scaled::n2::ue8m0", Word::ScaledN2Ue8m0),
     ("shift", Word::Shift),
     ("shiftamt", Word::Shiftamt),
     ("shr15", Word::Shr15),
@@ -1888,11 +2021,16 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("sp::ordered_metadata", Word::SpOrderedMetadata),
     ("st", Word::St),
     ("store", Word::Store),
+    ("submit", Word::Submit),
     ("subnormal", Word::Subnormal),
     ("swizzle_atomicity", Word::SwizzleAtomicity),
     ("swizzle_mode", Word::SwizzleMode),
     ("sync", Word::Sync),
+    ("sync_restrict::proxy::async", Word::SyncRestrictProxyAsync),
+    ("sync_restrict::read", Word::SyncRestrictRead),
+    ("sync_restrict::reads", Word::SyncRestrictReads),
     ("sync_restrict::shared::cluster", Word::SyncRestrictSharedCluster),
+    ("sync_restrict::shared::cluster::read", Word::SyncRestrictSharedClusterRead),
     ("sync_restrict::shared::cta", Word::SyncRestrictSharedCta),
     ("sys", Word::Sys),
     ("tensor", Word::Tensor),
@@ -1905,11 +2043,17 @@ pub(super) const BY_SPELLING: [(&str, Word); 481] = [
     ("to", Word::To),
     ("trans", Word::Trans),
     ("trap", Word::Trap),
+    ("try_atom", Word::TryAtom),
     ("try_cancel", Word::TryCancel),
+    ("try_get", Word::TryGet),
+    ("try_pullred", Word::TryPullred),
+    ("try_put", Word::TryPut),
+    ("try_red", Word::TryRed),
     ("try_wait", Word::TryWait),
     ("uni", Word::Uni),
     ("unpack::16b", Word::Unpack16b),
     ("up", Word::Up),
+    ("valid_addr", Word::ValidAddr),
     ("volatile", Word::Volatile),
     ("wait", Word::Wait),
     ("wait::ld", Word::WaitLd),
