@@ -66,7 +66,8 @@ pub fn compile(
     };
     let compiled = compiled.map_err(|_| Code::Cancelled)?;
     let microseconds = start.elapsed().as_micros() as u64;
-    let too_new = compiled.diagnostics.iter().any(|found| found.code == oriole::Code::UnsupportedVersion);
+    let of_version = [oriole::Code::UnsupportedVersion, oriole::Code::NewerVersion];
+    let too_new = compiled.diagnostics.iter().any(|found| of_version.contains(&found.code));
     match job.tell(compiled, microseconds, log) {
         Some(Outcome::Done(program)) => Ok(program.to_vec()),
         _ if too_new => Err(Code::UnsupportedPtxVersion),

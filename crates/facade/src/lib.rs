@@ -92,7 +92,10 @@ use oriole_inputs::{Config, Database, SourceFile};
 /// [`Cubin::warnings`].
 pub fn compile(text: &str, options: &Options) -> Result<Cubin, Report> {
     let (db, file, config) = opened(text, options.chip, &options.compiler);
-    let compiled = oriole_queries::compile(&db, file, config, options.threads.get());
+    let mut compiled = oriole_queries::compile(&db, file, config, options.threads.get());
+    if options.chip.is_none() {
+        compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&db, file));
+    }
     let resources = oriole_queries::view::resources(&db, file, config);
     cubin::of(text, compiled, resources)
 }

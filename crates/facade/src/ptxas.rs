@@ -130,6 +130,9 @@ impl Job<'_> {
             compilation.tensor_checks.tell(graph::module_header(&self.db, self.file).target, log);
         }
         translate(&compiled.diagnostics, &self.source, compilation.architecture, log);
+        if compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::NewerVersion) {
+            return None;
+        }
         let Some(cubin) = compiled.cubin else {
             let mut errors = compiled.diagnostics.iter().filter(|diagnostic| diagnostic.is_error());
             return errors.all(is_unsupported).then_some(Outcome::Unsupported);

@@ -27,5 +27,5 @@ pub use options::{Here, Kind, OPTIONS, Opt, Row};
 pub use request::{Action, Compilation, Limits, Request, TensorChecks, Threads};
 pub use resources::{FunctionNeeds, KernelNeeds, Resources};
 pub use source::{Input, Source, program_name};
-pub use texts::{ISA_VERSIONS, TOOLKIT, help, isa_versions, version};
+pub use texts::{ISA_VERSIONS, TOOLKIT, architectures, help, isa_versions, version};
 pub use translate::{is_of_the_text, is_unsupported, translate};

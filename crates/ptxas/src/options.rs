@@ -86,6 +86,8 @@ const QUIET: Here = NoEffect("the message that it turns off is never given");
 options! {
     AllowExpensive = "allow-expensive-optimizations", "allow-expensive-optimizations", Bool, EFFORT,
         "Allow optimizations that take much time and memory.";
+    ApplyControls = "apply-controls", "apply-controls", Text, Refused("the controls are those of another compiler"),
+        "Read controls of parts of the compiler from a file.";
     ToolsPatch = "compile-as-tools-patch", "astoolspatch", Flag, Refused("patches for tools have a calling convention of their own"),
         "Compile a patch for tools.";
     CompileOnly = "compile-only", "c", Flag, Same,
@@ -109,6 +111,8 @@ options! {
         "Give no warnings.";
     KeepBlocks = "dont-merge-basicblocks", "no-bb-merge", Flag, SHAPE,
         "Do not join basic blocks.";
+    CloneFunctions = "enable-func-clone-sc", "enable-func-clone-sc", Bool, EFFORT,
+        "Copy functions of a relocatable object for each entry that calls them.";
     Entry = "entry", "e", List, Same,
         "Compile these entries only.";
     ExtensibleProgram = "extensible-whole-program", "ewp", Flag, Same,
@@ -125,6 +129,9 @@ options! {
         "Check accesses of tensor memory.";
     LineInfo = "generate-line-info", "lineinfo", Flag, Same,
         "Make line information.";
+    NoFabricChecks = "gno-fabric-access-check", "gno-fabric-access-check", Flag,
+        NoEffect("there are no such checks"),
+        "Do not check operations of the fabric.";
     NoTensorChecks = "gno-tensor-memory-access-check", "gno-tmem-access-check", Flag,
         NoEffect("there are no such checks"),
         "Do not check accesses of tensor memory.";
@@ -139,6 +146,8 @@ options! {
     LegacyBarrier = "legacy-bar-warp-wide-behavior", "legacy-bar-warp-wide-behavior", Flag,
         NoEffect("ptxas ignores it for every chip that is left"),
         "Barriers of warps as they were before Volta.";
+    ListChips = "list-arch", "arch-ls", Flag, Same,
+        "Print the numbers of the chips.";
     ListVersions = "list-version", "version-ls", Flag, Same,
         "Print the versions of the language.";
     Machine = "machine", "m", Bits(&["64"]), Same,
@@ -186,12 +195,16 @@ options! {
         "Leave out what -g and -lineinfo add.";
     QuietDemotion = "suppress-double-demote-warning", "suppress-double-demote-warning", Flag, QUIET,
         "No warning about doubles that the chip does not have.";
+    QuietPosition = "suppress-position-independent-code-warning", "suppress-position-independent-code-warning", Flag, QUIET,
+        "No warning about --position-independent-code.";
     QuietSparse = "suppress-sparse-mma-advisory-info", "suppress-sparse-mma-advisory-info", Flag, QUIET,
         "No advice about sparse products.";
     QuietStack = "suppress-stack-size-warning", "suppress-stack-size-warning", Flag, QUIET,
         "No warning about stacks of unknown size.";
     Verbose = "verbose", "v", Flag, Same,
         "Tell what each function needs.";
+    Verbose2 = "verbose2", "v2", Flag, NoEffect("what it tells beyond -v is progress"),
+        "Tell what is at work.";
     Version = "version", "V", Flag, Same,
         "Print the version.";
     WarnDoubles = "warn-on-double-precision-use", "warn-double-usage", Flag, Same,

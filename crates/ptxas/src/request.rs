@@ -32,6 +32,8 @@ pub enum Action {
     Version,
     /// Print the versions of the language.
     ListVersions,
+    /// Print the numbers of the chips.
+    ListChips,
     /// Compile, or check.
     Compile(Box<Compilation>),
 }
@@ -149,6 +151,7 @@ impl Request {
             () if line.has(Opt::Version) => Action::Version,
             () if line.has(Opt::Help) => Action::Help,
             () if line.has(Opt::ListVersions) => Action::ListVersions,
+            () if line.has(Opt::ListChips) => Action::ListChips,
             () if !has_input => Action::Help,
             () => Action::Compile(Box::new(compilation(line, log)?)),
         };

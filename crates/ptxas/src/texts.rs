@@ -1,13 +1,14 @@
 //! Help and version.
 
 use crate::options::{Here, Kind, OPTIONS, Row};
+use oriole_chip::{Chip, Variant};
 use std::fmt::Write as _;
 
 /// The CUDA release whose language is read and whose options are known, major and minor number. Callers take the newest version
 /// of the language that they may write from it.
-pub const TOOLKIT: (u32, u32) = (13, 0);
+pub const TOOLKIT: (u32, u32) = (13, 5);
 /// Its last number.
-const UPDATE: u32 = 88;
+const UPDATE: u32 = 37;
 
 /// The versions of the language of that release, major and minor number, ascending.
 pub const ISA_VERSIONS: &[(u8, u8)] = &[
@@ -55,6 +56,11 @@ pub const ISA_VERSIONS: &[(u8, u8)] = &[
     (8, 7),
     (8, 8),
     (9, 0),
+    (9, 1),
+    (9, 2),
+    (9, 3),
+    (9, 4),
+    (9, 5),
 ];
 
 /// What `--version` prints. Line 4 is the one that callers look into; the last line is part of the keys of their caches, so it
@@ -78,6 +84,12 @@ pub(crate) fn newest_version() -> String {
 /// What `--list-version` prints.
 pub fn isa_versions() -> String {
     ISA_VERSIONS.iter().map(|version| shown(version) + "\n").collect()
+}
+
+/// What `--list-arch` prints: the numbers of the chips that code is made for.
+pub fn architectures() -> String {
+    let chips = Chip::all().into_iter().filter(|chip| chip.variant() == Variant::Base && chip.is_supported());
+    chips.map(|chip| format!("{}\n", chip.number())).collect()
 }
 
 fn shown((major, minor): &(u8, u8)) -> String {
@@ -116,7 +128,6 @@ fn value(row: &Row) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_chip::Chip;
 
     /// Digits, a dot, digits ... behind a mark, as the regular expressions of callers find them.
     fn numbers_behind(text: &str, mark: &str) -> Vec<String> {
@@ -129,10 +140,10 @@ mod tests {
     fn callers_find_the_release() {
         let text = version("ptxas", "0.1.0");
         // Triton: `.*release (\d+\.\d+).*`; CUDA.jl: `release (\d+)\.(\d+),\s*V(\d+)\.(\d+)\.(\d+)`.
-        assert_eq!(numbers_behind(&text, "release "), ["13", "0"]);
-        assert!(text.lines().nth(3).is_some_and(|line| line.contains("release 13.0, V13.0.88")));
+        assert_eq!(numbers_behind(&text, "release "), ["13", "5"]);
+        assert!(text.lines().nth(3).is_some_and(|line| line.contains("release 13.5, V13.5.37")));
         // XLA: `\bV(\d+)\.(\d+)\.(\d+)\b`, and the first match counts.
-        assert_eq!(numbers_behind(&text, " V"), ["13", "0", "88"]);
+        assert_eq!(numbers_behind(&text, " V"), ["13", "5", "37"]);
         assert_eq!(text.matches("V1").count(), 1);
         assert!(!text.contains("NVIDIA"), "it is no product of NVIDIA");
     }
@@ -168,7 +179,7 @@ mod tests {
         for row in OPTIONS {
             assert!(text.contains(&format!("--{}", row.long)), "{}", row.long);
         }
-        assert!(isa_versions().ends_with("8.8\n9.0\n"));
+        assert!(isa_versions().ends_with("9.4\n9.5\n"));
         assert!(Chip::all().len() > 1);
     }
 }

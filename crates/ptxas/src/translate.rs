@@ -19,7 +19,8 @@ enum Place {
 }
 
 /// The text of ptxas for a code. In the text `{name}` is the first thing that the diagnostic quotes, `{near}` what stands at
-/// its place, `{file}` the input, `{bytes}` and `{limit}` the first two numbers that it tells.
+/// its place, `{file}` the input, `{line}` the line, `{bytes}` and `{limit}` the first two numbers that it tells in hexadecimal digits,
+/// `{first}` and `{second}` the same in decimal ones.
 struct Row {
     code: Code,
     severity: Severity,
@@ -46,6 +47,7 @@ const TEXTS: &[Row] = &[
     row(Code::MissingTarget, Fatal, Line, "Missing .target directive at start of file '{file}'"),
     row(Code::UndefinedTarget, Fatal, Line, "Target architecture not defined at start of file '{file}'"),
     row(Code::UnsupportedVersion, Fatal, Line, "Unsupported {near}; current version is '{newest}'"),
+    row(Code::NewerVersion, Fatal, Line, "Unsupported {near}; current version is '{newest}'"),
     row(Code::UnknownTarget, Fatal, Line, "Unsupported .target '{name}'"),
     row(Code::StandIn, Fatal, Line, "Unsupported .target '{near}'"),
     row(Code::UnknownInstruction, Error, Line, "Not a name of any known instruction: '{name}'"),
@@ -70,6 +72,12 @@ const TEXTS: &[Row] = &[
     row(Code::RegistersRaised, Fatal, Line, "(C7406) {message}"),
     row(Code::TooManyRegisters, Fatal, Nowhere, "(C7600) Register allocation failed: {message}"),
     row(
+        Code::InsufficientRegisters,
+        Fatal,
+        Nowhere,
+        "(C7602) Insufficient registers ({second}) to compile instruction at line {line}. Try to compile with register target of {first} or higher.",
+    ),
+    row(
         Code::TooMuchSharedMemory,
         Error,
         Nowhere,
@@ -83,12 +91,6 @@ const TEXTS: &[Row] = &[
         "Entry function '{name}' uses too much parameter space: {message}",
     ),
     row(Code::InternalError, Fatal, Nowhere, "(oriole::internal-error) Internal compiler error: {message}"),
-    row(
-        Code::VerificationFailed,
-        Fatal,
-        Nowhere,
-        "(oriole::verification-failed) Internal compiler error: {message}",
-    ),
 ];
 
 /// Whether a diagnostic speaks of what Oriole lacks, and not of a mistake.
@@ -115,22 +117,27 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
     let no_version = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::MissingVersion);
     let diagnostics = no_version.map_or(diagnostics, std::slice::from_ref);
     for diagnostic in diagnostics {
-        // Of targets that nobody knows ptxas takes none.
-        if diagnostic.is_error() || diagnostic.code == Code::StandIn {
+        // Of targets and versions that nobody knows ptxas takes none.
+        if diagnostic.is_error() || matches!(diagnostic.code, Code::StandIn | Code::NewerVersion) {
             let (severity, place) = translator.error(diagnostic, log);
-            aborts |= place == Line;
+            aborts |= place == Line || diagnostic.code == Code::InsufficientRegisters;
             if severity == Fatal {
                 break;
             }
         } else if diagnostic.code == Code::SerializedProducts {
             let text = format!("Potential Performance Loss: {}", quoted(diagnostic));
             log.say(Severity::Info, &text);
+        } else if diagnostic.code == Code::RegisterChangeIgnored {
+            log.say(
+                Severity::Info,
+                "(C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
+            );
         } else if diagnostic.code == Code::NoDebugSection {
             log.say(Severity::Warning, &format!(" {} section not found", name(diagnostic)));
         }
     }
-    let alone =
-        log.form() == Form::Library && diagnostics.iter().any(|one| one.code == Code::UnsupportedVersion);
+    let alone = log.form() == Form::Library
+        && diagnostics.iter().any(|one| matches!(one.code, Code::UnsupportedVersion | Code::NewerVersion));
     if aborts && !alone {
         log.abort();
     }
@@ -148,7 +155,7 @@ impl Translator<'_> {
         let (severity, place) = known.map_or((Error, Line), |row| (row.severity, row.place));
         let (file, line) = self.source.place(self.lines.line_column(diagnostic.span.start).line);
         let text = match known {
-            Some(row) => self.filled(row.text, diagnostic, file),
+            Some(row) => self.filled(row.text, diagnostic, (file, line)),
             None => quoted(diagnostic),
         };
         match place {
@@ -158,7 +165,7 @@ impl Translator<'_> {
         (severity, place)
     }
 
-    fn filled(&self, text: &str, diagnostic: &Diagnostic, file: &str) -> String {
+    fn filled(&self, text: &str, diagnostic: &Diagnostic, (file, line): (&str, u32)) -> String {
         let mut filled = text.to_owned();
         let mut fill = |mark: &str, value: &dyn Fn() -> String| {
             if filled.contains(mark) {
@@ -176,6 +183,10 @@ impl Translator<'_> {
             |at: usize| numbers(diagnostic).get(at).map_or(String::new(), |number| format!("{number:#x}"));
         fill("{bytes}", &|| number(0));
         fill("{limit}", &|| number(1));
+        let decimal = |at: usize| numbers(diagnostic).get(at).map_or(String::new(), ToString::to_string);
+        fill("{first}", &|| decimal(0));
+        fill("{second}", &|| decimal(1));
+        fill("{line}", &|| line.to_string());
         filled
     }
 
