@@ -51,6 +51,8 @@ pub enum NameError {
     Shape(String),
     /// The form is right, but no chip has this number or this variant of it.
     Unknown(String),
+    /// The chip is older than each that code can be made for.
+    Old(String),
 }
 
 impl fmt::Display for NameError {
@@ -58,6 +60,7 @@ impl fmt::Display for NameError {
         match self {
             NameError::Shape(name) => write!(f, "`{name}` is not the name of a target"),
             NameError::Unknown(name) => write!(f, "no target is called `{name}`"),
+            NameError::Old(name) => write!(f, "`{name}` is older than each chip that code can be made for"),
         }
     }
 }
@@ -66,6 +69,10 @@ impl std::error::Error for NameError {}
 
 /// Numbers that only a PTX `.target` may carry: their code runs on a later chip.
 const OLD_NUMBERS: [u16; 16] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62];
+
+fn is_old(number: u16, variant: Variant) -> bool {
+    variant == Variant::Base && OLD_NUMBERS.contains(&number)
+}
 
 fn split(name: &str) -> Result<(u16, Variant), NameError> {
     let shape = || NameError::Shape(name.to_string());
@@ -249,6 +256,7 @@ impl FromStr for Chip {
         let (number, variant) = split(name)?;
         match row_of(number) {
             Some(row) if exists(number, variant) => Ok(Chip { number: row.number, variant, unknown: None }),
+            _ if is_old(number, variant) => Err(NameError::Old(name.to_string())),
             _ => Err(NameError::Unknown(name.to_string())),
         }
     }
@@ -259,9 +267,8 @@ impl FromStr for PtxTarget {
 
     fn from_str(name: &str) -> Result<PtxTarget, NameError> {
         let (number, variant) = split(name)?;
-        let old = variant == Variant::Base && OLD_NUMBERS.contains(&number);
         let target = PtxTarget { number, variant };
-        if !old && target.as_chip().is_none() {
+        if !is_old(number, variant) && target.as_chip().is_none() {
             return Err(NameError::Unknown(name.to_string()));
         }
         Ok(target)

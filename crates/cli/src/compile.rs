@@ -61,6 +61,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
         true => compile(&Progress::default()),
         false => progress::watched(text.len(), compile),
     };
+    compiled.diagnostics.splice(0..0, session.replaced.clone());
     if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
         let found = hazards::diagnostics(&session, &text, cubin);
         if !found.is_empty() {
@@ -122,7 +123,7 @@ pub fn check(arguments: &Check) -> Outcome {
     if arguments.for_codegen {
         return check_for_codegen(arguments.message_format, &path, &text, chip);
     }
-    let session = Session::new(&text, chip, &Options::default());
+    let session = Session::looking(&text, chip, &Options::default());
     let Session { db, file, config, .. } = &session;
     let diagnostics = match chip {
         None => oriole_queries::diagnostics(db, *file),
@@ -141,7 +142,7 @@ pub fn check(arguments: &Check) -> Outcome {
 
 /// Checks a text and compiles it for its errors alone: all that the chip or the back end lacks, each kind once.
 fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
-    let session = Session::once(text, chip, &Options::default(), false, None);
+    let session = Session::looking(text, chip, &Options::default());
     let (db, file, config) = (&session.db, session.file, session.config);
     let (diagnostics, lacking) = oriole_queries::lacking(db, file, config, jobs(None, &session));
     match format {
@@ -204,7 +205,7 @@ fn parse_only(arguments: &Compile, number: &str) -> Outcome {
         Ok(text) => text,
         Err(message) => return failed(&message),
     };
-    let session = Session::new(&text, Some(chip), &Options::default());
+    let session = Session::looking(&text, Some(chip), &Options::default());
     let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
     render::to_terminal(&input::shown(&arguments.input), &text, &diagnostics);
     verdict(&diagnostics)

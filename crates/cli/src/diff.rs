@@ -24,7 +24,7 @@ const EXAMPLES: &str = "\
 Examples:
   oriole diff before.cubin after.cubin
   oriole diff kernel.ptx -O1 -- -O3
-  oriole diff kernel.ptx -- --maxrregcount 32 --knob schedule.reorder=false
+  oriole diff kernel.ptx -- --maxrregcount 32 --debug-switch no-sched
   oriole diff kernel.ptx by-ptxas.cubin --html difference.html
 
 Exit status: 0, whether the code differs or not; with --exit-code 1 if it does.";
@@ -218,14 +218,15 @@ fn side(
         Given::Ptx(text) => text,
     };
     let (chip, options) = options(target).map_err(|message| misused(&message))?;
-    let session = Session::once(&text, chip.or(beside), &options, true, None);
+    let session = Session::looking(&text, chip.or(beside), &options);
     let (db, file, config) = (&session.db, session.file, session.config);
     let jobs = jobs(arguments.jobs, &session);
     let compile = |progress: &Progress| oriole_queries::compile_watched(db, file, config, jobs, progress);
-    let compiled = match arguments.json {
+    let mut compiled = match arguments.json {
         true => compile(&Progress::default()),
         false => progress::watched(text.len(), compile),
     };
+    compiled.diagnostics.splice(0..0, session.replaced.clone());
     render::to_terminal(&shown, &text, &compiled.diagnostics);
     let Some(cubin) = compiled.cubin else { return Err(Outcome::Failed) };
     let code = Code::read(&cubin).map_err(|message| failed(&format!("{shown}: {message}")))?;

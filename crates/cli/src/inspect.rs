@@ -47,7 +47,7 @@ fn functions(
         Ok(text) => text,
         Err(message) => return failed(&message),
     };
-    let session = Session::new(&text, chip, &options);
+    let session = Session::looking(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
     let mut diagnostics = oriole_queries::diagnostics_for(db, session.file, session.config);
     diagnostics.extend(oriole_queries::stand_in_diagnostic(db, session.file, session.config));
@@ -74,6 +74,7 @@ fn functions(
         }
     }
     diagnostics.retain(|diagnostic| diagnostic.code == Code::StandIn);
+    diagnostics.extend(session.replaced.clone());
     render::to_terminal(&name, &text, &diagnostics);
     render::to_terminal(&name, &text, &failures);
     print(&out);

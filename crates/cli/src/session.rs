@@ -1,10 +1,10 @@
 //! One database and what a command asked of it: files opened, options read from the command line.
 
 use crate::arguments::{Target, Tuning};
-use oriole_chip::Chip;
-use oriole_diagnostics::Code;
+use oriole_chip::{Chip, NameError};
+use oriole_diagnostics::{Code, Diagnostic};
 use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::{DebugOptions, Options};
+use oriole_options::{DebugOptions, Linking, Options};
 use oriole_store::Cache;
 use std::sync::Arc;
 
@@ -34,7 +34,18 @@ pub fn options_without_code(target: &Target) -> Result<(Option<Chip>, Options), 
 /// # Errors
 /// A message that says what is wrong.
 pub fn any_chip(name: &str) -> Result<Chip, String> {
-    Chip::or_stand_in(name).map_err(|error| format!("--arch: {error}"))
+    Chip::or_stand_in(name).map_err(|error| match error {
+        NameError::Shape(_) => format!("--arch: {error}"),
+        NameError::Unknown(_) | NameError::Old(_) => {
+            format!("--arch: {error}; {} can be compiled for", supported())
+        }
+    })
+}
+
+/// The chips that can be compiled for, for a message.
+fn supported() -> String {
+    let chips = Chip::all().into_iter().filter(|chip| chip.is_supported());
+    chips.map(|chip| chip.to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// A chip that has tables of its own.
@@ -56,9 +67,7 @@ pub fn known_chip(name: &str) -> Result<Chip, String> {
 pub fn supported_chip(name: &str) -> Result<Chip, String> {
     let chip = known_chip(name)?;
     if !chip.is_supported() {
-        let others: Vec<String> =
-            Chip::all().into_iter().filter(|chip| chip.is_supported()).map(|chip| chip.to_string()).collect();
-        return Err(format!("--arch: {chip} is not supported yet: {} are", others.join(", ")));
+        return Err(format!("--arch: {chip} is not supported yet: {} are", supported()));
     }
     Ok(chip)
 }
@@ -98,6 +107,8 @@ pub struct Session {
     pub file: SourceFile,
     /// The configuration.
     pub config: Config,
+    /// What is to be told of the chip that was chosen, where nobody asked for one.
+    pub replaced: Option<Diagnostic>,
 }
 
 impl Session {
@@ -121,12 +132,34 @@ impl Session {
         Session::with(db, text, chip, options)
     }
 
+    /// Opens a text to look at it, not to make a program of it: where it leaves functions to a linker, as a part to be linked.
+    pub fn looking(text: &str, chip: Option<Chip>, options: &Options) -> Session {
+        let db = Database::default();
+        let file = SourceFile::open(&db, text);
+        let options = looked_at(&db, file, options);
+        Session::of(db, file, chip, &options)
+    }
+
     fn with(db: Database, text: &str, chip: Option<Chip>, options: &Options) -> Session {
         let file = SourceFile::open(&db, text);
+        Session::of(db, file, chip, options)
+    }
+
+    fn of(db: Database, file: SourceFile, chip: Option<Chip>, options: &Options) -> Session {
+        let replaced = if chip.is_none() { oriole_queries::replaced_target(&db, file) } else { None };
         let chip = chip.unwrap_or_else(|| oriole_queries::target_chip(&db, file));
         let config = Config::create(&db, chip, options);
-        Session { db, file, config }
+        Session { db, file, config, replaced }
     }
+}
+
+/// The options for code of a file that is only looked at: where it leaves functions to a linker, those of a part to be linked.
+pub fn looked_at(db: &Database, file: SourceFile, options: &Options) -> Options {
+    let mut options = options.clone();
+    if options.linking == Linking::Whole && oriole_queries::leaves_open(db, file) {
+        options.linking = Linking::Relocatable;
+    }
+    options
 }
 
 /// How many threads a command may use.

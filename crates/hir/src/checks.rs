@@ -18,6 +18,16 @@ use crate::{
     read_header,
 };
 
+/// Whether something else than the module itself, or the driver, is to define a function that a unit declares.
+pub fn is_open(declared: &Declared) -> bool {
+    match declared {
+        Declared::Function { name, linkage, .. } => {
+            *linkage == Some(Linkage::Extern) && !SUPPLIED.contains(&name.as_str())
+        }
+        _ => false,
+    }
+}
+
 /// Functions that the driver supplies; a module may call them without defining them.
 const SUPPLIED: [&str; 6] =
     ["vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBuffer", "cudaLaunchDevice"];
@@ -353,11 +363,27 @@ fn undefined_functions(
             }
         }
     }
+    let mut used: BTreeSet<&str> = BTreeSet::new();
     for body in bodies {
         for name in body.uses.called.iter().chain(&body.uses.addressed) {
-            if external(name) && !SUPPLIED.contains(&name.as_str()) && missing.insert(name) {
+            if external(name) && !SUPPLIED.contains(&name.as_str()) && !missing.contains(name.as_str()) {
+                used.insert(name);
+            }
+        }
+    }
+    if used.is_empty() {
+        return found;
+    }
+    // The declaration is to blame, and nothing of the functions that use it.
+    for (unit, declared) in declared.iter().enumerate() {
+        for declared in *declared {
+            if let Declared::Function { name, span, .. } = declared
+                && used.remove(name.as_str())
+            {
                 let message = format!("the function `{name}` is declared, used, and defined nowhere");
-                found.push((body.unit, Diagnostic::new(Code::UnresolvedExternal, body.name_span, message)));
+                let help = "a whole program defines its functions; `-c` leaves this one to a linker";
+                let diagnostic = Diagnostic::new(Code::UnresolvedExternal, *span, message).with_help(help);
+                found.push((unit, diagnostic));
             }
         }
     }

@@ -42,7 +42,7 @@ pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
     EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits, check_locations,
-    first_declarations, initializer_order, order_check, section_labels, shared_limit, shared_needs,
+    first_declarations, initializer_order, is_open, order_check, section_labels, shared_limit, shared_needs,
 };
 pub use constant::{Constant, evaluate};
 pub use debug::debug_data;

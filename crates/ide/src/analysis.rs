@@ -103,8 +103,10 @@ impl Analysis {
 
     /// The configuration of a file for a chip.
     pub(crate) fn config(&self, file: FileId, chip: Chip) -> Option<Config> {
-        let settings = self.settings.get(self.file(file)?.settings.0 as usize)?;
-        settings.configs.iter().find(|(known, _)| *known == chip).map(|(_, config)| *config)
+        let data = self.file(file)?;
+        let settings = self.settings.get(data.settings.0 as usize)?;
+        let (_, [whole, linked]) = settings.configs.iter().find(|(known, _)| *known == chip)?;
+        Some(if oriole_queries::leaves_open(&self.db, data.source) { *linked } else { *whole })
     }
 
     pub(crate) fn chips(&self, file: FileId) -> Vec<Chip> {

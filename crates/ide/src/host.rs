@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, SourceFile};
-use oriole_options::Options;
+use oriole_options::{Linking, Options};
 use oriole_syntax::{CutText, Replaced};
 
 use crate::compiled::{Lacks, LastGood};
@@ -46,7 +46,17 @@ pub struct Settings {
 
 pub(crate) struct SettingsData {
     pub settings: Settings,
-    pub configs: Vec<(Chip, Config)>,
+    /// For each chip the configuration of a whole program, and that of a part to be linked.
+    pub configs: Vec<(Chip, [Config; 2])>,
+}
+
+/// The options as they are, and for a file that leaves functions to a linker.
+fn linked_or_not(options: &Options) -> [Options; 2] {
+    let mut linked = options.clone();
+    if linked.linking == Linking::Whole {
+        linked.linking = Linking::Relocatable;
+    }
+    [options.clone(), linked]
 }
 
 /// A feature that may be switched off for a file because of its size.
@@ -196,8 +206,9 @@ impl AnalysisHost {
     /// Adds settings.
     pub fn add_settings(&mut self, settings: Settings) -> SettingsId {
         let chips = Chip::all().into_iter().filter(|chip| chip.is_supported());
-        let configs =
-            chips.map(|chip| (chip, Config::create(&self.db, chip, &settings.options))).collect::<Vec<_>>();
+        let options = linked_or_not(&settings.options);
+        let of = |chip| options.each_ref().map(|options| Config::create(&self.db, chip, options));
+        let configs = chips.map(|chip| (chip, of(chip))).collect::<Vec<_>>();
         let list = self.settings_mut();
         list.push(SettingsData { settings, configs });
         SettingsId(list.len() as u32 - 1)
@@ -210,8 +221,11 @@ impl AnalysisHost {
             return;
         }
         self.begin_edit();
-        for (_, config) in data.configs.clone() {
-            config.update(&mut self.db, &settings.options);
+        let options = linked_or_not(&settings.options);
+        for (_, configs) in data.configs.clone() {
+            for (config, options) in configs.into_iter().zip(&options) {
+                config.update(&mut self.db, options);
+            }
         }
         self.settings_mut()[id.0 as usize].settings = settings;
     }
@@ -222,7 +236,7 @@ impl AnalysisHost {
             Some(id) => id,
             None => {
                 let source = SourceFile::open(&self.db, "");
-                let lines = Arc::new(LineIndex::new(""));
+                let lines = Arc::new(LineIndex::of_document(""));
                 let data = FileData {
                     language,
                     text: Arc::default(),

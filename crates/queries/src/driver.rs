@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use oriole_chip::Chip;
-use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_diagnostics::{Code, Diagnostic, Severity, Span};
 use oriole_hir::Declared;
 use oriole_inputs::{Config, Database, Db, FunctionUnit, SourceFile};
 use oriole_options::Linking;
@@ -129,14 +129,39 @@ pub(crate) fn diagnostics_by_unit(
 /// shared memory there is says its `.target`.
 pub fn diagnostics(db: &dyn Db, file: SourceFile) -> Vec<Diagnostic> {
     let limit = oriole_hir::shared_limit(graph::module_header(db, file));
-    in_file_order(db, file, diagnostics_by_unit(db, file, Some(limit)))
+    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, Some(limit)));
+    found.iter_mut().for_each(leave_open);
+    found
+}
+
+/// A function that is missing is for a linker to find: that is no mistake where no whole program is made.
+fn leave_open(diagnostic: &mut Diagnostic) {
+    if diagnostic.code == Code::UnresolvedExternal {
+        diagnostic.severity = Severity::Warning;
+    }
+}
+
+/// Whether a file uses functions that it does not define. What is shown of its code is what a linker gets then, since
+/// no whole program can be made of it.
+pub fn leaves_open(db: &dyn Db, file: SourceFile) -> bool {
+    let units = graph::split_file(db, file).iter();
+    // Nearly every file has none, and that is told without a look at bodies.
+    let mut open = units.map(|&unit| graph::declared(db, unit).iter().any(oriole_hir::is_open));
+    open.any(|open| open)
+        && graph::module_diagnostics(db, file)
+            .found
+            .iter()
+            .any(|(_, found)| found.code == Code::UnresolvedExternal)
 }
 
 /// The same for the chip of a configuration: how much shared memory there is says the chip, and whether the module may be
 /// compiled for it is said too.
 pub fn diagnostics_for(db: &dyn Db, file: SourceFile, config: Config) -> Vec<Diagnostic> {
-    let limit = Output::of(db, file, config).shared_limit();
-    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, limit));
+    let output = Output::of(db, file, config);
+    let mut found = in_file_order(db, file, diagnostics_by_unit(db, file, output.shared_limit()));
+    if !matches!(output, Output::Loaded(_)) {
+        found.iter_mut().for_each(leave_open);
+    }
     found.extend(target_diagnostics(db, file, config));
     found
 }
@@ -324,7 +349,10 @@ pub(crate) fn checked(db: &Database, file: SourceFile, config: Config, threads: 
     check_each(db, file, threads);
     let output = Output::of(db, file, config);
     let mut found = diagnostics_for(db, file, config);
-    found.retain(|diagnostic| !diagnostic.is_error() || output.is_stopped_by(diagnostic));
+    if !matches!(output, Output::Loaded(_)) {
+        // Who asks for something to be linked knows that.
+        found.retain(|diagnostic| diagnostic.code != Code::UnresolvedExternal);
+    }
     found.extend(stand_in_diagnostic(db, file, config));
     found.extend(encoding_diagnostic(db, config));
     found.extend(optimized_diagnostic(db, file, config));
@@ -358,6 +386,17 @@ pub fn target_chip(db: &dyn Db, file: SourceFile) -> Chip {
     let mut supported = Chip::all().into_iter().filter(|chip| chip.is_supported());
     let replaces = || supported.find(|chip| header.target.is_some_and(|target| chip.accepts(target)));
     exact.or_else(replaces).unwrap_or(Chip::DEFAULT)
+}
+
+/// What is to be told where a file asks for a chip that is too old for any code, and [`target_chip`] replaces it.
+pub fn replaced_target(db: &dyn Db, file: SourceFile) -> Option<Diagnostic> {
+    let target = graph::module_header(db, file).target?;
+    if target.as_chip().is_some() {
+        return None;
+    }
+    let chip = target_chip(db, file);
+    let message = format!("no code can be made for `{target}`: this is code for `{chip}`");
+    Some(at_start(Code::ReplacedTarget, message).with_help("`--arch` says which chip to compile for"))
 }
 
 /// Whose tables stand in for those of the chip that was asked for, unless the file names it too and was told so.

@@ -20,8 +20,8 @@ pub mod view;
 mod weight;
 
 pub use driver::{
-    Compiled, compile, compile_watched, diagnostics, diagnostics_for, encoding_diagnostic, place_of,
-    stand_in_diagnostic, target_chip, target_diagnostics, warm,
+    Compiled, compile, compile_watched, diagnostics, diagnostics_for, encoding_diagnostic, leaves_open,
+    place_of, replaced_target, stand_in_diagnostic, target_chip, target_diagnostics, warm,
 };
 pub use failure::{Failed, Staged, Static};
 pub use lacking::{Lacking, lacking};

@@ -5,11 +5,13 @@
 
 use crate::files::input;
 use crate::files::output::{self, Output};
+use crate::outcome::print;
 use crate::render;
+use crate::session::looked_at;
 use crate::watch::report::{Ran, explain};
 use oriole_chip::Chip;
 use oriole_inputs::{Config, Database, Extent, SourceFile};
-use oriole_options::Options;
+use oriole_options::{Linking, Options};
 use oriole_store::Cache;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -22,7 +24,8 @@ pub struct Project {
     /// The chips asked for; empty if each file's own target counts.
     chips: Vec<Chip>,
     options: Options,
-    configs: BTreeMap<Chip, Config>,
+    /// By chip, and by whether a whole program is made or a part to be linked.
+    configs: BTreeMap<(Chip, bool), Config>,
     files: BTreeMap<PathBuf, Watched>,
     threads: usize,
     out: Option<PathBuf>,
@@ -79,7 +82,7 @@ impl Project {
     /// Says that the first round is over.
     pub fn ready(&self, files: usize) {
         let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-        println!("watching {what}");
+        print(&format!("watching {what}\n"));
     }
 
     /// Looks at files again: each with the folder that its place counts from.
@@ -96,7 +99,7 @@ impl Project {
                 file.there = false;
                 file.compiled = false;
                 file.input.update(&mut self.db, "");
-                println!("{name}: gone; its cubins stay");
+                print(&format!("{name}: gone; its cubins stay\n"));
             }
             return;
         }
@@ -104,7 +107,7 @@ impl Project {
             Ok(text) => Arc::new(text),
             Err(message) => {
                 eprintln!("error: {message}");
-                println!("{name}: cannot be read; what was written before stays");
+                print(&format!("{name}: cannot be read; what was written before stays\n"));
                 return;
             }
         };
@@ -139,9 +142,13 @@ impl Project {
         let mut before: Option<Ran> = None;
         for &chip in &chips {
             let start = Instant::now();
-            let config =
-                *self.configs.entry(chip).or_insert_with(|| Config::create(&self.db, chip, &self.options));
-            let compiled = oriole_queries::compile(&self.db, input, config, threads);
+            let options = looked_at(&self.db, input, &self.options);
+            let key = (chip, options.linking == Linking::Whole);
+            let config = *self.configs.entry(key).or_insert_with(|| Config::create(&self.db, chip, &options));
+            let mut compiled = oriole_queries::compile(&self.db, input, config, threads);
+            if self.chips.is_empty() {
+                compiled.diagnostics.splice(0..0, oriole_queries::replaced_target(&self.db, input));
+            }
             // What is true for every chip is said once.
             if shown.as_ref() != Some(&compiled.diagnostics) {
                 render::to_terminal(&path.display().to_string(), text, &compiled.diagnostics);
@@ -154,9 +161,9 @@ impl Project {
                 None => "not compiled; what was written before stays".to_owned(),
                 Some(cubin) => self.write(path, &self.output(root, path, chip, chips.len()), cubin),
             };
-            println!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms", ran.summary());
+            print(&format!("{name} [{chip}]: {}; {result}; {milliseconds:.1} ms\n", ran.summary()));
             if explained {
-                print!("{}", explain(&ran, failed));
+                print(&explain(&ran, failed));
             }
             before = Some(ran);
         }
