@@ -1,17 +1,75 @@
-//! Fetches NVIDIA's assembler and disassemblers from PyPI into `.oracle/`, as oracles for tests only.
+//! Fetches NVIDIA's assembler and disassemblers from PyPI into `.oracle/`, as oracles for tests only: those of the newest
+//! toolkit, and where they are asked for (`cargo xtask oracle recorded`) those that earlier measurements were made with.
 
 use std::path::Path;
 use std::process::Command;
 
-/// The first two need headers of their own release, and would take the newest ones.
-const PACKAGES: [&str; 6] = [
-    "nvidia-cuda-nvcc==13.0.88",
-    "nvidia-nvvm==13.0.88",
-    "nvidia-cuda-crt==13.0.88",
-    "nvidia-cuda-runtime==13.0.88",
-    "nvidia-cuda-nvdisasm==13.2.86",
-    "nvidia-cuda-cuobjdump==13.2.86",
-];
+/// The tools of a toolkit: the folder below `.oracle/` that they lie in, and the packages. The first two need headers of
+/// their own release, and would take the newest ones.
+struct Toolkit {
+    folder: &'static str,
+    packages: [&'static str; 6],
+}
+
+/// Those that tests ask.
+const NEWEST: Toolkit = Toolkit {
+    folder: "",
+    packages: [
+        "nvidia-cuda-nvcc==13.5.37",
+        "nvidia-nvvm==13.5.37",
+        "nvidia-cuda-crt==13.5.37",
+        "nvidia-cuda-runtime==13.5.37",
+        "nvidia-cuda-nvdisasm==13.5.37",
+        "nvidia-cuda-cuobjdump==13.5.37",
+    ],
+};
+
+/// Those of the figures on the pages and of the records that name 13.0.88.
+const RECORDED: Toolkit = Toolkit {
+    folder: "recorded",
+    packages: [
+        "nvidia-cuda-nvcc==13.0.88",
+        "nvidia-nvvm==13.0.88",
+        "nvidia-cuda-crt==13.0.88",
+        "nvidia-cuda-runtime==13.0.88",
+        "nvidia-cuda-nvdisasm==13.2.86",
+        "nvidia-cuda-cuobjdump==13.2.86",
+    ],
+};
+
+impl Toolkit {
+    fn root(&self) -> std::path::PathBuf {
+        crate::root().join(".oracle").join(self.folder)
+    }
+
+    fn bin(&self) -> std::path::PathBuf {
+        self.root().join("nvidia/cu13/bin")
+    }
+
+    /// Whether its tools are there, and those of no other release in their place.
+    fn is_there(&self) -> bool {
+        let installed = |package: &str| {
+            let name =
+                package.replace("==", "-").replacen("-cuda-", "_cuda_", 1).replacen("nvidia-", "nvidia_", 1);
+            self.root().join(format!("{name}.dist-info")).is_dir()
+        };
+        self.packages.iter().all(|package| installed(package))
+            && TOOLS.iter().all(|tool| self.bin().join(tool).exists())
+    }
+
+    fn fetch(&self) -> Result<(), String> {
+        if self.is_there() {
+            return Ok(());
+        }
+        // Packages of another release would stay beside these.
+        for entry in std::fs::read_dir(self.root()).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with("nvidia") {
+                let _ = std::fs::remove_dir_all(entry.path());
+            }
+        }
+        install(&self.root(), &self.packages)
+    }
+}
 
 /// The programs that tests ask.
 const TOOLS: [&str; 3] = ["ptxas", "nvdisasm", "cuobjdump"];
@@ -26,16 +84,23 @@ fn older_bin() -> std::path::PathBuf {
 
 /// Where the tools lie once fetched.
 pub fn bin() -> std::path::PathBuf {
-    crate::root().join(".oracle/nvidia/cu13/bin")
+    NEWEST.bin()
 }
 
 /// Installs the packages; does nothing where they already are. Without the tools for the oldest chips the tests of all others can
 /// be run, so that it goes on and says what is missing.
-pub fn run(_arguments: &[String]) -> Result<(), String> {
-    let has = |folder: std::path::PathBuf| TOOLS.iter().all(|tool| folder.join(tool).exists());
-    if !has(bin()) {
-        install(&crate::root().join(".oracle"), &PACKAGES)?;
+pub fn run(arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => {}
+        [word] if word == "recorded" => {
+            RECORDED.fetch()?;
+            println!("{}", RECORDED.bin().display());
+            return Ok(());
+        }
+        _ => return Err("usage: cargo xtask oracle [recorded]".to_owned()),
     }
+    NEWEST.fetch()?;
+    let has = |folder: std::path::PathBuf| TOOLS.iter().all(|tool| folder.join(tool).exists());
     if !has(older_bin())
         && let Err(error) = install_older()
     {
