@@ -24,6 +24,7 @@ mod progress;
 mod ptxas;
 mod records;
 mod support;
+mod verdicts;
 mod view;
 mod watch;
 mod worse_controls;

@@ -88,7 +88,9 @@ codes! {
     InvalidHeader = "ptx::invalid-header", Language, Error,
         "A header directive has a value that does not exist, or it is where no header directive is allowed. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
     UnsupportedVersion = "ptx::unsupported-version", Language, Error,
-        "The module asks for a version of the PTX language that this compiler does not know. Generate the module for an older version, or use a newer compiler.";
+        "The module asks for a version of the PTX language that does not exist. Write one that does: the message names the newest that is known.";
+    NewerVersion = "ptx::newer-version", Language, Warning,
+        "The module asks for a version of the PTX language that came after this compiler. Versions only add to the language, so that what is known means what it meant; what is new is refused where it is written, as any name that nobody knows. `ptxas` itself refuses versions later than its own, and so do `oriole ptxas` and the C library.";
     UnknownName = "ptx::unknown-name", Language, Error,
         "A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope.";
     DuplicateName = "ptx::duplicate-name", Language, Error,
@@ -135,8 +137,6 @@ codes! {
         "A register holds an address of one state space and is used as one of another: `cvta` is missing, or there is one too many. A variable's address as `mov` gives it counts from the start of the variable's space; a generic access needs what `cvta.shared`, `cvta.local` or `cvta.const` makes of it, and an access that names the space needs the address without it. Only registers whose every value is such an address are reported; global and generic addresses are the same.";
     InvalidExpression = "ptx::invalid-expression", Language, Error,
         "A constant expression cannot be evaluated: it divides by zero, mixes integers and floating-point numbers, or uses something that is no constant.";
-    IntegerOverflow = "ptx::integer-overflow", Language, Warning,
-        "An integer literal does not fit the 64 bits of PTX constants. Its low 64 bits are used, as other PTX compilers do.";
     InvalidInitializer = "ptx::invalid-initializer", Language, Error,
         "A variable's initial value does not fit: too many elements, a value of the wrong type, a symbol that is unknown or has no address, or a variable that cannot be initialized.";
     InvalidVariable = "ptx::invalid-variable", Language, Error,
@@ -159,8 +159,12 @@ codes! {
         "The module is for debuggers (`debug` in `.target`, or `-g`), and something that they read cannot be made: a debug section names what has no place, or names it in a way that cannot be written, or the code is optimized, for which there are line tables only. The code is not concerned. Compile with `-O0`, or mend the section.";
     Ignored = "ptx::ignored", Language, Warning,
         "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
+    RegisterChangeIgnored = "ptx::register-change-ignored", Language, Warning,
+        "`setmaxnreg` changes how many registers a thread has, and nothing says how many it starts with: every thread keeps what it has. State the number with `.maxnreg`, or bound it by `.minnctapersm` beside `.maxntid` or `.reqntid`.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,
         "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
+    BeyondParameter = "ptx::beyond-parameter", Language, Warning,
+        "An access begins or ends beyond the end of a parameter, a result, or a variable in `.param` space. Compilers make such accesses for bits that do not matter. Between functions what is stored there is lost, and what is read there is undefined; Oriole reads zeros, or what lies behind a parameter in memory. Of a kernel what follows its parameter is read.";
     Uninitialized = "ptx::uninitialized-register", Language, Warning,
         "A register is read, and on no path that control may take to this instruction has anything written it. PTX allows it and does not define the value. A write under a guard counts as a write, and so does one on a single path only, so that what is reported is never written first.";
     SerializedProducts = "ptx::serialized-products", Language, Warning,
@@ -178,6 +182,8 @@ codes! {
         "No table knows the chip. The tables of a known one, which the message names, stand in for its own: the nearest chip before it of the same generation, else the newest. Text can be checked and intermediate code looked at; every latency is a guess then. No code is made, since nobody knows the encodings of the chip.";
     NoEncoding = "target::no-encoding", Target, Error,
         "No table knows the chip, and so nobody knows how its instructions are encoded. The tables of another chip may stand in for a check, for latencies and for intermediate code, but not for code that a machine would execute. Compile for a chip that is known, or take a later Oriole.";
+    ReplacedTarget = "target::replaced", Target, Warning,
+        "The module's `.target` is a chip that is older than each that code can be made for. Later chips run such a module when it is compiled for them, and without a choice it is compiled for the first of those. The code does not run on the chip that is named. Say with `--arch` which chip it is for.";
     NeedsChip = "target::needs-chip", Target, Error,
         "The feature exists only on other chips than the one compiled for. Compile for a chip that has it, or guard the code in the program that generates the PTX.";
     NeedsVersion = "target::needs-version", Target, Error,
@@ -198,6 +204,8 @@ codes! {
         "Something is larger than the compiler accepts: a file above 4 GiB, an array, a literal or a register range beyond the bound that the message states.";
     TooManyRegisters = "limit::registers", Limit, Error,
         "The function needs more registers than the register budget and local memory together can give.";
+    InsufficientRegisters = "limit::insufficient-registers", Limit, Error,
+        "An instruction needs more registers at a time than a thread may have: `.maxnreg`, the bounds on the threads of a block (`.maxntid`, `.reqntid`, `.minnctapersm`), `--maxrregcount` or the counts of `setmaxnreg` leave it fewer. A kernel with more of them could not be launched. Raise the limit to the number that the message names, or use a smaller instruction.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
         "`setmaxnreg.dec` names more registers than a thread has where it stands: those that `.maxnreg` or the bounds on threads leave it at the start, or what a `setmaxnreg` before it left. The hardware ends such a kernel with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
@@ -206,15 +214,11 @@ codes! {
         "The kernel's parameters are larger than the chip and the PTX version allow.";
     TooMuchConstantMemory = "limit::constant-memory", Limit, Error,
         "The module's `.const` variables are larger than the 64 KiB of a constant bank.";
-    OutOfFuel = "limit::fuel", Limit, Warning,
-        "An optimization met its work limit on this function and stopped early. The code is correct, and may be slower than it could be.";
 
     InternalError = "oriole::internal-error", Internal, Error,
         "The compiler contradicted itself. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
     Hazard = "oriole::hazard", Internal, Error,
         "The check of the finished code (`--check`) found an instruction that comes too early: what it reads or overwrites depends on how fast the chip happens to be. The check knows the distances that chips need, and nothing of how the code was made. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written. With the switch `serial-deps` every instruction waits for those before it.";
-    VerificationFailed = "oriole::verification-failed", Internal, Error,
-        "A checker found that a phase broke a rule of the intermediate code. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
 }
 
 impl Code {
@@ -235,6 +239,37 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::Code;
+
+    /// What is documented is said somewhere: the sources of the crates name each code.
+    #[test]
+    fn every_code_is_given_by_something() {
+        fn sources(folder: &std::path::Path, text: &mut String) {
+            for entry in std::fs::read_dir(folder).expect("a folder can be read").flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    sources(&path, text);
+                } else if path.extension().is_some_and(|end| end == "rs") {
+                    text.push_str(&std::fs::read_to_string(&path).expect("a source can be read"));
+                }
+            }
+        }
+        let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let mut text = String::new();
+        for entry in std::fs::read_dir(crates).expect("the folder of crates").flatten() {
+            // What ptxas says for a code, and what a code means for an editor, gives none.
+            if entry.path().join("src").is_dir()
+                && entry.file_name() != "ptxas"
+                && entry.file_name() != "diagnostics"
+            {
+                sources(&entry.path().join("src"), &mut text);
+            }
+        }
+        for &code in Code::ALL {
+            let name = format!("Code::{code:?}");
+            let whole = |at: usize| !text[at + name.len()..].starts_with(|c: char| c.is_ascii_alphanumeric());
+            assert!(text.match_indices(&name).any(|(at, _)| whole(at)), "nothing gives {code}");
+        }
+    }
 
     #[test]
     fn every_code_has_a_unique_name_and_a_page() {

@@ -63,14 +63,14 @@ pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut V
         Statement::Instruction(instruction) => Some(instruction),
         _ => None,
     });
-    for (instruction, &span) in instructions.zip(&map.instructions) {
-        if instruction.opcode == Opcode::Setmaxnreg {
-            let message =
-                "`setmaxnreg` has no effect: the kernel does not say how many registers a thread starts with";
-            let help = "state `.maxnreg`, or `.minnctapersm` beside `.maxntid` or `.reqntid`";
-            found.push(Diagnostic::new(Code::Ignored, span, message).with_help(help));
-        }
-    }
+    let changes = instructions.zip(&map.instructions).filter(|(it, _)| it.opcode == Opcode::Setmaxnreg);
+    let mut places = changes.map(|(_, &span)| span);
+    let Some(first) = places.next() else { return };
+    let message =
+        "`setmaxnreg` has no effect: the kernel does not say how many registers a thread starts with";
+    let help = "state `.maxnreg`, or `.minnctapersm` beside `.maxntid` or `.reqntid`";
+    let told = Diagnostic::new(Code::RegisterChangeIgnored, first, message).with_help(help);
+    found.push(places.fold(told, |told, place| told.with_label(place, "nor has this one")));
 }
 
 /// Whether the directive is one of kernels or of functions, as its function is.
