@@ -1,34 +1,68 @@
 """One random program: a kernel and a few functions, well typed, free of races and of what PTX leaves open, so that every
 right compiler and every right machine gives the same bytes. The same seed gives the same program everywhere.
 
-All threads of a block reach barriers and collectives together; what differs between lanes (branches, loops, exits) lies
-between them. Each thread owns a slot of global, shared and local memory; what threads share is written by one
-commutative operation a word."""
+All threads of a block reach barriers and collectives together; what differs between lanes (branches, loops, exits, calls by
+address) lies between them. Each thread owns a slot of global, shared and local memory; what threads share is written by one
+commutative operation a word.
+
+Every statement stands between the lines `//{` and `//}`, so that a program can be made smaller by whole statements."""
 import random
 
-from instructions import EDGES, PAIRS, PAIRS64, TABLE
+from calls import Calls
+from instructions import EDGES, PAIRS, PAIRS64, TABLES, needs
+from shapes import SCRATCH, Shapes
 
 POOL = {'r': 8, 'd': 4, 'h': 4, 'f': 5, 'e': 4, 'p': 4}
 TYPES = {'r': 'b32', 'd': 'b64', 'h': 'b16', 'f': 'f32', 'e': 'f64', 'p': 'pred'}
 BYTES = {'r': 4, 'd': 8, 'h': 2, 'f': 4, 'e': 8}
 STRIDE = 192  # Of a thread's results: its pool, and 64 bytes to work in at the end.
-SCRATCH = 128
 WORDS = 64  # Of the input and of the table in constant memory.
 BEGIN = '// Statements.'
 END = '// What is left in the registers; a NaN is stored as one NaN.'
+OPEN, CLOSE = '//{', '//}'
 SHARED_OPERATIONS = ['add', 'min', 'max', 'and', 'or', 'xor']
+CHIPS = [75, 80, 86, 90, 100, 120]
+
+# How often each kind of statement is taken, and each group of instructions in straight code, and how many blocks in a hundred are of odd
+# shapes. A share of 0 turns a kind off.
+STATEMENTS = {
+    'straight': 30, 'memory': 10, 'exchange': 9, 'call': 3, 'branch': 7, 'loop': 6, 'table': 2, 'exit': 1, 'chain': 12, 'carry': 4, 'crowd': 2,
+    'arm': 4, 'array': 3, 'generic': 3, 'machine': 2, 'invariant': 5, 'masked': 3, 'matrix': 3, 'indirect': 6, 'structure': 3,
+}
+GROUPS = {
+    'words': 16, 'video': 8, 'carries': 4, 'fields': 8, 'division': 4, 'wide': 8, 'short': 6, 'halves': 8, 'floats': 18, 'predicates': 12,
+    'conversions': 8,
+}
+SHARES = STATEMENTS | GROUPS | {'odd_blocks': 35}
+
+BLOCKS = [[32, 1, 1], [32, 1, 1], [64, 1, 1], [32, 2, 1], [96, 1, 1]]
+ODD_BLOCKS = [[33, 1, 1], [40, 1, 1], [63, 1, 1], [65, 1, 1], [8, 4, 1], [5, 7, 1], [16, 2, 2], [3, 11, 2], [1, 32, 1], [7, 1, 5], [1, 1, 37], [50, 1, 1], [13, 3, 1]]
+GRIDS = [[1, 1, 1], [1, 1, 1], [1, 1, 1], [2, 1, 1], [1, 2, 1], [1, 1, 2]]
+
+# The rows of each group that a chip has.
+ROWS = {chip: {name: [row for row in rows if needs(row[0]) <= chip] for name, rows in TABLES.items()} for chip in CHIPS}
 
 
-class Program:
-    def __init__(self, seed):
+class Program(Shapes, Calls):
+    def __init__(self, seed, chip=None, shares=None):
         self.random = random.Random(seed)
         self.seed = seed
+        self.chip = chip or CHIPS[seed % len(CHIPS)]
+        self.shares = SHARES | (shares or {})
+        self.groups = [name for name in GROUPS if self.shares[name]]
+        self.group_weights = [self.shares[name] for name in self.groups]
         self.labels = 0
         self.indent = 1
+        self.temps = 0
         self.lines = []
         self.functions = []
-        self.threads = self.random.choice([32, 32, 64, 96, 40])
-        self.blocks = self.random.choice([1, 1, 2])
+        self.small_functions = []
+        self.tables = []
+        self.kinds = set()  # Of statements in it.
+        self.block = self.random.choice(ODD_BLOCKS if self.random.random() * 100 < self.shares['odd_blocks'] else BLOCKS)
+        self.grid = self.random.choice(GRIDS)
+        self.threads = self.block[0] * self.block[1] * self.block[2]
+        self.blocks = self.grid[0] * self.grid[1] * self.grid[2]
         self.all_alive = True
         self.in_function = False
 
@@ -46,8 +80,10 @@ class Program:
 
     def source(self, kind):
         low = kind.lower()
-        if kind.isupper() or self.random.random() < 0.6:
+        if kind.isupper() or kind != 'i' and self.random.random() < 0.6:
             return self.register(low)
+        if low == 'i':
+            low = 'r'
         if low in 'fe':
             return self.random.choice(EDGES[low])
         bits = {'r': 32, 'd': 64, 'h': 16}[low]
@@ -67,11 +103,12 @@ class Program:
             kind = 'd' if wide else 'r'
             self.emit(self.guard() + text.format(f'%p{first}', f'%p{second}', self.source(kind.upper()), self.source(kind), self.register('p')) + ';')
             return
-        text, destination, sources = self.random.choice(TABLE)
+        group = self.random.choices(self.groups, self.group_weights)[0]
+        text, destination, sources = self.random.choice(ROWS[self.chip][group])
         written = text.format(self.register(destination), *(self.source(kind) for kind in sources))
         if text.startswith('{'):
             self.emit(written)
-        elif text.startswith(('testp', 'set.')):
+        elif text.startswith(('testp', 'set.', 'v')):
             # A known compiler loses their guards.
             self.emit(written + ';')
         else:
@@ -81,7 +118,7 @@ class Program:
         for _ in range(count):
             self.instruction()
 
-    def memory(self):
+    def do_memory(self, depth):
         """An access to what only this thread touches, or to what nobody writes."""
         which = self.random.randrange(8 if not self.in_function else 2)
         if which == 0:
@@ -129,9 +166,16 @@ class Program:
             at = 4 * slot if kind == 'u32' else 32 + 8 * slot
             self.emit(f'{self.guard()}red.{space}.{operation}.{bits} [{base}+{at}], {value};')
 
+    def whole(self):
+        """Whether all warps have all their lanes."""
+        return self.threads % 32 == 0 and self.all_alive
+
+    def do_exchange(self, depth):
+        self.exchange()
+
     def exchange(self):
         """Something that all lanes of a warp, or all threads of a block, do together."""
-        whole = self.threads % 32 == 0 and self.all_alive
+        whole = self.whole()
         which = self.random.randrange(9)
         r, s = self.register('r'), self.register('r')
         if which < 2:
@@ -153,7 +197,7 @@ class Program:
             self.emit(f'vote.sync.ballot.b32 {r}, {self.register("p")}, 0xffffffff;')
         elif which == 5:
             self.emit(f'vote.sync.{self.random.choice(["all", "any", "uni"])}.pred {self.register("p")}, {self.register("p")}, 0xffffffff;')
-        elif which == 6:
+        elif which == 6 and self.chip >= 80:
             self.emit(f'redux.sync.{self.random.choice(["add.u32", "min.s32", "max.u32", "and.b32", "or.b32", "xor.b32"])} {r}, {s}, 0xffffffff;')
         elif which == 7:
             self.emit(f'and.b32 %at, {s}, 3;')
@@ -162,100 +206,158 @@ class Program:
             self.emit(self.random.choice([f'bar.red.popc.u32 {r}, 0, {self.register("p")};', f'bar.red.and.pred {self.register("p")}, 1, {self.register("p")};',
                                           f'bar.red.or.pred {self.register("p")}, 0, !{self.register("p")};', 'bar.warp.sync 0xffffffff;']))
 
-    def call(self):
-        if self.functions:
-            name, results = self.random.choice(self.functions)
-            if results == 'param':
-                r, d, s = self.register('r'), self.register('d'), self.register('r')
-                self.emit('{')
-                self.emit('.param .b32 a; .param .b64 b; .param .b32 c;')
-                self.emit(f'st.param.b32 [a], {r}; st.param.b64 [b], {d};')
-                self.emit(f'call.uni (c), {name}, (a, b);' if self.uniform else f'call (c), {name}, (a, b);')
-                self.emit(f'ld.param.b32 {s}, [c];')
-                self.emit('}')
-            else:
-                self.emit(f'{self.guard()}call ({self.register("f")}), {name}, ({self.register("f")}, {self.register("r")});')
+    def do_call(self, depth):
+        name, results = self.random.choice(self.functions)
+        if results == 'param':
+            r, d, s = self.register('r'), self.register('d'), self.register('r')
+            self.emit('{')
+            self.emit('.param .b32 a; .param .b64 b; .param .b32 c;')
+            self.emit(f'st.param.b32 [a], {r}; st.param.b64 [b], {d};')
+            self.emit(f'call.uni (c), {name}, (a, b);' if self.uniform else f'call (c), {name}, (a, b);')
+            self.emit(f'ld.param.b32 {s}, [c];')
+            self.emit('}')
+        else:
+            self.emit(f'{self.guard()}call ({self.register("f")}), {name}, ({self.register("f")}, {self.register("r")});')
+
+    def do_straight(self, depth):
+        self.straight(self.random.randrange(1, 4))
+
+    def possible(self, depth):
+        """The kinds of statements that may stand here, with their shares."""
+        kinds = {name: share for name, share in self.shares.items() if name in STATEMENTS and share}
+        without = []
+        if depth >= 3:
+            without += ['branch', 'loop', 'table', 'exit', 'crowd', 'machine', 'invariant', 'masked', 'matrix']
+        if not self.uniform:
+            without += ['exchange', 'masked', 'matrix']
+        if not self.whole():
+            without.append('matrix')
+        if self.in_function:
+            without.append('generic')
+        if self.in_function or depth:
+            without.append('exit')
+        if not self.functions:
+            without.append('call')
+        if not self.tables:
+            without.append('indirect')
+        if not any(kind != 'warp' for kind, _ in self.small_functions):
+            without.append('structure')
+        return {name: share for name, share in kinds.items() if name not in without} or {'straight': 1}
 
     def statements(self, count, depth):
         for _ in range(count):
-            roll = self.random.random()
-            if roll < 0.62:
-                self.straight(self.random.randrange(1, 4))
-            elif roll < 0.74:
-                self.memory()
-            elif roll < 0.82:
-                if self.uniform:
-                    self.exchange()
-                else:
-                    self.instruction()
-            elif roll < 0.85:
-                self.call()
-            elif depth < 3:
-                self.control(depth)
+            if len(self.lines) > self.longest:
+                return
+            kinds = self.possible(depth)
+            kind = self.random.choices(list(kinds), list(kinds.values()))[0]
+            self.kinds.add(kind)
+            self.emit(OPEN)
+            self.indent += 1
+            getattr(self, 'do_' + kind)(depth)
+            self.indent -= 1
+            self.emit(CLOSE)
 
-    def control(self, depth):
-        roll = self.random.random()
+    def do_branch(self, depth):
+        # Lanes part, or all go by a number that the launch gives.
         uniform = self.uniform
-        if roll < 0.45:
-            # A branch: lanes part, or all go by a number that the launch gives.
-            together = uniform and self.random.random() < 0.3
-            condition = self.register('p')
-            if together:
-                self.emit(f'and.b32 %at, %given, {1 << self.random.randrange(8)};')
-                self.emit('setp.ne.u32 %q0, %at, 0;')
-                condition = '%q0'
-            self.uniform = together
-            other, join = self.label(), self.label()
-            two = self.random.random() < 0.6
-            self.emit(f'@{self.random.choice(["", "!"])}{condition} bra {other if two else join};')
+        together = uniform and self.random.random() < 0.3
+        condition = self.condition()
+        if together:
+            self.emit(f'and.b32 %at, %given, {1 << self.random.randrange(8)};')
+            self.emit('setp.ne.u32 %q0, %at, 0;')
+            condition = '%q0'
+        self.uniform = together
+        other, join = self.label(), self.label()
+        two = self.random.random() < 0.6
+        self.emit(f'@{self.maybe_not()}{condition} bra {other if two else join};')
+        self.inside(depth)
+        if two:
+            self.emit(f'bra {join};')
+            self.emit(f'{other}:')
             self.inside(depth)
-            if two:
-                self.emit(f'bra {join};')
-                self.emit(f'{other}:')
-                self.inside(depth)
-            self.emit(f'{join}:')
-        elif roll < 0.8:
-            # A loop of a few rounds, the same for all or not; its counter belongs to its depth.
-            together = uniform and self.random.random() < 0.5
-            top, end, counter = self.label(), self.label(), f'%n{depth}'
-            if together:
-                self.emit(f'mov.u32 {counter}, {self.random.randrange(1, 4)};')
-            else:
-                self.emit(f'and.b32 {counter}, {self.register("r")}, 3;')
-                self.emit(f'add.u32 {counter}, {counter}, 1;')
-            self.uniform = together
-            self.emit(f'{top}:')
-            self.inside(depth)
-            if not together and self.random.random() < 0.4:
-                self.emit(f'@{self.register("p")} bra {end};')
-                self.inside(depth)
-            self.emit(f'sub.u32 {counter}, {counter}, 1;')
-            self.emit(f'setp.ne.u32 %q1, {counter}, 0;')
-            self.emit(f'@%q1 bra {top};')
-            self.emit(f'{end}:')
-        elif roll < 0.93:
-            # A jump by a table.
-            cases = [self.label() for _ in range(self.random.randrange(2, 5))]
-            join, table = self.label(), self.label()
-            self.uniform = False
-            self.emit(f'rem.u32 %at, {self.register("r")}, {len(cases)};')
-            self.emit(f'{table}: .branchtargets {", ".join(cases)};')
-            self.emit(f'brx.idx %at, {table};')
-            for case in cases:
-                self.emit(f'{case}:')
-                self.straight(self.random.randrange(1, 3))
-                if self.random.random() < 0.7:
-                    self.emit(f'bra {join};')
-            self.emit(f'{join}:')
-        elif not self.in_function and depth == 0:
-            # Some threads end here.
-            skip = self.label()
-            self.emit(f'@{self.register("p")} bra {skip};')
-            self.emit(f'st.global.u32 [%slot+{SCRATCH + 60}], {self.random.getrandbits(31)};')
-            self.emit(self.random.choice(['exit;', 'ret;']))
-            self.emit(f'{skip}:')
-            self.all_alive = False
+        self.emit(f'{join}:')
         self.uniform = uniform
+
+    def do_loop(self, depth):
+        # A few rounds, the same for all or not. It counts down or up, by steps, and is tested at its start or its end.
+        r, uniform = self.random, self.uniform
+        together = uniform and r.random() < 0.5
+        top, end, counter, again = self.label(), self.label(), self.temp('r'), self.temp('p')
+        if not together:
+            self.emit(f'and.b32 {counter}, {self.register("r")}, 3;')
+        elif r.random() < 0.5:
+            self.emit(f'mov.u32 {counter}, {r.randrange(1, 4)};')
+        else:
+            self.emit(f'and.b32 {counter}, %given, 3;')
+        self.uniform = together
+        way = r.randrange(4)
+        if way == 0:
+            # While.
+            self.emit(f'{top}:')
+            self.emit(f'setp.eq.u32 {again}, {counter}, 0;')
+            self.emit(f'@{again} bra {end};')
+        elif way == 1:
+            # Up to a bound, by steps.
+            bound, step = self.temp('r'), r.choice([1, 3, 7, 0x10000])
+            self.emit(f'mul.lo.u32 {bound}, {counter}, {step}; mov.u32 {counter}, 0;')
+            if r.random() < 0.6:
+                self.emit(f'setp.ge.s32 {again}, {counter}, {bound};')
+                self.emit(f'@{again} bra {end};')
+            self.emit(f'{top}:')
+        else:
+            if way == 2:
+                self.emit(f'max.u32 {counter}, {counter}, 1;')
+            else:
+                # Up to zero.
+                self.emit(f'not.b32 {counter}, {counter};')
+            self.emit(f'{top}:')
+        self.inside(depth)
+        if not together and r.random() < 0.4:
+            self.emit(f'@{self.register("p")} bra {end};')
+            self.inside(depth)
+        if way == 0:
+            self.emit(f'sub.u32 {counter}, {counter}, 1;')
+            self.emit(f'bra {top};')
+        elif way == 1:
+            self.emit(f'add.u32 {counter}, {counter}, {step};')
+            self.emit(f'setp.lt.s32 {again}, {counter}, {bound};')
+            self.emit(f'@{again} bra {top};')
+        elif way == 2:
+            self.emit(f'sub.u32 {counter}, {counter}, 1;')
+            self.emit(f'setp.ne.u32 {again}, {counter}, 0;')
+            self.emit(f'@{again} bra {top};')
+        else:
+            self.emit(f'add.s32 {counter}, {counter}, 1;')
+            self.emit(f'setp.lt.s32 {again}, {counter}, 0;')
+            self.emit(f'@{again} bra {top};')
+        self.emit(f'{end}:')
+        self.uniform = uniform
+
+    def do_table(self, depth):
+        # A jump by a table.
+        uniform = self.uniform
+        cases = [self.label() for _ in range(self.random.randrange(2, 5))]
+        join, table = self.label(), self.label()
+        self.uniform = False
+        self.emit(f'rem.u32 %at, {self.register("r")}, {len(cases)};')
+        self.emit(f'{table}: .branchtargets {", ".join(cases)};')
+        self.emit(f'brx.idx %at, {table};')
+        for case in cases:
+            self.emit(f'{case}:')
+            self.straight(self.random.randrange(1, 3))
+            if self.random.random() < 0.7:
+                self.emit(f'bra {join};')
+        self.emit(f'{join}:')
+        self.uniform = uniform
+
+    def do_exit(self, depth):
+        # Some threads end here.
+        skip = self.label()
+        self.emit(f'@{self.register("p")} bra {skip};')
+        self.emit(f'st.global.u32 [%slot+{SCRATCH + 60}], {self.random.getrandbits(31)};')
+        self.emit(self.random.choice(['exit;', 'ret;']))
+        self.emit(f'{skip}:')
+        self.all_alive = False
 
     def inside(self, depth):
         self.indent += 1
@@ -268,7 +370,7 @@ class Program:
         for kind, count in POOL.items():
             self.emit(f'.reg .{TYPES[kind]} %{kind}<{count}>;')
         self.emit('.reg .pred %q<2>;')
-        self.emit('.reg .b32 %at, %place32, %n<4>;')
+        self.emit('.reg .b32 %at, %place32;')
         self.emit('.reg .b64 %place, %base;')
 
     def fill_pool(self, word, wide):
@@ -308,6 +410,7 @@ class Program:
         if not by_param:
             self.emit('mov.f32 %f1, x;')
         self.emit(BEGIN)
+        self.longest = len(self.lines) + 60
         self.statements(self.random.randrange(3, 8), 1)
         self.emit(END)
         if by_param:
@@ -322,6 +425,8 @@ class Program:
 
     def kernel(self):
         self.lines.append('.visible .entry k(.param .u64 input, .param .u64 output, .param .u64 sums, .param .u32 given)')
+        if self.random.random() < 0.3:
+            self.lines.append(f'.{self.random.choice(["maxntid", "reqntid"])} {", ".join(map(str, self.block))}')
         self.lines.append('{')
         self.declare_pool()
         self.emit('.reg .b64 %slot, %all, %in, %generic;')
@@ -330,7 +435,11 @@ class Program:
         self.emit('.shared .align 16 .b8 shared_sums[80];')
         self.emit('.local .align 16 .b8 frame[64];')
         self.emit('ld.param.u64 %in, [input]; ld.param.u64 %slot, [output]; ld.param.u64 %all, [sums]; ld.param.u32 %given, [given];')
-        self.emit('mov.u32 %tid0, %tid.x; mov.u32 %at, %ctaid.x; mov.u32 %thread, %ntid.x; mad.lo.u32 %thread, %at, %thread, %tid0;')
+        self.emit('mov.u32 %tid0, %tid.x;')
+        if self.block[1:] != [1, 1]:
+            self.emit('mov.u32 %at, %tid.z; mov.u32 %place32, %ntid.y; mov.u32 %thread, %tid.y; mad.lo.u32 %at, %at, %place32, %thread;')
+            self.emit('mov.u32 %place32, %ntid.x; mad.lo.u32 %tid0, %at, %place32, %tid0;')
+        self.emit(f'mov.u32 %at, %ctaid.{"xyz"[next((i for i in range(3) if self.grid[i] > 1), 0)]}; mad.lo.u32 %thread, %at, {self.threads}, %tid0;')
         self.emit(f'mad.wide.u32 %slot, %thread, {STRIDE}, %slot;')
         self.emit('mov.u32 %own, tile; shl.b32 %at, %tid0, 4; add.u32 %own, %own, %at; mov.u32 %both, shared_sums;')
         self.emit('cvt.u64.u32 %generic, %own; cvta.shared.u64 %generic, %generic;')
@@ -338,7 +447,7 @@ class Program:
         self.emit('setp.lt.u32 %q0, %tid0, 20; shl.b32 %at, %tid0, 2; add.u32 %at, %both, %at; @%q0 st.shared.u32 [%at], 0x0f0f1234;')
         self.emit('bar.sync 0;')
         for i in range(0, 64, 16):
-            self.emit(f'st.local.v4.u32 [frame+{i}], {{%tid0, {i}, %given, %own}};')
+            self.emit(f'st.local.v4.u32 [frame+{i}], {{%tid0, {i}, %given, %thread}};')
         # Each thread has words of its own out of the input.
         self.fill_pool(lambda d, i: f'add.u32 %at, %thread, {7 * i}; and.b32 %at, %at, {WORDS - 1}; mul.wide.u32 %place, %at, 4; '
                                     f'add.u64 %place, %place, %in; ld.global.u32 {d}, [%place];',
@@ -346,7 +455,8 @@ class Program:
                                     f'add.u64 %place, %place, %in; ld.global.u64 {d}, [%place];')
         self.uniform = True
         self.emit(BEGIN)
-        self.statements(self.random.randrange(10, 40), 0)
+        self.longest = len(self.lines) + 240
+        self.statements(self.random.randrange(6, 24), 0)
         self.emit(END)
         at = 0
         for kind in 'defr':
@@ -372,10 +482,12 @@ class Program:
         self.lines.append('}')
 
     def text(self):
-        self.lines += [f'// Program {self.seed} of tools/programs.', '.version 8.6', '.target sm_90', '.address_size 64', '']
+        self.lines += [f'// Program {self.seed} of tools/programs.', '.version 8.7', f'.target sm_{self.chip}', '.address_size 64', '']
         words = ', '.join(str(self.random.choice(EDGES['r']) if self.random.random() < 0.5 else self.random.getrandbits(32)) for _ in range(WORDS + 8))
         self.lines += [f'.const .align 16 .u32 table[{WORDS + 8}] = {{{words}}};', '']
-        for index in range(self.random.randrange(3)):
+        if (self.shares['indirect'] or self.shares['structure']) and self.random.random() < 0.7:
+            self.declare_tables()
+        for index in range(self.random.choice([0, 0, 0, 1, 1, 2])):
             self.function(index)
         self.kernel()
         return '\n'.join(self.lines) + '\n'
@@ -387,7 +499,7 @@ class Program:
                          for _ in range(WORDS))
         sums = b''.join(value.to_bytes(4, 'little') for value in [0, 0xffffffff, 0, 0xffffffff, 0, 0, 0, 0]) + bytes(8) + b'\xff' * 8 + bytes(8) + b'\xff' * 8
         return {
-            'name': f'program_{self.seed}', 'ptx_text': text, 'entry': 'k', 'grid': [self.blocks, 1, 1], 'block': [self.threads, 1, 1],
+            'name': f'program_{self.seed}', 'ptx_text': text, 'entry': 'k', 'grid': self.grid, 'block': self.block,
             'shared_bytes': 0,
             'args': [{'buffer': {'bytes_hex': words.hex()}}, {'buffer': {'len': STRIDE * self.threads * self.blocks, 'fill': 0}},
                      {'buffer': {'bytes_hex': (sums + bytes(256 - len(sums))).hex()}},
