@@ -122,7 +122,9 @@ fn random_programs_on_their_code() {
             ["ptx", "json", "cubin"].map(|end| folder.path().join(format!("{name}.{end}")));
         std::fs::write(&source, ptx).expect("a temporary file");
         std::fs::write(&json, launch).expect("a temporary file");
-        ask(&tools, "ptxas", &["-arch=sm_90", "-O3", &text(&source), "-o", &text(&cubin)]);
+        let target = ptx.lines().find_map(|line| line.strip_prefix(".target ")).expect("a target");
+        let target = format!("-arch={target}");
+        ask(&tools, "ptxas", &[&target, "-O3", &text(&source), "-o", &text(&cubin)]);
         let run = oriole(&["run", &text(&json), "--on", "sim", "--cubin", &text(&cubin)]);
         if run.status != Some(0) {
             wrong.push(format!("{name}: {}{}", run.out, run.err));
