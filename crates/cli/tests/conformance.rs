@@ -275,31 +275,40 @@ fn regressions_on_both_machines() {
 }
 
 /// Runs vectors and judges them; what is wrong.
-pub fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String> {
+fn answers(vectors: &[Vector], launches: &Path, options: &[&str]) -> Vec<String> {
+    answers_of(vectors, 1, launches, options).remove(0)
+}
+
+/// The same for so many rounds of the vectors one after the other, each with other texts; what is wrong in each.
+pub fn answers_of(vectors: &[Vector], rounds: usize, launches: &Path, options: &[&str]) -> Vec<Vec<String>> {
     let launches = text(launches);
     let mut arguments = vec!["run", &launches, "--json"];
     arguments.extend(options);
     let run = oriole(&arguments);
     assert!(matches!(run.status, Some(0 | 1)), "{options:?}: {:?} {}", run.status, run.err);
-    let mut wrong = Vec::new();
     let mut lines = run.out.lines();
-    for vector in vectors {
-        let line = lines.next().unwrap_or_else(|| panic!("{options:?}: no answer for {}", vector.name));
-        let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
-        assert_eq!(answer["name"], vector.name.as_str(), "{options:?}: answers come in order");
-        let complaint = match answer.get("error") {
-            Some(error) => Some(error.to_string()),
-            None => match &answer["args"][vector.inputs.len()]["bytes_hex"] {
-                Value::String(hex) => vector.judge(hex),
-                other => Some(format!("the result is {other}")),
-            },
-        };
-        wrong.extend(complaint.map(|complaint| format!("{options:?} {}: {complaint}", vector.name)));
-    }
-    let count = vectors.len();
+    let mut round = || {
+        let mut wrong = Vec::new();
+        for vector in vectors {
+            let line = lines.next().unwrap_or_else(|| panic!("{options:?}: no answer for {}", vector.name));
+            let answer: Value = serde_json::from_str(line).expect("an answer is JSON");
+            assert_eq!(answer["name"], vector.name.as_str(), "{options:?}: answers come in order");
+            let complaint = match answer.get("error") {
+                Some(error) => Some(error.to_string()),
+                None => match &answer["args"][vector.inputs.len()]["bytes_hex"] {
+                    Value::String(hex) => vector.judge(hex),
+                    other => Some(format!("the result is {other}")),
+                },
+            };
+            wrong.extend(complaint.map(|complaint| format!("{options:?} {}: {complaint}", vector.name)));
+        }
+        wrong
+    };
+    let wrong: Vec<Vec<String>> = (0..rounds).map(|_| round()).collect();
+    let count = vectors.len() * rounds;
     say(&format!(
         "{options:?}: {} of {count} vectors right, {:.1} s",
-        count - wrong.len(),
+        count - wrong.iter().map(Vec::len).sum::<usize>(),
         run.took.as_secs_f64()
     ));
     wrong

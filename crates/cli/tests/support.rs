@@ -1,6 +1,7 @@
 //! How tests run the program: with a limit of time, its output caught, in a folder of its own. No expectation is here.
 
 use oriole_cubin::Cubin;
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -22,10 +23,47 @@ pub struct Finished {
     pub took: Duration,
 }
 
-/// Runs the program under test.
-pub fn oriole<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Finished {
+/// Runs the program under test. What it compiles to simulate it must not accuse, in the parts that do not run either.
+pub fn oriole<A: AsRef<OsStr>>(arguments: &[A]) -> Finished {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
-    finish(command.args(arguments))
+    command.args(arguments);
+    let said = |word: &str| arguments.iter().any(|argument| argument.as_ref() == word);
+    if arguments.first().is_some_and(|first| first.as_ref() == "run")
+        && said("sim")
+        && !said("--cubin")
+        && !said("--cubins")
+    {
+        command.arg("--check");
+    }
+    finish(&mut command)
+}
+
+/// The file that a command of the program under test, or of it in the place of ptxas, has written code to.
+fn written(command: &Command) -> Option<PathBuf> {
+    let program = Path::new(command.get_program());
+    let ours = Path::new(env!("CARGO_BIN_EXE_oriole"));
+    let arguments: Vec<&OsStr> = command.get_args().collect();
+    let compiles = arguments.first().is_some_and(|first| *first == "compile");
+    if !(program == ours && compiles || std::fs::read_link(program).is_ok_and(|to| to == ours)) {
+        return None;
+    }
+    let named = arguments.iter().position(|argument| *argument == "-o" || *argument == "--output");
+    let path = match named {
+        Some(at) => PathBuf::from(arguments.get(at + 1)?),
+        None => Path::new(arguments.get(1)?).with_extension("cubin"),
+    };
+    Some(command.get_current_dir().map_or(path.clone(), |folder| folder.join(path)))
+}
+
+/// No code that a test makes may depend on luck.
+fn assert_no_hazards(command: &Command) {
+    let Some(path) = written(command) else { return };
+    let Some(cubin) = std::fs::read(path).ok().and_then(|bytes| oriole_cubin::read(&bytes).ok()) else {
+        return;
+    };
+    let hazards = oriole_simulate::lint(&cubin);
+    let told: Vec<String> = hazards.iter().map(ToString::to_string).collect();
+    assert!(told.is_empty(), "{command:?} made code with hazards:\n{}", told.join("\n"));
 }
 
 /// Runs a command to its end, which must come before the limit.
@@ -58,6 +96,9 @@ pub fn finish_fed(command: &mut Command, input: Stdio) -> Finished {
     let took = start.elapsed();
     let read =
         |file: &Path| String::from_utf8_lossy(&std::fs::read(file).expect("a temporary file")).into_owned();
+    if status.success() {
+        assert_no_hazards(command);
+    }
     Finished { status: status.code(), out: read(out.path()), err: read(err.path()), took }
 }
 
