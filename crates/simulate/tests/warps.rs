@@ -400,6 +400,24 @@ fn a_swap_tells_in_a_predicate() {
     }
 }
 
+/// On sm_75 `HADD2` makes a half of a single, rounded to zero.
+#[test]
+fn a_half_of_a_single_is_rounded_to_zero() {
+    for (single, half) in
+        [(0x3f80_1fff_u32, 0x3c00_3c00_u32), (0x7149_f2ca, 0x7bff_7bff), (0xbf80_1fff, 0xbc00_bc00)]
+    {
+        let body = format!(
+            "MOV R0, {single:#x}
+             HADD2 R1, R0.F32, -RZ.H0_H0
+             ISETP.NE.U32.AND P0, PT, R1, {half:#x}, PT
+             @P0 BPT.TRAP 0x1
+             EXIT"
+        );
+        let outcome = run(&crate::common::assemble_for("sm_75", &body), &launch(1, &[0; 8], 1));
+        assert_eq!(outcome.error, None, "{single:#x}");
+    }
+}
+
 /// The kernel asks for 64 registers, of which the hardware keeps two.
 #[test]
 fn registers_of_the_hardware_are_not_named() {
