@@ -318,8 +318,11 @@ mod tests {
         for name in ["sm_", "90", "sm_90b", "sm_a", "sm_+90", ""] {
             assert_eq!(name.parse::<Chip>(), Err(NameError::Shape(name.to_string())));
         }
-        for name in ["sm_91", "sm_90f", "sm_75a", "sm_70a", "sm_999", "sm_62"] {
+        for name in ["sm_91", "sm_90f", "sm_75a", "sm_70a", "sm_999"] {
             assert_eq!(name.parse::<Chip>(), Err(NameError::Unknown(name.to_string())));
+        }
+        for name in ["sm_62", "sm_61", "sm_10"] {
+            assert_eq!(name.parse::<Chip>(), Err(NameError::Old(name.to_string())));
         }
     }
 
