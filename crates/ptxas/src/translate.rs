@@ -310,7 +310,7 @@ mod tests {
         expect![[r#"
             ptxas a.ptx, line 4; fatal   : Parsing error near '%r2': syntax error
             ptxas fatal   : Ptx assembly aborted due to errors
-            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.5'
             ptxas fatal   : Ptx assembly aborted due to errors
             ptxas a.ptx, line 2; fatal   : Missing .version directive at start of file 'a.ptx'
             ptxas fatal   : Ptx assembly aborted due to errors
@@ -338,12 +338,12 @@ mod tests {
             diagnostic(Code::UnknownName, "%r2", "no register is called `%q`"),
         ];
         expect![[r#"
-            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+            ptxas a.ptx, line 1; fatal   : Unsupported .version 99.0; current version is '9.5'
             ptxas fatal   : Ptx assembly aborted due to errors
         "#]]
         .assert_eq(&said(&two, Form::Program));
         expect![[r#"
-            ptxas application ptx input, line 1; fatal   : Unsupported .version 99.0; current version is '9.0'
+            ptxas application ptx input, line 1; fatal   : Unsupported .version 99.0; current version is '9.5'
         "#]]
         .assert_eq(&said(&two, Form::Library));
     }
