@@ -13,8 +13,9 @@ step() { printf '\n== %s (%d:%02d)\n' "$*" $((SECONDS / 60)) $((SECONDS % 60)); 
 
 # Tells tests where NVIDIA's tools are, and what was made with them. Fails where they are not.
 use_oracle() {
-    [ -x .oracle/nvidia/cu13/bin/ptxas ] || return 1
-    export ORIOLE_ORACLE="$PWD/.oracle/nvidia/cu13/bin" ORIOLE_GUARD_DATA="$PWD/.oracle/guards"
+    [ -x .oracle/nvidia/cu13/bin/ptxas ] && [ -x .oracle/recorded/nvidia/cu13/bin/ptxas ] || return 1
+    export ORIOLE_ORACLE="$PWD/.oracle/nvidia/cu13/bin" ORIOLE_ORACLE_RECORDED="$PWD/.oracle/recorded/nvidia/cu13/bin"
+    export ORIOLE_GUARD_DATA="$PWD/.oracle/guards"
     # The same texts for tests that read any PTX.
     export ORIOLE_PTX_FILES="$ORIOLE_GUARD_DATA"
     export ORIOLE_ORACLE_VOLTA="$PWD/.oracle/older/triton/backends/nvidia/bin"

@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn hazards_are_errors_at_the_name_of_the_kernel() {
-        let session = Session::new(TEXT, None, &Options::default());
+        let session = Session::once(TEXT, None, &Options::default(), true, None);
         let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
         let right = compiled.cubin.expect("it compiles");
         assert_eq!(diagnostics(&session, TEXT, &right), []);

@@ -112,12 +112,8 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens a text for a chip, by default the one that it asks for, with options.
-    pub fn new(text: &str, chip: Option<Chip>, options: &Options) -> Session {
-        Session::with(Database::default(), text, chip, options)
-    }
-
-    /// The same for a command that compiles the text and is done with it; what inner stages give is kept if asked.
+    /// Opens a text for a chip, by default the one that it asks for, with options, for a command that compiles it and is done with
+    /// it; what inner stages give is kept if asked.
     pub fn once(
         text: &str,
         chip: Option<Chip>,
@@ -136,7 +132,7 @@ impl Session {
     pub fn looking(text: &str, chip: Option<Chip>, options: &Options) -> Session {
         let db = Database::default();
         let file = SourceFile::open(&db, text);
-        let options = looked_at(&db, file, options);
+        let options = looked_at(&db, file, text, options);
         Session::of(db, file, chip, &options)
     }
 
@@ -153,10 +149,12 @@ impl Session {
     }
 }
 
-/// The options for code of a file that is only looked at: where it leaves functions to a linker, those of a part to be linked.
-pub fn looked_at(db: &Database, file: SourceFile, options: &Options) -> Options {
+/// The options for code of a file with this text that is only looked at: where it leaves functions to a linker, those of a part to be
+/// linked. Nothing is asked of the database where the text says that it cannot, as that of a file that is known as a whole.
+pub fn looked_at(db: &Database, file: SourceFile, text: &str, options: &Options) -> Options {
     let mut options = options.clone();
-    if options.linking == Linking::Whole && oriole_queries::leaves_open(db, file) {
+    let open = || text.contains(".extern") && oriole_queries::leaves_open(db, file);
+    if options.linking == Linking::Whole && open() {
         options.linking = Linking::Relocatable;
     }
     options

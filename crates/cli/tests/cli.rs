@@ -563,7 +563,9 @@ fn own_cubins_round_trip_and_have_no_hazard() {
         for options in [&["-O0"][..], &["-O3"], &["-O3", "--maxrregcount", "24"]] {
             let output = folder.path().join("k.cubin");
             if let Err(message) = compile(&input, &output, options) {
-                wrong.push(message);
+                // A kernel with an instruction that needs more registers is refused.
+                let refused = options.contains(&"24") && crate::conformance::is_too_large(&message);
+                wrong.extend(Some(message).filter(|_| !refused));
                 continue;
             }
             let (words, failures) = round_trip(&output, folder.path());

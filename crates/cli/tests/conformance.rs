@@ -22,7 +22,7 @@ const WITHOUT: [&[&str]; 8] = [
 ];
 
 /// A kernel with an instruction that needs more registers than the budget is refused, and told so; with more it must be right.
-fn is_too_large(line: &str) -> bool {
+pub fn is_too_large(line: &str) -> bool {
     line.contains("limit::insufficient-registers") && line.contains("and 24 are all that it may have")
 }
 

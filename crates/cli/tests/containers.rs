@@ -1,6 +1,6 @@
 //! What the container tells of shared memory on the chips whose system keeps a part of it: sections and symbols.
 
-use crate::oracle::{ask, tools};
+use crate::oracle::{ask, recorded_tools};
 use crate::support::{compile, oriole, read_cubin, scratch, text};
 use expect_test::expect;
 use oriole_cubin::Cubin;
@@ -92,9 +92,9 @@ fn the_end_of_the_systems_shared_memory_is_told() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn shared_memory_is_told_as_the_reference_tells_it() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let reference = folder.path().join("theirs.cubin");
     for chip in CHIPS {
@@ -194,9 +194,9 @@ fn shared_memory_is_what_is_declared() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
 fn shared_memory_is_what_the_reference_has() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
     let mut different = String::new();
@@ -291,9 +291,9 @@ fn pointers_to_global_memory_are_generic() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
 fn pointers_are_completed_as_those_of_the_reference() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let [source, ours, theirs] = ["k.ptx", "ours.cubin", "theirs.cubin"].map(|name| folder.path().join(name));
     for chip in ["sm_75", "sm_80", "sm_90", "sm_100", "sm_120"] {

@@ -3,7 +3,7 @@
 //!
 //! What holds for ptxas is in `test-data/ptxas/targets.txt` and in `FAMILIES`; tests that are ignored without it ask it.
 
-use crate::oracle::tools;
+use crate::oracle::recorded_tools;
 use crate::ptxas::ours;
 use crate::support::{data, finish, oriole, read_cubin, scratch, text};
 use oriole_cubin::Cubin;
@@ -96,10 +96,10 @@ fn targets_are_compiled_for_the_architectures_of_the_table() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn targets_are_compiled_for_the_architectures_that_ptxas_has() {
     let folder = scratch();
-    let wrong = Targets::read().differences(&tools().join("ptxas"), folder.path());
+    let wrong = Targets::read().differences(&recorded_tools().join("ptxas"), folder.path());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -162,10 +162,10 @@ fn containers_of_families_are_those_of_their_base_chips() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn ptxas_marks_families_as_their_base_chips() {
     let folder = scratch();
-    let (input, tools) = (folder.path().join("k.ptx"), tools());
+    let (input, tools) = (folder.path().join("k.ptx"), recorded_tools());
     for (number, flags, mask, _) in FAMILIES {
         std::fs::write(&input, sharing(&format!("sm_{number}f"), 64)).expect("a temporary file");
         let found = ["f", "", "a"].map(|letter| {
@@ -233,10 +233,10 @@ fn blocks_of_families_declare_48_kib() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn ptxas_lets_blocks_of_families_declare_48_kib() {
     let folder = scratch();
-    let wrong = bounds(&tools().join("ptxas"), folder.path());
+    let wrong = bounds(&recorded_tools().join("ptxas"), folder.path());
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

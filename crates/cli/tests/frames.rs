@@ -1,6 +1,6 @@
 //! What a module for debuggers says of its frames: which registers each function keeps for its caller, and where it does.
 
-use crate::oracle::{ask, tools};
+use crate::oracle::{ask, recorded_tools};
 use crate::support::{compile, oriole, read_cubin, scratch, text};
 use expect_test::{Expect, expect};
 use oriole_cubin::{Cubin, RelocationKind};
@@ -194,7 +194,7 @@ fn theirs(folder: &Path, chip: &str, functions: &str, more: &[&str]) -> Cubin {
     let [source, output] = ["k.ptx", "theirs.cubin"].map(|name| folder.join(name));
     std::fs::write(&source, module(chip, functions)).expect("a temporary file");
     let (chip, from, to) = (format!("-arch={chip}"), text(&source), text(&output));
-    ask(&tools(), "ptxas", &[&["-O0", &chip, &from, "-o", &to][..], more].concat());
+    ask(&recorded_tools(), "ptxas", &[&["-O0", &chip, &from, "-o", &to][..], more].concat());
     read_cubin(&output)
 }
 
@@ -424,7 +424,7 @@ fn frames_tell_what_callees_keep() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
 fn common_entries_of_frames_are_those_of_the_reference() {
     let folder = scratch();
     let folder = folder.path();
@@ -807,7 +807,7 @@ fn frames_stay_where_functions_take_from_the_stack() {
 
 /// The reference's frames are true in the same sense.
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
 fn frames_of_the_reference_tell_where_callers_values_are() {
     let folder = scratch();
     let functions = format!("{CALLS}{FRAMES}");

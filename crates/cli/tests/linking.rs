@@ -1,7 +1,7 @@
 //! Relocatable files: what they leave open, and what comes of them when NVIDIA's linker joins ours with ours and with those of
 //! the reference.
 
-use crate::oracle::{PLACES, ask, places, tools};
+use crate::oracle::{PLACES, ask, places, recorded_tools};
 use crate::support::{compile, data, oriole, read_cubin, round_trip, scratch, text};
 use expect_test::expect;
 use oriole_cubin::{Cubin, RelocationKind};
@@ -302,12 +302,12 @@ fn whole_programs_have_slots_of_descriptors() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas"]
 fn slots_of_descriptors_are_those_of_the_reference() {
     let folder = scratch();
     let [input, own, reference] = ["k.ptx", "own.cubin", "k.cubin"].map(|name| folder.path().join(name));
     std::fs::write(&input, LAUNCHES).expect("a temporary file");
-    let tools = tools();
+    let tools = recorded_tools();
     for (chip, _) in CHIPS {
         compile(&input, &own, &["--arch", chip]).unwrap_or_else(|message| panic!("{message}"));
         ask(&tools, "ptxas", &["-arch", chip, &text(&input), "-o", &text(&reference)]);
@@ -364,9 +364,9 @@ fn told(path: &Path) -> Vec<BTreeSet<String>> {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn extensible_programs_tell_what_those_of_the_reference_tell() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let theirs = folder.path().join("theirs.o");
     for (chip, _) in CHIPS {
@@ -402,9 +402,9 @@ const ALONE: [(&str, &[&str]); 3] = [
 
 /// The reference's linker says that such programs are for the device runtime alone, and joins them with others all the same.
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn extensible_programs_are_right_when_they_are_linked() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let folder = folder.path();
     let linked = folder.join("linked.cubin");
@@ -447,9 +447,9 @@ fn theirs(tools: &Path, name: &str, chip: &str, folder: &Path) -> PathBuf {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn linked_files_are_right_whoever_made_them() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let folder = folder.path();
     let launches = text(&data("linking").join("linked.jsonl"));
@@ -483,9 +483,9 @@ fn linked_files_are_right_whoever_made_them() {
 /// Without optimization several files bring the same functions of the library, and the linker keeps the first one: code of
 /// either compiler is right with the functions of the other.
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn one_library_serves_files_of_both_compilers() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let folder = folder.path();
     let mut wrong = Vec::new();
@@ -579,9 +579,9 @@ fn relocatable_files_have_line_tables() {
 }
 
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvlink, nvdisasm and cuobjdump"]
 fn line_tables_are_linked_alike() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let folder = folder.path();
     let sources = modules_with_places(folder);

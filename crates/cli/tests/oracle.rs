@@ -9,7 +9,17 @@ use std::process::Command;
 
 /// The folder of tools.
 pub fn tools() -> PathBuf {
-    let folder = std::env::var_os("ORIOLE_ORACLE").map(PathBuf::from).expect("ORIOLE_ORACLE names a folder");
+    tools_of("ORIOLE_ORACLE")
+}
+
+/// That of the toolkit whose containers and frames ours are like: what a newer one writes there, it reads of an older one.
+pub fn recorded_tools() -> PathBuf {
+    tools_of("ORIOLE_ORACLE_RECORDED")
+}
+
+fn tools_of(variable: &str) -> PathBuf {
+    let folder = std::env::var_os(variable).map(PathBuf::from);
+    let folder = folder.unwrap_or_else(|| panic!("{variable} names a folder"));
     for tool in ["ptxas", "nvdisasm", "cuobjdump"] {
         assert!(folder.join(tool).exists(), "{} holds no {tool}", folder.display());
     }
@@ -138,23 +148,24 @@ fn random_programs_on_their_code() {
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn tensor_memory_on_their_code() {
     let machines: [&[&str]; 2] = [&[], &["--late"]];
-    let wrong: Vec<String> =
-        machines.iter().flat_map(|options| on_their_code("tensor-memory", &[], options)).collect();
+    let wrong: Vec<String> = machines
+        .iter()
+        .flat_map(|options| on_their_code(&recorded_tools(), "tensor-memory", &[], options))
+        .collect();
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The same of what else Blackwell has.
 #[test]
-#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+#[ignore = "needs ORIOLE_ORACLE_RECORDED, a folder with ptxas, nvdisasm and cuobjdump"]
 fn blackwell_on_their_code() {
     // The reference has instructions for stores beside the program that the table does not, and leaves some stores out.
-    let wrong = on_their_code("blackwell", &["stores_beside", "accesses_of_lines"], &[]);
+    let wrong = on_their_code(&recorded_tools(), "blackwell", &["stores_beside", "accesses_of_lines"], &[]);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// What goes wrong when the reference's code of a folder is looked at and run, but for some launches.
-fn on_their_code(name: &str, left_out: &[&str], options: &[&str]) -> Vec<String> {
-    let tools = tools();
+fn on_their_code(tools: &Path, name: &str, left_out: &[&str], options: &[&str]) -> Vec<String> {
     let folder = scratch();
     let kernels = data(name);
     let mut wrong = Vec::new();
@@ -190,7 +201,7 @@ fn on_their_code(name: &str, left_out: &[&str], options: &[&str]) -> Vec<String>
 #[test]
 #[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
 fn their_cubins_round_trip_run_and_have_no_hazard() {
-    let tools = tools();
+    let tools = recorded_tools();
     let folder = scratch();
     let cubins = folder.path().join("cubins");
     std::fs::create_dir(&cubins).expect("a folder");

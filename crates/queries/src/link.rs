@@ -452,7 +452,7 @@ pub(crate) fn image_failure(kernel: &str, error: &ImageError) -> Failed {
         ImageError::NoAddress(_) | ImageError::NoRelocation(_) => Code::NotSupported,
         ImageError::MissingFunction(_) | ImageError::MissingVariable(_) => Code::UnresolvedExternal,
         ImageError::SharedTooLarge(..) => Code::TooMuchSharedMemory,
-        ImageError::TooManySlots(_) => Code::TooLarge,
+        ImageError::TooManySlots(_) | ImageError::TablesTooLarge(_) => Code::TooLarge,
         ImageError::Internal(_) => Code::InternalError,
     };
     Failed::Stage { code, statement: None, message: format!("`{kernel}`: {error}") }

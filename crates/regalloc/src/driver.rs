@@ -169,7 +169,7 @@ pub fn allocate(
     let work = general_within(work, &limits, options).map_err(|error| match error {
         AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
             // A part of a kernel that changes its registers may have fewer than others.
-            let limit = allocated(limit.min(limits.all));
+            let limit = allocated(if limits.at_start.is_some() { limit.min(limits.all) } else { limits.all });
             let (origin, least) = limits.neediest;
             AllocateError::Exceeded { statement: origin.0, needed: allocated(least).max(limit + 1), limit }
         }

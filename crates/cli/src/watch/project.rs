@@ -142,7 +142,7 @@ impl Project {
         let mut before: Option<Ran> = None;
         for &chip in &chips {
             let start = Instant::now();
-            let options = looked_at(&self.db, input, &self.options);
+            let options = looked_at(&self.db, input, text, &self.options);
             let key = (chip, options.linking == Linking::Whole);
             let config = *self.configs.entry(key).or_insert_with(|| Config::create(&self.db, chip, &options));
             let mut compiled = oriole_queries::compile(&self.db, input, config, threads);

@@ -1,6 +1,7 @@
 //! Why a kernel cannot be laid out.
 
 use super::linker::SLOTS;
+use super::tables::BANK;
 
 /// Why a kernel could not be laid out.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -18,6 +19,8 @@ pub enum ImageError {
     /// Code takes the address of a variable that stands behind so many others that the table of addresses has no place
     /// for it.
     TooManySlots(String),
+    /// The jump tables and numbers of a kernel need so many bytes of a constant bank, more than one has.
+    TablesTooLarge(u64),
     /// Something that should not happen.
     Internal(String),
 }
@@ -41,6 +44,9 @@ impl std::fmt::Display for ImageError {
                     f,
                     "takes the address of `{name}`, which comes after {SLOTS} other `.global` variables and functions of the module: no more addresses can be read"
                 )
+            }
+            ImageError::TablesTooLarge(bytes) => {
+                write!(f, "the constant bank with its jump tables has size {bytes:#x}, at most {BANK:#x}")
             }
             ImageError::Internal(what) => write!(f, "internal error: {what}"),
         }

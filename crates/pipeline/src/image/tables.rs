@@ -7,6 +7,9 @@ use oriole_chip::WordShape;
 use oriole_ori::Table;
 use std::collections::BTreeMap;
 
+/// Bytes of a constant bank; loads beyond give zeros.
+pub const BANK: u64 = 0x1_0000;
+
 /// Constant bank 2: the tables of all members one after the other, but that of functions once; each table's offset by
 /// member.
 pub fn tables(
@@ -53,5 +56,6 @@ pub fn tables(
         }
         offsets.push(own);
     }
-    Ok((bytes, offsets))
+    let size = bytes.len() as u64;
+    if size > BANK { Err(ImageError::TablesTooLarge(size)) } else { Ok((bytes, offsets)) }
 }
