@@ -176,7 +176,7 @@ fn on_their_code(tools: &Path, name: &str, left_out: &[&str], options: &[&str]) 
             let source = std::fs::read_to_string(&input).expect("a kernel");
             let target = source.lines().find_map(|line| line.strip_prefix(".target ")).expect("a target");
             let chip = format!("-arch={target}");
-            ask(&tools, "ptxas", &[&chip, level, &text(&input), "-o", &text(&cubin)]);
+            ask(tools, "ptxas", &[&chip, level, &text(&input), "-o", &text(&cubin)]);
             let lint = oriole(&["lint", &text(&cubin)]);
             if lint.status != Some(0) {
                 wrong.push(format!("{level} lint {name}: {}{}", lint.out, lint.err));

@@ -190,7 +190,7 @@ fn inline_ptx_of_cuda() {
         * `add[.rn].{bf16,bf16x2} d, a, b`: Adds.
         * `add[.sat].s32 d, a, b`: Adds and clamps to the range of `.s32`.
         * `add.{u16x2,s16x2} d, a, b`: Adds two packed pairs of halves.
-        * and 1 more
+        * and 3 more
         Space .reg; Type .b32; Register t; Opcode add; Type .u32; Register t; Register %1; Number %2; Opcode mov; Type .u32; Register %0; Variable u; "#]].assert_eq(&out);
 }
 

@@ -86,7 +86,7 @@ fn hover() {
             * `add[.rn].{bf16,bf16x2} d, a, b`: Adds.
             * `add[.sat].s32 d, a, b`: Adds and clamps to the range of `.s32`.
             * `add.{u16x2,s16x2} d, a, b`: Adds two packed pairs of halves.
-            * and 1 more
+            * and 3 more
 
             **sm_90**:
             * machine code"#]],

@@ -75,10 +75,10 @@ fn each_query_that_runs_again_says_what_made_it() {
     show(&host);
     expect![[r#"
         function_tree entry first <- the field UnitInput.text
+        declared entry first <- function_tree entry first
         resolved entry first <- function_tree entry first
         body entry first <- resolved entry first
         kernel_image entry first sm_90 <- body entry first
-        declared entry first <- function_tree entry first
         encoded entry first sm_90 <- body entry first
         bridged entry first sm_90 <- body entry first
         early entry first sm_90 <- bridged entry first sm_90
@@ -99,9 +99,9 @@ fn each_query_that_runs_again_says_what_made_it() {
     show(&host);
     expect![[r#"
         function_tree entry first <- the field UnitInput.text
+        declared entry first <- function_tree entry first
         resolved entry first <- function_tree entry first
         body entry first <- resolved entry first
-        declared entry first <- function_tree entry first
         source_map entry first <- resolved entry first
     "#]]
     .assert_eq(&told(&host));

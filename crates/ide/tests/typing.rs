@@ -195,7 +195,6 @@ fn fixes() {
     check_fixes(
         kernel("    mul.u$032 %r1, %r1, %r2;\n    ret;"),
         expect![[r#"
-            Change to `.f32`:     mul.f32 %r1, %r1, %r2;
             Add `.lo`:     mul.lo.u32 %r1, %r1, %r2;
             Add `.hi`:     mul.hi.u32 %r1, %r1, %r2;
             Add `.wide`:     mul.wide.u32 %r1, %r1, %r2;

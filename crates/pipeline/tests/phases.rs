@@ -112,7 +112,7 @@ fn every_pass_changes_a_kernel() {
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 4 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 13 functions
         69 OriDoRemat: atomics atomic_add_floats, 83 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 165 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 168 functions
         73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 197 functions
         74 ConvertToUniformReg: attention attention_f16, 103 functions
         75 LateArchOptimizeFirst: atomics atomic_all_u32, 270 functions for sm_86

@@ -4,6 +4,7 @@
 
 use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
+use oriole_regalloc::AllocateError;
 
 /// The functions of a dump: each begins with `kernel` or `function`; a profile before it stands behind `#`.
 fn functions(text: &str) -> Vec<(String, String)> {
@@ -63,6 +64,10 @@ fn real_functions_are_allocated_right() {
                             assignment.spill_loads,
                             start.elapsed().as_millis()
                         );
+                    }
+                    // An operand that is wider than the limit.
+                    Err(error @ AllocateError::Exceeded { .. }) if limit.is_some() => {
+                        line += &format!(" | {error}");
                     }
                     Err(error) => {
                         failures += 1;

@@ -87,6 +87,11 @@ pub fn bin() -> std::path::PathBuf {
     NEWEST.bin()
 }
 
+/// Where those that are recorded lie once fetched.
+pub fn recorded_bin() -> std::path::PathBuf {
+    RECORDED.bin()
+}
+
 /// Installs the packages; does nothing where they already are. Without the tools for the oldest chips the tests of all others can
 /// be run, so that it goes on and says what is missing.
 pub fn run(arguments: &[String]) -> Result<(), String> {
