@@ -47,7 +47,9 @@ fn chips_with_the_same_code_are_alike_if_the_machine_reads_the_same_of_them() {
 fn whatever_a_run_may_see_tells_kernels_apart() {
     let same = || assemble_for("sm_90a", SUM);
     assert!(alike(&same(), &same()));
-    let changes: [(&str, fn(&mut Cubin)); 8] = [
+    /// What is changed, and how.
+    type Change = (&'static str, fn(&mut Cubin));
+    let changes: [Change; 8] = [
         ("a word", |cubin| cubin.kernels[0].code[1] ^= 1 << 40),
         ("a control word", |cubin| cubin.kernels[0].code[1] ^= 1 << 105),
         ("registers", |cubin| cubin.kernels[0].registers += 8),
