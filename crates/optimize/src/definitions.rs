@@ -176,7 +176,8 @@ impl Definitions {
         if shared.is_empty() {
             return false;
         }
-        let mut uses: TiVec<Value, u32> = ti_vec![0u32; self.uses.len()];
+        // The function may have more values now than when it was looked at.
+        let mut uses: TiVec<Value, u32> = ti_vec![0u32; function.values.len().max(self.uses.len())];
         for block in &function.blocks {
             block.phis.iter().flat_map(Phi::values).for_each(|value| uses[value] += 1);
             for instruction in &block.instructions {
