@@ -246,7 +246,7 @@ pub struct Variable {
     pub pointers: Vec<Pointer>,
 }
 
-/// An address inside an initialiser, 8 bytes wide.
+/// An address inside an initialiser, 8 bytes wide, or one byte of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Pointer {
     /// Offset in the variable.
@@ -257,6 +257,15 @@ pub struct Pointer {
     pub addend: i64,
     /// A generic address instead of one of the target's own space.
     pub generic: bool,
+    /// The number of the one byte that is taken of the address, from 0 (the lowest) to 7; `None` for all of it.
+    pub byte: Option<u8>,
+}
+
+impl Pointer {
+    /// Where in the variable it ends.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(if self.byte.is_some() { 1 } else { 8 })
+    }
 }
 
 /// What a section of code is.

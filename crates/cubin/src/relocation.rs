@@ -45,11 +45,59 @@ pub enum RelocationKind {
     Abs24 = 74,
     /// Split branch target: low byte of the address in units of 4 at 16..24, the rest at 34..81.
     BranchAbs = 75,
+    /// 8 bits of data: byte 0 of the address in its own space.
+    Byte0 = 76,
+    /// 8 bits of data: byte 1 of the address in its own space.
+    Byte1 = 77,
+    /// 8 bits of data: byte 2 of the address in its own space.
+    Byte2 = 78,
+    /// 8 bits of data: byte 3 of the address in its own space.
+    Byte3 = 79,
+    /// 8 bits of data: byte 4 of the address in its own space.
+    Byte4 = 80,
+    /// 8 bits of data: byte 5 of the address in its own space.
+    Byte5 = 81,
+    /// 8 bits of data: byte 6 of the address in its own space.
+    Byte6 = 82,
+    /// 8 bits of data: byte 7 of the address in its own space.
+    Byte7 = 83,
+    /// 8 bits of data: byte 0 of the generic address.
+    GenericByte0 = 84,
+    /// 8 bits of data: byte 1 of the generic address.
+    GenericByte1 = 85,
+    /// 8 bits of data: byte 2 of the generic address.
+    GenericByte2 = 86,
+    /// 8 bits of data: byte 3 of the generic address.
+    GenericByte3 = 87,
+    /// 8 bits of data: byte 4 of the generic address.
+    GenericByte4 = 88,
+    /// 8 bits of data: byte 5 of the generic address.
+    GenericByte5 = 89,
+    /// 8 bits of data: byte 6 of the generic address.
+    GenericByte6 = 90,
+    /// 8 bits of data: byte 7 of the generic address.
+    GenericByte7 = 91,
     /// 32 bits of data: the index of a sampler's header, in a slot of its own.
     SamplerIndexAlone = 101,
     /// 64 bits of data: the address of a function for everybody, in the table of functions if there is one.
     Unified = 102,
-    /// The low half of the same, in instruction bits 32..64.
+    /// 8 bits of data: byte 0 of the address of a function for everybody.
+    UnifiedByte0 = 104,
+    /// 8 bits of data: byte 1 of the address of a function for everybody.
+    UnifiedByte1 = 105,
+    /// 8 bits of data: byte 2 of the address of a function for everybody.
+    UnifiedByte2 = 106,
+    /// 8 bits of data: byte 3 of the address of a function for everybody.
+    UnifiedByte3 = 107,
+    /// 8 bits of data: byte 4 of the address of a function for everybody.
+    UnifiedByte4 = 108,
+    /// 8 bits of data: byte 5 of the address of a function for everybody.
+    UnifiedByte5 = 109,
+    /// 8 bits of data: byte 6 of the address of a function for everybody.
+    UnifiedByte6 = 110,
+    /// 8 bits of data: byte 7 of the address of a function for everybody.
+    UnifiedByte7 = 111,
+    /// The low half of [`RelocationKind::Unified`], in instruction bits 32..64.
     UnifiedLo = 112,
     /// The high half.
     UnifiedHi = 113,
@@ -60,7 +108,7 @@ pub enum RelocationKind {
 }
 
 /// Row: kind, name as NVIDIA's tools print it.
-const ROWS: [(RelocationKind, &str); 25] = [
+const ROWS: [(RelocationKind, &str); 49] = [
     (RelocationKind::Data32, "R_CUDA_32"),
     (RelocationKind::Abs64, "R_CUDA_64"),
     (RelocationKind::Generic64, "R_CUDA_G64"),
@@ -81,6 +129,30 @@ const ROWS: [(RelocationKind, &str); 25] = [
     (RelocationKind::UnusedClear, "R_CUDA_UNUSED_CLEAR64"),
     (RelocationKind::Abs24, "R_CUDA_ABS24_40"),
     (RelocationKind::BranchAbs, "R_CUDA_ABS55_16_34"),
+    (RelocationKind::Byte0, "R_CUDA_8_0"),
+    (RelocationKind::Byte1, "R_CUDA_8_8"),
+    (RelocationKind::Byte2, "R_CUDA_8_16"),
+    (RelocationKind::Byte3, "R_CUDA_8_24"),
+    (RelocationKind::Byte4, "R_CUDA_8_32"),
+    (RelocationKind::Byte5, "R_CUDA_8_40"),
+    (RelocationKind::Byte6, "R_CUDA_8_48"),
+    (RelocationKind::Byte7, "R_CUDA_8_56"),
+    (RelocationKind::GenericByte0, "R_CUDA_G8_0"),
+    (RelocationKind::GenericByte1, "R_CUDA_G8_8"),
+    (RelocationKind::GenericByte2, "R_CUDA_G8_16"),
+    (RelocationKind::GenericByte3, "R_CUDA_G8_24"),
+    (RelocationKind::GenericByte4, "R_CUDA_G8_32"),
+    (RelocationKind::GenericByte5, "R_CUDA_G8_40"),
+    (RelocationKind::GenericByte6, "R_CUDA_G8_48"),
+    (RelocationKind::GenericByte7, "R_CUDA_G8_56"),
+    (RelocationKind::UnifiedByte0, "R_CUDA_UNIFIED_8_0"),
+    (RelocationKind::UnifiedByte1, "R_CUDA_UNIFIED_8_8"),
+    (RelocationKind::UnifiedByte2, "R_CUDA_UNIFIED_8_16"),
+    (RelocationKind::UnifiedByte3, "R_CUDA_UNIFIED_8_24"),
+    (RelocationKind::UnifiedByte4, "R_CUDA_UNIFIED_8_32"),
+    (RelocationKind::UnifiedByte5, "R_CUDA_UNIFIED_8_40"),
+    (RelocationKind::UnifiedByte6, "R_CUDA_UNIFIED_8_48"),
+    (RelocationKind::UnifiedByte7, "R_CUDA_UNIFIED_8_56"),
     (RelocationKind::Unified, "R_CUDA_UNIFIED"),
     (RelocationKind::UnifiedLo, "R_CUDA_UNIFIED32_LO_32"),
     (RelocationKind::UnifiedHi, "R_CUDA_UNIFIED32_HI_32"),
@@ -102,6 +174,26 @@ impl RelocationKind {
     /// The name that NVIDIA's tools print.
     pub fn name(self) -> &'static str {
         ROWS.iter().find(|row| row.0 == self).map_or("", |row| row.1)
+    }
+
+    /// The kind that patches one byte with byte `number` of what this one patches 8 bytes with, if there is one.
+    pub fn of_byte(self, number: u8) -> Option<RelocationKind> {
+        let first = match self {
+            RelocationKind::Abs64 => RelocationKind::Byte0,
+            RelocationKind::Generic64 => RelocationKind::GenericByte0,
+            RelocationKind::Unified => RelocationKind::UnifiedByte0,
+            _ => return None,
+        };
+        (number < 8).then(|| RelocationKind::from_number(first.number() + u32::from(number)))?
+    }
+
+    /// For a kind that patches one byte of an address: the kind that patches all of it, and the number of the byte.
+    pub fn byte_of(self) -> Option<(RelocationKind, u8)> {
+        use RelocationKind::{Abs64, Generic64, Unified};
+        [Abs64, Generic64, Unified].into_iter().find_map(|whole| {
+            let number = self.number().checked_sub(whole.of_byte(0)?.number())?;
+            (number < 8).then_some((whole, number as u8))
+        })
     }
 
     /// Whether it patches the upper half of an address.
@@ -147,16 +239,6 @@ impl RelocationKind {
             (word & !mask) | ((InstructionWord::from(value) << low) & mask)
         };
         match self {
-            RelocationKind::Data32
-            | RelocationKind::Abs64
-            | RelocationKind::Generic64
-            | RelocationKind::TextureIndex
-            | RelocationKind::SamplerIndex
-            | RelocationKind::SamplerIndexAlone
-            | RelocationKind::SurfaceIndex
-            | RelocationKind::Descriptor64
-            | RelocationKind::UnusedClear
-            | RelocationKind::Unified => word,
             RelocationKind::Abs32
             | RelocationKind::Abs32Lo
             | RelocationKind::DescriptorLo
@@ -178,6 +260,8 @@ impl RelocationKind {
                 let units = value >> 2;
                 field(field(word, 16, 8, units), 34, 48, units >> 8)
             }
+            // All others patch data.
+            _ => word,
         }
     }
 }

@@ -83,7 +83,7 @@ fn sample() -> Module {
                 size: 16,
                 alignment: 8,
                 bytes: Some(vec![7; 8]),
-                pointers: vec![Pointer { offset: 8, target: SymbolRef::Global(0), addend: 2, generic: true }],
+                pointers: vec![Pointer { offset: 8, target: SymbolRef::Global(0), addend: 2, generic: true, byte: None }],
                 ..Variable::default()
             },
         ],
@@ -156,6 +156,7 @@ fn relocatable(sm: u16) -> Module {
                     target: SymbolRef::Undefined(0),
                     addend: 0,
                     generic: false,
+                    byte: None,
                 }],
                 ..variable("table", Binding::Global)
             },
@@ -175,6 +176,24 @@ fn relocatable(sm: u16) -> Module {
         debug: Arc::default(),
         ..sample()
     }
+}
+
+#[test]
+fn one_byte_of_an_address_is_relocated_alone() {
+    let kind = |sm, generic, target| {
+        let mut module = relocatable(sm);
+        let pointer = Pointer { offset: 7, target, addend: 0, generic, byte: Some(5) };
+        module.globals[1].pointers = vec![pointer];
+        let cubin = read(&write(&module).unwrap()).unwrap();
+        let found = cubin.section(".nv.global.init").unwrap().relocations[0].clone();
+        assert_eq!(found.offset, 7);
+        found.kind().unwrap()
+    };
+    let (function, global) = (SymbolRef::Undefined(0), SymbolRef::Global(0));
+    assert_eq!(kind(80, false, function).name(), "R_CUDA_8_40");
+    assert_eq!(kind(90, false, function).name(), "R_CUDA_UNIFIED_8_40");
+    assert_eq!(kind(90, false, global).name(), "R_CUDA_G8_40");
+    assert_eq!(kind(90, true, global).byte_of(), Some((RelocationKind::Generic64, 5)));
 }
 
 #[test]

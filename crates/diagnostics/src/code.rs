@@ -161,6 +161,8 @@ codes! {
         "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
     RegisterChangeIgnored = "ptx::register-change-ignored", Language, Warning,
         "`setmaxnreg` changes how many registers a thread has, and nothing says how many it starts with: every thread keeps what it has. State the number with `.maxnreg`, or bound it by `.minnctapersm` beside `.maxntid` or `.reqntid`.";
+    LanesNotNamed = "ptx::lanes-not-named", Language, Warning,
+        "A shuffle or a vote without `.sync` does not say which lanes of the warp take part: it takes those that come to it together. Before sm_70 these were all lanes that take the same way; later chips keep no such promise, and the results may be others than expected. Write the form with `.sync` and a mask of lanes, `0xffffffff` where the whole warp comes by.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,
         "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
     BeyondParameter = "ptx::beyond-parameter", Language, Warning,

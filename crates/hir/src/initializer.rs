@@ -41,8 +41,8 @@ pub struct Relocation {
     pub generic: bool,
     /// Whether the symbol is a function.
     pub function: bool,
-    /// Which bits of the address: `0xff00(symbol)` takes bits 8 to 15, moved down.
-    pub mask: Option<u64>,
+    /// The number of the byte that is taken of the address, the lowest one being 0: `0xff00(symbol)` takes byte 1. `None` for all of it.
+    pub byte: Option<u8>,
 }
 
 /// Reads an initial value of a variable of this shape.
@@ -149,7 +149,7 @@ impl Reader<'_> {
             let Ok(reference) = reference else { return };
             let ty = self.shape.ty;
             let width = ty.bytes() as usize;
-            let masked = reference.mask.is_some();
+            let masked = reference.byte.is_some();
             if !(ty.is_bits() || ty.is_integer()) || (width < 4 && !masked) {
                 self.report(operand.span(), format!("an address does not fit the type `{ty}`"));
                 return;
@@ -234,7 +234,7 @@ impl Reader<'_> {
             addend: 0,
             generic: false,
             function: global.is_none(),
-            mask: None,
+            byte: None,
         }))
     }
 
@@ -288,13 +288,13 @@ impl Reader<'_> {
                 argument.generic = true;
             }
             Operand::Literal(literal) => match evaluate(&Operand::Literal(literal)) {
-                Ok(Constant::Integer { bits, .. }) => argument.mask = Some(bits),
+                Ok(Constant::Integer { bits, .. }) => argument.byte = match self.masked_byte(bits, call.span()) { Ok(byte) => Some(byte), Err(()) => return Some(Err(())) },
                 _ => return None,
             },
             Operand::CallExpression(inner) => {
                 if let Some(Ok(Constant::Integer { bits, .. })) = inner.argument().map(|mask| evaluate(&mask))
                 {
-                    argument.mask = Some(bits);
+                    argument.byte = match self.masked_byte(bits, call.span()) { Ok(byte) => Some(byte), Err(()) => return Some(Err(())) };
                 }
             }
             other => {
@@ -303,5 +303,11 @@ impl Reader<'_> {
             }
         }
         Some(Ok(argument))
+    }
+
+    /// The number of the byte that a mask takes; an error value if it takes anything else, which has been reported.
+    fn masked_byte(&mut self, mask: u64, span: Span) -> Result<u8, ()> {
+        let byte = (0..8).find(|byte| mask == 0xff << (8 * byte));
+        byte.ok_or_else(|| self.report(span, format!("the mask `{mask:#x}` does not take one byte of an address")))
     }
 }

@@ -4,8 +4,8 @@
 
 use std::rc::Rc;
 
-use oriole_diagnostics::Diagnostic;
-use oriole_ptx::Opcode;
+use oriole_diagnostics::{Code, Diagnostic};
+use oriole_ptx::{Opcode, Word};
 use oriole_ptx::table::{Form, Kind, OperandRow, Shape};
 use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{self, AstNode};
@@ -85,6 +85,12 @@ impl<'a> Resolver<'a> {
             compiled: form.row.supported && !beyond_the_back_end,
             operands: resolved,
         };
+        if matches!(opcode, Opcode::Shfl | Opcode::Vote) && !instruction.modifiers.has(Word::Sync) {
+            let name = mnemonic.text();
+            let message = format!("`{name}` without `.sync`: which lanes take part is not certain on chips from sm_70 on");
+            let help = format!("`{name}.sync` names the lanes: `0xffffffff` where the whole warp comes by");
+            self.diagnostics.push(Diagnostic::new(Code::LanesNotNamed, span, message).with_help(help));
+        }
         if self.check_spaces(&mut instruction, span) && self.check_vector(&instruction, span) {
             self.push_statement(Statement::Instruction(instruction), span);
         }

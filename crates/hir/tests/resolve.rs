@@ -391,17 +391,19 @@ fn gates_of_chip_and_version() {
 #[test]
 fn what_the_back_end_lacks_is_no_mistake() {
     let module = resolve_module(&format!(
-        "{}.entry k() {{ .reg .b32 r; .reg .pred q; add.u32 r, r, p;\nvote.ballot.b32 r, q; }}",
-        HEAD.replace("sm_90", "sm_60")
+        "{}.entry k() {{ .reg .b32 r; .reg .b64 d; add.u32 r, r, p;\n\
+         applypriority.async.bulk.global.bulk_group.L2::evict_normal [d], r; }}",
+        HEAD.replace("9.0", "9.4").replace("sm_90", "sm_107f")
     ));
     let codes: Vec<&str> = module.diagnostics.iter().map(|found| found.code.as_str()).collect();
-    assert_eq!(codes, ["ptx::unknown-name"]);
+    assert_eq!(codes, ["target::stand-in", "ptx::unknown-name"]);
     let resolved = module.function("k").unwrap();
     let found: Vec<String> = unsupported(&resolved.body, &resolved.source_map)
         .iter()
         .map(|found| found.message.to_string())
         .collect();
-    assert_eq!(found, ["`vote.ballot.b32` cannot be compiled yet"]);
+    let lacking = "`applypriority.async.bulk.bulk_group.L2::evict_normal` cannot be compiled yet";
+    assert_eq!(found, [lacking]);
 }
 
 #[test]
@@ -433,13 +435,13 @@ fn initial_values() {
         text.push_str(&format!("{} size {} {bytes}\n", variable.name, variable.info.size));
         for relocation in initial.relocations {
             text.push_str(&format!(
-                "  at {} width {}: {}{:+} generic {} mask {:x?}\n",
+                "  at {} width {}: {}{:+} generic {} byte {:?}\n",
                 relocation.offset,
                 relocation.width,
                 relocation.symbol,
                 relocation.addend,
                 relocation.generic,
-                relocation.mask
+                relocation.byte
             ));
         }
     }
@@ -451,12 +453,12 @@ fn initial_values() {
         b size 24 010000000200000000000000030000000400000005000000
         c size 12 0000803f0000004000004040
         d size 24 000000000000000000000000000000000000000000000000
-          at 0 width 8: a+0 generic true mask None
-          at 8 width 8: a+4 generic false mask None
-          at 16 width 8: b+4 generic false mask None
+          at 0 width 8: a+0 generic true byte None
+          at 8 width 8: a+4 generic false byte None
+          at 16 width 8: b+4 generic false byte None
         e size 2 0000
-          at 0 width 1: a+0 generic false mask Some(ff)
-          at 1 width 1: a+0 generic false mask Some(ff00)
+          at 0 width 1: a+0 generic false byte Some(0)
+          at 1 width 1: a+0 generic false byte Some(1)
         f size 4 ffff7011
         g size 8 0000803f00000040
         h size 8 0000c03f0000c03f
@@ -650,5 +652,17 @@ fn products_that_are_serialized() {
         (&["L: neg.f32 f0, f0;", FENCE, PRODUCT, CLOSE, "@p bra L;", WAIT, "mov.f32 out, f0;"], read),
     ] {
         assert_eq!(warnings(pieces), expected, "{pieces:?}");
+    }
+}
+
+#[test]
+fn a_mask_takes_one_byte_of_an_address() {
+    let found = |mask: &str| {
+        let module = resolve_module(&format!("{HEAD}.global .u32 a;\n.global .u8 b = {mask}(a);\n"));
+        module.diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(found("0xff00000000000000"), "");
+    for mask in ["0xff0", "0xffff", "0"] {
+        assert!(found(mask).contains("does not take one byte of an address"), "{mask}");
     }
 }

@@ -62,8 +62,8 @@ pub struct InitialAddress {
     pub addend: i64,
     /// `generic(symbol)`: the generic address instead of the one in its own space.
     pub generic: bool,
-    /// Which bits of the address, moved down to bit 0; all if not given.
-    pub mask: Option<u64>,
+    /// The number of the one byte that is taken of the address, from 0, the lowest; `None` for all of it.
+    pub byte: Option<u8>,
 }
 
 impl Program {
@@ -100,7 +100,7 @@ impl Program {
                             symbol: relocation.symbol,
                             addend: relocation.addend,
                             generic: relocation.generic,
-                            mask: relocation.mask,
+                            byte: relocation.byte,
                         })
                         .collect(),
                 }

@@ -269,8 +269,8 @@ pub enum Action {
         operation: CollectiveOperation,
         /// Number of its spelling: lanes meet only in instructions of one spelling.
         key: u32,
-        /// The lanes that take part.
-        members: Source,
+        /// The lanes that take part; without a mask, those that come to the instruction together.
+        members: Option<Source>,
         /// Results.
         destinations: [Destination; 2],
         /// Operands.

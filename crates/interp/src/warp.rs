@@ -245,7 +245,10 @@ impl Warp {
             }
             Action::Collective { key, members: mask, .. } => {
                 for lane in members(active) {
-                    let mask = self.lanes[lane].read(*mask, lane as u32, specials) as u32;
+                    let mask = match mask {
+                        Some(mask) => self.lanes[lane].read(*mask, lane as u32, specials) as u32,
+                        None => active,
+                    };
                     if mask >> lane & 1 == 0 {
                         let fault = Fault::new(
                             FaultKind::Illegal,

@@ -86,6 +86,11 @@ impl Source {
         if self.text.is_empty() { self.text = text } else { self.text.push_str(&text) }
     }
 
+    /// The PTX version that the text says it is in.
+    pub fn version(&self) -> Option<(u32, u32)> {
+        Header::of(self.text()).version
+    }
+
     /// The text.
     pub fn text(&self) -> &str {
         &self.text

@@ -8,6 +8,7 @@ use crate::texts::newest_version;
 use crate::{Architecture, Form, Log, Severity, Source};
 use oriole_diagnostics::{Code, Diagnostic, Family, LineIndex, Part};
 use oriole_syntax::{UnitKind, split_file};
+use std::cell::LazyCell;
 
 /// Where a message of ptxas says that it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -113,6 +114,9 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
     }
     let translator = Translator { source, lines: LineIndex::new(source.text()), architecture };
     let mut aborts = false;
+    // Shuffles and votes without `.sync` that have been told of; since when they are deprecated is asked for once.
+    let mut deprecated = Vec::new();
+    let deprecates = LazyCell::new(|| source.version() >= Some((6, 0)));
     // A text without a version is none of the language, whatever else there is to say.
     let no_version = diagnostics.iter().find(|diagnostic| diagnostic.code == Code::MissingVersion);
     let diagnostics = no_version.map_or(diagnostics, std::slice::from_ref);
@@ -132,6 +136,9 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
                 Severity::Info,
                 "(C7508) Potential Performance Loss: 'setmaxnreg' ignored; unable to determine register count at entry.",
             );
+        } else if diagnostic.code == Code::LanesNotNamed {
+            let told = deprecates.then_some(&mut deprecated);
+            translator.lanes_not_named(diagnostic, told, log);
         } else if diagnostic.code == Code::NoDebugSection {
             log.say(Severity::Warning, &format!(" {} section not found", name(diagnostic)));
         }
@@ -163,6 +170,25 @@ impl Translator<'_> {
             Nowhere => log.say(severity, &text),
         }
         (severity, place)
+    }
+
+    /// What there is to say of a shuffle or a vote without `.sync`: of each that it may go wrong, and from PTX 6.0 on, of the first of
+    /// both kinds alone, that it is also deprecated.
+    fn lanes_not_named<'d>(&self, diagnostic: &'d Diagnostic, deprecated: Option<&mut Vec<&'d str>>, log: &mut Log) {
+        let name = name(diagnostic);
+        let (file, line) = self.source.place(self.lines.line_column(diagnostic.span.start).line);
+        let mut warn = |tail: &str| {
+            let text = format!("Instruction '{name}' without '.sync' {tail}");
+            log.say_at(file, line, Severity::Warning, &text);
+        };
+        if deprecated.as_ref().is_some_and(|told| told.contains(&name)) {
+            return;
+        }
+        warn("may produce unpredictable results on sm_70 and later architectures");
+        if let Some(told) = deprecated {
+            told.push(name);
+            warn("is deprecated since PTX ISA version 6.0 and will be discontinued in a future PTX ISA version");
+        }
     }
 
     fn filled(&self, text: &str, diagnostic: &Diagnostic, (file, line): (&str, u32)) -> String {

@@ -744,9 +744,7 @@ impl KnownAddresses<'_> {
         for relocation in &initial.relocations {
             let Some(value) = self.of(relocation) else { continue };
             let value = value.wrapping_add_signed(relocation.addend);
-            let part = relocation
-                .mask
-                .map_or(value, |mask| (value & mask).checked_shr(mask.trailing_zeros()).unwrap_or_default());
+            let part = relocation.byte.map_or(value, |byte| value >> (8 * byte) & 0xff);
             let written = bytes.iter_mut().skip(relocation.offset as usize).take(relocation.width.into());
             written.zip(part.to_le_bytes()).for_each(|(byte, of_part)| *byte = of_part);
         }
@@ -765,11 +763,8 @@ fn pointers(
             let message = format!("the initial value of `{variable}` {what}");
             Failed::Stage { code, statement: None, message }
         };
-        if relocation.width != 8 || relocation.mask.is_some() {
-            return Err(fail(
-                Code::NotSupported,
-                "takes a part of an address, which cannot be compiled yet".to_owned(),
-            ));
+        if relocation.width != 8 && relocation.byte.is_none() {
+            return Err(fail(Code::NotSupported, "has an address in fewer than 8 bytes".to_owned()));
         }
         let target = *symbols.get(&relocation.symbol).ok_or_else(|| {
             fail(
@@ -777,8 +772,8 @@ fn pointers(
                 format!("names `{}`, which has no address in the module", relocation.symbol),
             )
         })?;
-        let (offset, addend, generic) = (relocation.offset, relocation.addend, relocation.generic);
-        Ok(Pointer { offset, target, addend, generic })
+        let &oriole_hir::Relocation { offset, addend, generic, byte, .. } = relocation;
+        Ok(Pointer { offset, target, addend, generic, byte })
     };
     initial.relocations.iter().filter(|it| known.of(it).is_none()).map(pointer).collect()
 }

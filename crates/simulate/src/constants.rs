@@ -133,10 +133,14 @@ fn relocated(cubin: &Cubin, section: &Section, variables: &Variables) -> Vec<u8>
     let mut bytes = section.data.clone();
     for relocation in &section.relocations {
         let value = address(cubin, relocation.symbol, variables).wrapping_add(relocation.addend as u64);
-        let kind = relocation.kind();
+        let Some(kind) = relocation.kind() else { continue };
         let at = relocation.offset as usize;
         use RelocationKind::{Abs64, Descriptor64, Generic64, Unified};
-        if matches!(kind, Some(Abs64 | Descriptor64 | Generic64 | Unified))
+        if let Some((_, number)) = kind.byte_of() {
+            if let Some(place) = bytes.get_mut(at) {
+                *place = value.to_le_bytes()[usize::from(number)];
+            }
+        } else if matches!(kind, Abs64 | Descriptor64 | Generic64 | Unified)
             && let Some(place) = bytes.get_mut(at..at.saturating_add(8))
         {
             place.copy_from_slice(&value.to_le_bytes());

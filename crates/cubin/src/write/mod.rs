@@ -183,7 +183,7 @@ impl<'a> Writer<'a> {
         let variables = module.globals.iter().chain(&module.constants).chain(&module.shared);
         for variable in variables.chain(own_shared) {
             if variable.bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > variable.size)
-                || variable.pointers.iter().any(|pointer| pointer.offset.saturating_add(8) > variable.size)
+                || variable.pointers.iter().any(|pointer| pointer.end() > variable.size)
             {
                 return Err(WriteError::BadInitializer { variable: variable.name.clone() });
             }

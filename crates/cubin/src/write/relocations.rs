@@ -85,11 +85,12 @@ impl<'a> Writer<'a> {
         }
         // Global memory is at the same place in the generic address space.
         let generic = pointer.generic || self.names_global(pointer.target);
-        match (self.names_function(pointer.target), generic) {
+        let whole = match (self.names_function(pointer.target), generic) {
             (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
             (false, true) => RelocationKind::Generic64,
             (true, _) | (false, false) => RelocationKind::Abs64,
-        }
+        };
+        pointer.byte.and_then(|number| whole.of_byte(number)).unwrap_or(whole)
     }
 
     /// Whether it is a variable in global memory that an initial value names.

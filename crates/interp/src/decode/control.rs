@@ -165,7 +165,7 @@ impl FunctionDecoder<'_> {
             return Ok(Action::Collective {
                 operation: CollectiveOperation::Synchronize,
                 key: spellings.number("bar.warp.sync".into()),
-                members: self.source_at(instruction, 0, Type::B32)?,
+                members: Some(self.source_at(instruction, 0, Type::B32)?),
                 destinations: [SINK; 2],
                 sources: [NONE; 3],
             });
@@ -206,9 +206,6 @@ impl FunctionDecoder<'_> {
     pub(super) fn collective(&self, instruction: &Instruction, spellings: &mut Spellings) -> Decode<Action> {
         use Opcode::*;
         let has = |word| instruction.modifiers.has(word);
-        if !has(Word::Sync) {
-            return Err("only its .sync form is supported".into());
-        }
         let key = spellings.number(spelling(instruction));
         let destinations = self.destination_pair(instruction, 0)?;
         let mut sources = [NONE; 3];
@@ -257,7 +254,10 @@ impl FunctionDecoder<'_> {
             let ty = if index == 0 { value_type } else { Type::B32 };
             *source = self.source_at(instruction, index + 1, ty)?;
         }
-        let members = self.source_at(instruction, values + 1, Type::B32)?;
+        let members = match has(Word::Sync) {
+            true => Some(self.source_at(instruction, values + 1, Type::B32)?),
+            false => None,
+        };
         Ok(Action::Collective { operation, key, members, destinations, sources })
     }
 }

@@ -163,10 +163,7 @@ impl Layout {
                     if address.generic { value + place.window() } else { value }
                 };
                 let value = value.wrapping_add(address.addend as u64);
-                let value = match address.mask {
-                    Some(mask) if mask != 0 => (value & mask) >> mask.trailing_zeros(),
-                    _ => value,
-                };
+                let value = address.byte.map_or(value, |byte| value >> (8 * byte) & 0xff);
                 let value = value.to_le_bytes();
                 let size = address.size.min(8) as usize;
                 memory

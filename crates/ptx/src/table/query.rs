@@ -4,7 +4,7 @@
 //! It is here so that no other code walks slots and guesses. It reads the table and changes nothing; no syntax tree and
 //! no place in a text may enter.
 
-use oriole_chip::{PtxTarget, Variant};
+use oriole_chip::{Chip, PtxTarget, Variant};
 
 use super::matching::{Token, classify, try_row};
 use super::rows::FAMILIES;
@@ -113,9 +113,15 @@ fn spelled(words: &[Word]) -> Vec<&'static str> {
 }
 
 impl Chips {
-    /// Whether a target has what these chips have.
+    /// Whether a target has what these chips have. One that no table of chips knows has what the chip has that stands in, and what
+    /// the rows say of the target itself.
     pub fn has(self, target: PtxTarget) -> bool {
-        let target = target.with_features();
+        let stands_in = || target.as_chip().and_then(Chip::stand_in).is_some();
+        self.name(target.with_features()) || stands_in() && self.name(target)
+    }
+
+    /// Whether these are chips of a target, by its number and letter alone.
+    fn name(self, target: PtxTarget) -> bool {
         match self {
             Chips::From(number) => target.number() >= number,
             Chips::Before(number) => target.number() < number,
@@ -129,7 +135,7 @@ impl Chips {
                             || (number / 10 == target.number() / 10 && number <= target.number())
                     })
             }
-            Chips::AnyOf(list) => list.iter().any(|chips| chips.has(target)),
+            Chips::AnyOf(list) => list.iter().any(|chips| chips.name(target)),
         }
     }
 
@@ -242,6 +248,7 @@ mod tests {
         let has = |chips: Chips, name: &str| chips.has(name.parse().unwrap());
         assert!(has(Chips::From(90), "sm_100"));
         assert!(!has(Chips::Accelerated(&[90]), "sm_90"));
+        assert!(has(Chips::Family(&[107]), "sm_107f"));
         assert!(has(Chips::Family(&[100]), "sm_103f"));
         assert!(!has(Chips::Family(&[100]), "sm_120f"));
         // A chip has the family of its number today.

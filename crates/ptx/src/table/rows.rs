@@ -2143,7 +2143,7 @@ static SHF: [Row; 1] = [
 ];
 static SHFL: [Row; 2] = [
     Row { opcode: Opcode::Shfl, slots: S805, operands: R806, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
-    Row { opcode: Opcode::Shfl, slots: S807, operands: R808, ptx: (3, 0), chips: Before(70), needs: N809, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Shfl, slots: S807, operands: R808, ptx: (3, 0), chips: Before(70), needs: N809, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: true },
 ];
 static SHL: [Row; 1] = [
     Row { opcode: Opcode::Shl, slots: S122, operands: R810, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
@@ -2624,8 +2624,8 @@ static VMIN4: [Row; 2] = [
 static VOTE: [Row; 4] = [
     Row { opcode: Opcode::Vote, slots: S1171, operands: R1172, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
     Row { opcode: Opcode::Vote, slots: S1173, operands: R1174, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1175, operands: R1176, ptx: (1, 2), chips: Before(70), needs: N1177, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: false },
-    Row { opcode: Opcode::Vote, slots: S1178, operands: R1179, ptx: (2, 0), chips: Before(70), needs: N1180, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: false },
+    Row { opcode: Opcode::Vote, slots: S1175, operands: R1176, ptx: (1, 2), chips: Before(70), needs: N1177, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1178, operands: R1179, ptx: (2, 0), chips: Before(70), needs: N1180, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: true },
 ];
 static VSET: [Row; 3] = [
     Row { opcode: Opcode::Vset, slots: S1181, operands: R1182, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: true },
