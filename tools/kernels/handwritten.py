@@ -104,3 +104,13 @@ case('lanes_not_named', 'old_lanes', [1], [32], [Result('u32', lanes_not_named(5
 
 
 case('packed_addresses', 'packed_addresses', [1], [1], [Result('u32', [3, 3000, 18, 6000])])
+
+
+def open_arguments(x, lane):
+    words = [x, lane, 100, 1000, x, 10000, 100000, 1000000]
+    return [sum(words[:lane & 7]) & M32, 2 * x & M32, 0, (3 * x + 5 + 5 + lane) & M32]
+
+
+data = [r.bits() for _ in range(32)]
+case('open_arguments', 'open_arguments', [1], [32], [
+    Given('u32', data), Result('u32', [v for lane, x in enumerate(data) for v in open_arguments(x, lane)])])

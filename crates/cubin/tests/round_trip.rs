@@ -83,7 +83,13 @@ fn sample() -> Module {
                 size: 16,
                 alignment: 8,
                 bytes: Some(vec![7; 8]),
-                pointers: vec![Pointer { offset: 8, target: SymbolRef::Global(0), addend: 2, generic: true, byte: None }],
+                pointers: vec![Pointer {
+                    offset: 8,
+                    target: SymbolRef::Global(0),
+                    addend: 2,
+                    generic: true,
+                    byte: None,
+                }],
                 ..Variable::default()
             },
         ],
@@ -185,7 +191,7 @@ fn one_byte_of_an_address_is_relocated_alone() {
         let pointer = Pointer { offset: 7, target, addend: 0, generic, byte: Some(5) };
         module.globals[1].pointers = vec![pointer];
         let cubin = read(&write(&module).unwrap()).unwrap();
-        let found = cubin.section(".nv.global.init").unwrap().relocations[0].clone();
+        let found = cubin.section(".nv.global.init").unwrap().relocations[0];
         assert_eq!(found.offset, 7);
         found.kind().unwrap()
     };

@@ -70,21 +70,6 @@ impl<'a> Resolver<'a> {
         Some(all)
     }
 
-    /// Whether the callee of a resolved call takes an array without a size.
-    pub fn passes_open_array(&self, operands: &[Operand]) -> bool {
-        operands.iter().any(|operand| match operand {
-            Operand::Function(id) => self.body.functions[*id].signature.is_open(),
-            Operand::Prototype(id) => self.body.prototypes[*id].is_open(),
-            Operand::Table(id) => match &self.body.tables[*id] {
-                Table::Functions(list) => {
-                    list.first().is_some_and(|&first| self.body.functions[first].signature.is_open())
-                }
-                Table::Labels(_) => false,
-            },
-            _ => false,
-        })
-    }
-
     fn check_count(&mut self, given: usize, wanted: usize, what: &str, span: Span) -> Option<()> {
         if given == wanted {
             return Some(());

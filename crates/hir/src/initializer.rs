@@ -288,13 +288,21 @@ impl Reader<'_> {
                 argument.generic = true;
             }
             Operand::Literal(literal) => match evaluate(&Operand::Literal(literal)) {
-                Ok(Constant::Integer { bits, .. }) => argument.byte = match self.masked_byte(bits, call.span()) { Ok(byte) => Some(byte), Err(()) => return Some(Err(())) },
+                Ok(Constant::Integer { bits, .. }) => {
+                    argument.byte = match self.masked_byte(bits, call.span()) {
+                        Ok(byte) => Some(byte),
+                        Err(()) => return Some(Err(())),
+                    }
+                }
                 _ => return None,
             },
             Operand::CallExpression(inner) => {
                 if let Some(Ok(Constant::Integer { bits, .. })) = inner.argument().map(|mask| evaluate(&mask))
                 {
-                    argument.byte = match self.masked_byte(bits, call.span()) { Ok(byte) => Some(byte), Err(()) => return Some(Err(())) };
+                    argument.byte = match self.masked_byte(bits, call.span()) {
+                        Ok(byte) => Some(byte),
+                        Err(()) => return Some(Err(())),
+                    };
                 }
             }
             other => {
@@ -308,6 +316,8 @@ impl Reader<'_> {
     /// The number of the byte that a mask takes; an error value if it takes anything else, which has been reported.
     fn masked_byte(&mut self, mask: u64, span: Span) -> Result<u8, ()> {
         let byte = (0..8).find(|byte| mask == 0xff << (8 * byte));
-        byte.ok_or_else(|| self.report(span, format!("the mask `{mask:#x}` does not take one byte of an address")))
+        byte.ok_or_else(|| {
+            self.report(span, format!("the mask `{mask:#x}` does not take one byte of an address"))
+        })
     }
 }

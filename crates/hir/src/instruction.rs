@@ -5,8 +5,8 @@
 use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic};
-use oriole_ptx::{Opcode, Word};
 use oriole_ptx::table::{Form, Kind, OperandRow, Shape};
+use oriole_ptx::{Opcode, Word};
 use oriole_syntax::TokenRef;
 use oriole_syntax::ast::{self, AstNode};
 use smallvec::SmallVec;
@@ -71,8 +71,7 @@ impl<'a> Resolver<'a> {
             Some(Operand::List(_)) if opcode == Opcode::Call => 1,
             _ => rows.iter().take_while(|row| row.kind.is_written()).count() as u8,
         };
-        let beyond_the_back_end = leaves_elements_out(opcode, &resolved)
-            || opcode == Opcode::Call && self.passes_open_array(&resolved);
+        let beyond_the_back_end = leaves_elements_out(opcode, &resolved);
         let mut instruction = Instruction {
             guard,
             destinations,
@@ -87,7 +86,9 @@ impl<'a> Resolver<'a> {
         };
         if matches!(opcode, Opcode::Shfl | Opcode::Vote) && !instruction.modifiers.has(Word::Sync) {
             let name = mnemonic.text();
-            let message = format!("`{name}` without `.sync`: which lanes take part is not certain on chips from sm_70 on");
+            let message = format!(
+                "`{name}` without `.sync`: which lanes take part is not certain on chips from sm_70 on"
+            );
             let help = format!("`{name}.sync` names the lanes: `0xffffffff` where the whole warp comes by");
             self.diagnostics.push(Diagnostic::new(Code::LanesNotNamed, span, message).with_help(help));
         }

@@ -17,7 +17,10 @@ type Passed = SmallVec<[u8; 16]>;
 pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Result<(), Fault> {
     let code = at.machine.code;
     let function = &code.functions[callee];
-    if function.parameters.len() != arguments.len() {
+    // For an array without a size nothing need be passed.
+    let is_open = matches!(function.parameters.last(), Some(Formal::Open(_)));
+    let wanted = function.parameters.len();
+    if wanted != arguments.len() && !(is_open && wanted == arguments.len() + 1) {
         return Err(Fault::new(
             FaultKind::Illegal,
             format!("a call of `{}` with {} arguments", function.name, arguments.len()),
@@ -42,6 +45,7 @@ pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Res
         let result = builtin::call(at, &function.name, &values)?;
         let size = function.results.first().map_or(0, |formal| match formal {
             Formal::Frame(_, size) | Formal::Register(_, size) => *size as usize,
+            Formal::Open(_) => 0,
         });
         let bytes = Passed::from_slice(&result.to_le_bytes()[..size.min(8)]);
         give_results(at.lane, at.lane.pc, &[bytes], at.machine);
@@ -50,13 +54,18 @@ pub fn enter(at: &mut LaneContext, callee: usize, arguments: &[Argument]) -> Res
     let current = &code.functions[code.steps[at.lane.pc as usize].function as usize];
     let lane = &mut *at.lane;
     let registers = (current.registers, function.registers);
-    lane.enter(lane.pc, callee as u32, registers, function.frame_bytes)?;
+    let open = passed.get(wanted.wrapping_sub(1)).filter(|_| is_open).map_or(0, |bytes| bytes.len() as u32);
+    lane.enter(lane.pc, callee as u32, registers, function.frame_bytes + open.next_multiple_of(16))?;
     for (formal, bytes) in function.parameters.iter().zip(&passed) {
         match formal {
             Formal::Frame(offset, size) => {
                 let length = bytes.len().min(*size as usize);
                 let range = lane.frame_range(*offset, length as u32);
                 lane.local[range].copy_from_slice(&bytes[..length]);
+            }
+            Formal::Open(offset) => {
+                let range = lane.frame_range(*offset, bytes.len() as u32);
+                lane.local[range].copy_from_slice(bytes);
             }
             Formal::Register(destination, _) => lane.write(*destination, word(&bytes[..bytes.len().min(8)])),
         }
@@ -74,6 +83,7 @@ pub fn leave(lane: &mut Lane, machine: &Machine) -> Result<(), Fault> {
         .iter()
         .map(|formal| match formal {
             Formal::Frame(offset, size) => Passed::from_slice(&lane.local[lane.frame_range(*offset, *size)]),
+            Formal::Open(_) => Passed::new(),
             Formal::Register(destination, size) => {
                 Passed::from_slice(&lane.register(destination.slot).to_le_bytes()[..(*size).min(8) as usize])
             }

@@ -819,6 +819,8 @@ pub enum CallResult {
 pub enum Formal {
     /// Bytes in its frame: offset and size.
     Frame(u32, u32),
+    /// An array without a size behind everything else in the frame: its offset. The frame grows by what is passed.
+    Open(u32),
     /// A register, and its bytes.
     Register(Destination, u32),
 }

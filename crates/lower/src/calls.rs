@@ -49,13 +49,18 @@ impl Lower<'_> {
         let results = if at > 0 { list(i.operands.first()) } else { Vec::new() };
         let arguments = list(i.operands.get(at + 1));
         let (callee, signature) = self.callee(i, at)?;
-        if signature.parameters.len() != arguments.len() || signature.results.len() != results.len() {
+        // For an array without a size nothing need be passed.
+        let wanted = signature.parameters.len();
+        let takes = wanted == arguments.len() || signature.is_open() && wanted == arguments.len() + 1;
+        if !takes || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
         // What another file defines is called as linkers have it.
         let by_linker = self.separate || matches!(callee, Callee::Direct(symbol) if self.is_outside(symbol));
         let convention = convention(&signature.parameters, &signature.results, by_linker);
-        if convention.stack > 0 && self.moves_stack() {
+        let open = self.bytes_of_open_array(&arguments, &signature)?;
+        let stack_bytes = convention.stack + open;
+        if stack_bytes > 0 && self.moves_stack() {
             return Err(self.unsupported("a call with arguments on a stack that moves"));
         }
         let block = convention.block.map(|size| {
@@ -64,12 +69,16 @@ impl Lower<'_> {
             self.frame_address(base, symbol, 0);
             base
         });
-        let mut sources = self.pass_arguments(&arguments, &signature, &convention, block)?;
+        let stack = (stack_bytes > 0).then(|| {
+            let (symbol, base) = (self.symbol(SymbolKind::Arguments, "arguments"), self.b.r());
+            self.frame_address(base, symbol, 0);
+            base
+        });
+        let mut sources = self.pass_arguments(&arguments, &signature, &convention, (block, stack))?;
         let Results { destinations, packed, fetched } =
             self.call_results(&results, &signature, &convention)?;
         let predicates = self.chip.register_files().all_predicates();
-        let mut shape =
-            CallShape { stack_bytes: convention.stack, ..CallShape::of_function(None, predicates) };
+        let mut shape = CallShape { stack_bytes, ..CallShape::of_function(None, predicates) };
         match callee {
             Callee::Direct(symbol) => shape.callee = Some(symbol),
             Callee::Indirect(target) => sources.push(target),
@@ -146,7 +155,7 @@ impl Lower<'_> {
         arguments: &[Operand],
         signature: &Signature,
         convention: &Convention,
-        block: Option<Value>,
+        (block, stack): (Option<Value>, Option<Value>),
     ) -> Result<Vec<Source>, LowerError> {
         let mut sources = Vec::new();
         let fixed = |value: Value, register: u8| {
@@ -157,11 +166,6 @@ impl Lower<'_> {
         if let Some(base) = block {
             sources.push(fixed(base, 4));
         }
-        let stack = (convention.stack > 0).then(|| {
-            let (symbol, base) = (self.symbol(SymbolKind::Arguments, "arguments"), self.b.r());
-            self.frame_address(base, symbol, 0);
-            base
-        });
         for ((argument, &home), parameter) in
             arguments.iter().zip(&convention.parameters).zip(&signature.parameters)
         {
@@ -181,6 +185,17 @@ impl Lower<'_> {
             }
         }
         Ok(sources)
+    }
+
+    /// Bytes of what is passed for an array without a size, in whole words.
+    fn bytes_of_open_array(&self, arguments: &[Operand], signature: &Signature) -> Result<u32, LowerError> {
+        let Some(argument) = arguments.get(signature.parameters.len().wrapping_sub(1)) else { return Ok(0) };
+        let Operand::Variable(variable) = argument else { return Ok(0) };
+        if !signature.is_open() {
+            return Ok(0);
+        }
+        let bytes = self.body.variables[*variable].size.next_multiple_of(4);
+        u32::try_from(bytes).map_err(|_| self.unsupported("an argument as large as this"))
     }
 
     /// Where the results of a call arrive.
@@ -301,7 +316,8 @@ impl Lower<'_> {
             return Ok((0..).zip(self.parameter_words(*variable)).collect());
         };
         let (base, offset) = self.parameter_base(memory);
-        let count = parameter.size().div_ceil(4) as i32;
+        let size = if parameter.is_open() { self.body.variables[*variable].size } else { parameter.size() };
+        let count = size.div_ceil(4) as i32;
         let written: Vec<i32> = self.accesses_of(*variable).written.words(count).collect();
         let mut words = Vec::with_capacity(written.len());
         for word in written {

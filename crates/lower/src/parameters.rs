@@ -30,7 +30,8 @@ pub(crate) enum Home {
 ///
 /// What does not fit into the registers of the convention travels in memory. Where all code is of our own that is a block of
 /// the caller's frame, whose local address is then the first word passed. Between functions that a linker joins arguments are
-/// at the bottom of the caller's frame, and a block, whose address is the first word as well, has results only.
+/// at the bottom of the caller's frame, and a block, whose address is the first word as well, has results only. An array without a
+/// size, the last parameter, is always at the bottom of the caller's frame, behind what else is there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Convention {
     /// For each parameter.
@@ -39,7 +40,7 @@ pub(crate) struct Convention {
     pub results: Vec<Home>,
     /// Bytes of the block; `None` if there is none.
     pub block: Option<u32>,
-    /// Bytes of arguments at the bottom of the caller's frame.
+    /// Bytes of arguments at the bottom of the caller's frame, without an array that has no size.
     pub stack: u32,
 }
 
@@ -79,6 +80,12 @@ fn in_memory(size: &mut u32, parameter: &Parameter) -> u32 {
 
 /// The convention of a signature; `separate` of a function that a linker joins with others.
 pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter], separate: bool) -> Convention {
+    if let Some((open, sized)) = parameters.split_last().filter(|(last, _)| last.is_open()) {
+        let mut whole = convention(sized, results, separate);
+        whole.stack = whole.stack.next_multiple_of(open.align.clamp(4, 16));
+        whole.parameters.push(Home::Stack(whole.stack));
+        return whole;
+    }
     let all = |places: &[Option<Home>]| places.iter().copied().collect::<Option<Vec<Home>>>();
     let result_places = all(&assign(results, 0));
     if let (Some(parameters), Some(results)) = (all(&assign(parameters, 0)), &result_places) {
@@ -388,8 +395,14 @@ impl Lower<'_> {
 
     /// Whether an access to a parameter that is in memory reaches beyond the end of it.
     pub fn reaches_beyond(&self, variable: VariableId, offset: i64, bytes: u32) -> bool {
+        let declared = &self.body.variables[variable];
+        if let VariableKind::Parameter(index) = declared.kind
+            && self.body.parameters[index as usize].is_open()
+        {
+            return offset < 0;
+        }
         let end = u64::try_from(offset).ok().and_then(|offset| offset.checked_add(u64::from(bytes)));
-        end.is_none_or(|end| end > self.body.variables[variable].size)
+        end.is_none_or(|end| end > declared.size)
     }
 
     /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the vector.

@@ -174,7 +174,12 @@ impl Translator<'_> {
 
     /// What there is to say of a shuffle or a vote without `.sync`: of each that it may go wrong, and from PTX 6.0 on, of the first of
     /// both kinds alone, that it is also deprecated.
-    fn lanes_not_named<'d>(&self, diagnostic: &'d Diagnostic, deprecated: Option<&mut Vec<&'d str>>, log: &mut Log) {
+    fn lanes_not_named<'d>(
+        &self,
+        diagnostic: &'d Diagnostic,
+        deprecated: Option<&mut Vec<&'d str>>,
+        log: &mut Log,
+    ) {
         let name = name(diagnostic);
         let (file, line) = self.source.place(self.lines.line_column(diagnostic.span.start).line);
         let mut warn = |tail: &str| {
@@ -187,7 +192,9 @@ impl Translator<'_> {
         warn("may produce unpredictable results on sm_70 and later architectures");
         if let Some(told) = deprecated {
             told.push(name);
-            warn("is deprecated since PTX ISA version 6.0 and will be discontinued in a future PTX ISA version");
+            warn(
+                "is deprecated since PTX ISA version 6.0 and will be discontinued in a future PTX ISA version",
+            );
         }
     }
 

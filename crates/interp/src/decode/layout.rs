@@ -194,7 +194,7 @@ impl Frame {
     /// Lays out the frame of a body.
     pub fn new(body: &Body) -> Frame {
         let mut bytes: u32 = 0;
-        let offsets = body
+        let mut offsets: TiVec<VariableId, Option<u32>> = body
             .variables
             .iter()
             .map(|variable| {
@@ -208,7 +208,15 @@ impl Frame {
                 Some(start)
             })
             .collect();
-        Frame { offsets, bytes: bytes.min(u32::MAX - 4096).next_multiple_of(16) }
+        let bytes = bytes.min(u32::MAX - 4096).next_multiple_of(16);
+        // An array without a size comes last: the frame grows by what is passed for it.
+        if let Some(open) = body.parameters.iter().position(oriole_hir::Parameter::is_open) {
+            let of = |variable: &oriole_hir::Variable| variable.kind == VariableKind::Parameter(open as u32);
+            if let Some(variable) = body.variables.position(of) {
+                offsets[variable] = offsets[variable].map(|_| bytes);
+            }
+        }
+        Frame { offsets, bytes }
     }
 }
 

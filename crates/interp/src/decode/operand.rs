@@ -155,7 +155,10 @@ impl FunctionDecoder<'_> {
             let number = self.body.variables.position(|variable| variable.kind == kind);
             let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
             if let Some(offset) = self.frame.offsets[number] {
-                formals.push(Formal::Frame(offset, parameter.size() as u32));
+                formals.push(match parameter.is_open() {
+                    true => Formal::Open(offset),
+                    false => Formal::Frame(offset, parameter.size() as u32),
+                });
                 continue;
             }
             let before = formals.len();
