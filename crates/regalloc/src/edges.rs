@@ -59,7 +59,8 @@ pub fn tail_start(instructions: &[Instruction]) -> usize {
 
 /// What one edge needs.
 struct Plan {
-    stores: Vec<(Value, u8)>,
+    /// Owner of the slot, value, register.
+    stores: Vec<(Value, Value, u8)>,
     moves: Vec<Move>,
     scratch: RegisterSet,
 }
@@ -98,7 +99,7 @@ impl Plan {
                 && found.register != NONE
                 && rematerialization.is_none()
             {
-                plan.stores.push((v, found.register));
+                plan.stores.push((inputs.affinities.owner(v), v, found.register));
             }
             if wanted.register == NONE || wanted.register == found.register {
                 continue;
@@ -108,7 +109,7 @@ impl Plan {
             } else if let Some(rematerialization) = rematerialization {
                 From::Made(rematerialization.clone())
             } else {
-                From::Place(Place::Slot(v))
+                From::Place(Place::Slot(inputs.affinities.owner(v)))
             };
             plan.moves.push(Move { to: Place::Register(wanted.register), into: v, from, value: v });
         }
@@ -134,8 +135,8 @@ impl Plan {
         marks: &mut Vec<bool>,
     ) {
         let mut emitter = Emitter { work, file: registers.file, origin, out, marks };
-        for &(v, from) in &self.stores {
-            emitter.store(v, v, from);
+        for &(owner, v, from) in &self.stores {
+            emitter.store(owner, v, from);
         }
         emitter.parallel(self.moves.clone(), self.scratch);
     }

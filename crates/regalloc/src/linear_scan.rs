@@ -437,13 +437,14 @@ impl Scan<'_> {
                 moves.push(Move {
                     to: Place::Register(to),
                     into: v,
-                    from: From::Place(Place::Slot(v)),
+                    from: From::Place(self.slot_place(v)),
                     value: v,
                 });
             }
             // Otherwise the value is unknown on this path: any content will do.
         }
         let scratch = self.free().without(busy).without(self.pinned).without(self.defined);
+        let owners = &self.inputs.affinities;
         let mut emitter = Emitter {
             work: self.work,
             file: self.registers.file,
@@ -452,13 +453,20 @@ impl Scan<'_> {
             marks: &mut self.marks,
         };
         for &(v, from) in &self.stores {
-            emitter.store(v, v, from);
+            emitter.store(owners.owner(v), v, from);
         }
         emitter.parallel(moves, scratch);
         made.sort_unstable_by_key(|&(_, to, _)| to);
         for (v, to, rematerialization) in made {
             emitter.make(v, to, rematerialization);
         }
+    }
+}
+
+impl Scan<'_> {
+    /// Where a value is while it is spilled.
+    fn slot_place(&self, v: Value) -> Place {
+        Place::Slot(self.inputs.affinities.owner(v))
     }
 }
 

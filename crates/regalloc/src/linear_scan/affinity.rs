@@ -56,6 +56,8 @@ pub struct Affinities {
     pub clusters: TiVec<ClusterId, Cluster>,
     /// How many slots they have together.
     pub slots: usize,
+    /// The first value of each slot.
+    owners: TiVec<SlotId, Value>,
 }
 
 /// What the affinities are found from.
@@ -100,6 +102,12 @@ impl Affinities {
     pub fn shared_slot(&self, value: Value) -> Option<SlotId> {
         let position = self.position[value];
         self.clusters[position.cluster].shared.then(|| self.slot(position))
+    }
+
+    /// The value that stands for all that share a slot. Since they are never alive at once, one word of the frame serves them all, and a
+    /// copy between two that are spilled is no code.
+    pub fn owner(&self, value: Value) -> Value {
+        self.owners[self.slot(self.position[value])]
     }
 
     /// The slot of a position.
@@ -306,7 +314,7 @@ impl Joiner {
 
     /// Numbers the clusters and their slots.
     fn finish(mut self, facts: &Facts<'_>) -> Affinities {
-        let mut all = Affinities { position: TiVec::new(), clusters: TiVec::new(), slots: 0 };
+        let mut all = Affinities::default();
         let mut number: TiVec<NodeId, Option<ClusterId>> = ti_vec![None; self.nodes.len()];
         for value in facts.function.values.keys() {
             let position = match self.node[value] {
@@ -321,6 +329,12 @@ impl Joiner {
             };
             all.position.push(position);
         }
+        let mut owners: TiVec<SlotId, Option<Value>> = ti_vec![None; all.slots];
+        for value in facts.function.values.keys() {
+            owners[all.slot(all.position[value])].get_or_insert(value);
+        }
+        // A slot without a value is a hole of a tuple, and nobody asks for it.
+        all.owners = owners.into_iter().map(|owner| owner.unwrap_or(facts.stack_pointer)).collect();
         // Outer loops precede inner ones.
         for (index, lap) in facts.loops.loops.iter().enumerate() {
             for &(value, _) in facts.next_use.at_entry(lap.header) {

@@ -186,6 +186,7 @@ impl Scan<'_> {
                 while at < sites.len() && sites[at].0 == block && sites[at].1 as usize == index + 1 {
                     let (_, _, v, register) = sites[at];
                     at += 1;
+                    let owners = &self.inputs.affinities;
                     let mut emitter = Emitter {
                         work: self.work,
                         file: self.registers.file,
@@ -193,7 +194,7 @@ impl Scan<'_> {
                         out: &mut out,
                         marks: &mut marks,
                     };
-                    emitter.store(v, v, register);
+                    emitter.store(owners.owner(v), v, register);
                 }
             }
             self.work.function.blocks[block].instructions = out;

@@ -125,7 +125,7 @@ impl Scan<'_> {
             let d = copy.destination;
             let hint = match entry.and_then(|e| location(e, d)) {
                 Some(l) if l.register == NONE => {
-                    plan.assign(k, Place::Slot(d));
+                    plan.assign(k, self.slot_place(d));
                     continue;
                 }
                 Some(l) => l.register,
@@ -163,7 +163,7 @@ impl Scan<'_> {
                             plan.available.insert(r);
                             Place::Register(r)
                         }
-                        _ => Place::Slot(d),
+                        _ => self.slot_place(d),
                     }
                 }
             };
@@ -206,15 +206,16 @@ impl Scan<'_> {
             } else if let Some(rematerialization) = &self.inputs.rematerializations[value] {
                 made.push(Move { to, into, from: From::Made(rematerialization.clone()), value });
             } else if self.in_memory[value] || self.stored_at_definition[value] {
-                moves.push(Move { to, into, from: From::Place(Place::Slot(value)), value });
+                moves.push(Move { to, into, from: From::Place(self.slot_place(value)), value });
             }
         }
         moves.extend(made);
         let scratch = before.within(self.free()).without(targets);
+        let owners = &self.inputs.affinities;
         let mut emitter =
             Emitter { work: self.work, file, origin, out: &mut self.out, marks: &mut self.marks };
         for &(v, from) in &self.stores {
-            emitter.store(v, v, from);
+            emitter.store(owners.owner(v), v, from);
         }
         emitter.parallel(moves, scratch);
     }

@@ -975,3 +975,35 @@ b1: -> b1
         "#]],
     );
 }
+
+/// Forty values go round a loop in two ways with twenty registers: copies between those that are spilled are no code, since a value and
+/// its copy share a word of the frame.
+#[test]
+fn spilled_values_and_their_copies_share_a_word() {
+    use std::fmt::Write as _;
+    const COUNT: usize = 40;
+    let list = |first: usize| (first..first + COUNT).map(|r| format!("r{r}")).collect::<Vec<_>>().join(", ");
+    let mut text = "kernel params=0 barriers=0\nb0: -> b1\n".to_owned();
+    for r in 0..COUNT {
+        let _ = writeln!(text, "  r{r} = S2R %(SR_TID.X) ; 0");
+    }
+    let _ = writeln!(text, "  {} = ParallelCopy {} ; 1", list(100), list(0));
+    text += "b1: -> b2 b3\n  r90 = S2R %(SR_TID.Y) ; 2\n  p300, PT = ISETP.AND.GE r90, 0x10, PT ; 2\n  @p300 BRA b3 ; 2\n";
+    let _ = writeln!(text, "b2: -> b4\n  {} = ParallelCopy {} ; 3\n  BRA b4 ; 3", list(200), list(100));
+    let _ = writeln!(text, "b3: -> b4\n  r91 = IADD3 r100, 0x1, RZ ; 4");
+    let changed = list(100).replacen("r100", "r91", 1);
+    let _ = writeln!(text, "  {} = ParallelCopy {changed} ; 4", list(200));
+    text += "b4: -> b5 b1\n  p301, PT = ISETP.AND.GE r200, 0x10, PT ; 5\n";
+    let _ = writeln!(text, "  {} = ParallelCopy {} ; 5\n  @!p301 BRA b1 ; 5\nb5:", list(100), list(200));
+    for r in 100..100 + COUNT {
+        let _ = writeln!(text, "  STS [r100], r{r} mem(shared w) ; 6");
+    }
+    text += "  EXIT ; 7\n";
+    let function = parse(&text).expect("test input parses");
+    let (function, assignment) = allocate(function, Chip::SM_90, &options(Some(22))).expect("allocation");
+    let spills = |op: &str| function.to_string().lines().filter(|line| line.contains(op)).count();
+    // Each value that has no register is stored once, before the loop, and loaded once, behind it.
+    let words = assignment.frame_bytes as usize / 4;
+    assert!((COUNT - 20..COUNT).contains(&words), "{words} words");
+    assert_eq!((spills(" STL "), spills("= LDL ")), (23, 24));
+}
