@@ -134,7 +134,7 @@ impl Resolver<'_> {
         if !is_parameter(variable.space) || is_formal(variable.kind) {
             return Some(variable.kind);
         }
-        let mut formals = self.body.variables.iter().take_while(|variable| is_formal(variable.kind));
+        let mut formals = self.body.variables.values().take_while(|variable| is_formal(variable.kind));
         formals.find(|formal| formal.name == variable.name).map(|formal| formal.kind)
     }
 

@@ -5,9 +5,10 @@
 //! space if every instruction that writes it makes it one, whatever the order; what cannot be told is left alone, so that
 //! a diagnostic is never wrong. Global and generic addresses of the same byte are equal, so mixing those is no mistake.
 
+use crate::body::table_of;
+use la_arena::ArenaMap;
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_ptx::{Opcode, Space, Word};
-use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
 use crate::{AddressBase, Body, Instruction, Operand, RegisterId, SourceMap, Statement};
 
@@ -68,12 +69,11 @@ fn leaves_generic(instruction: &Instruction) -> bool {
 }
 
 /// What an instruction leaves in its one destination.
-fn result(body: &Body, held: &TiSlice<RegisterId, Held>, instruction: &Instruction) -> Held {
+fn result(body: &Body, held: &ArenaMap<RegisterId, Held>, instruction: &Instruction) -> Held {
     let of = |operand: Option<&Operand>| match operand {
         Some(Operand::Register(register)) => held[*register],
         Some(Operand::VariableAddress(variable, _)) => {
-            let space = body.variables.get(*variable).and_then(|found| window(found.space));
-            space.map_or(Held::Unknown, Held::Address)
+            window(body.variables[*variable].space).map_or(Held::Unknown, Held::Address)
         }
         _ => Held::Unknown,
     };
@@ -93,12 +93,12 @@ fn result(body: &Body, held: &TiSlice<RegisterId, Held>, instruction: &Instructi
 }
 
 /// What each register holds. An instruction whose first operand is a source only makes less known, never more.
-fn held(body: &Body, instructions: &[&Instruction]) -> TiVec<RegisterId, Held> {
-    let mut held: TiVec<RegisterId, Held> = ti_vec![Held::Nothing; body.registers.len()];
+fn held(body: &Body, instructions: &[&Instruction]) -> ArenaMap<RegisterId, Held> {
+    let mut held: ArenaMap<RegisterId, Held> = table_of(&body.registers, Held::Nothing);
     // Who reads a register by `mov`, `add` or `sub`, and so must be looked at again when more is known of it: a chain
     // through the instructions, from the last one that does.
     const NONE: u32 = u32::MAX;
-    let mut last_reader: TiVec<RegisterId, u32> = ti_vec![NONE; body.registers.len()];
+    let mut last_reader: ArenaMap<RegisterId, u32> = table_of(&body.registers, NONE);
     let mut reader_before = vec![NONE; instructions.len()];
     for &(_, register) in &body.parameter_registers {
         held[register] = Held::Unknown;

@@ -1,34 +1,20 @@
 //! The resolved body: what all later stages see of a function.
 
-use oriole_index::index_of_tables;
+use la_arena::{Arena, ArenaMap, Idx};
 use oriole_ptx::{Space, Type};
-use typed_index_collections::TiVec;
 
 /// Register: index into [`Body::registers`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct RegisterId(pub u32);
+pub type RegisterId = Idx<Register>;
 /// Label: index into [`Body::labels`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct LabelId(pub u32);
+pub type LabelId = Idx<Label>;
 /// Variable visible in the function: index into [`Body::variables`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct VariableId(pub u32);
+pub type VariableId = Idx<Variable>;
 /// Function that the body names: index into [`Body::functions`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct FunctionId(pub u32);
+pub type FunctionId = Idx<FunctionRef>;
 /// Table of labels or functions (`.branchtargets`, `.calltargets`): index into [`Body::tables`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct TableId(pub u32);
+pub type TableId = Idx<Table>;
 /// Call prototype: index into [`Body::prototypes`].
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub struct PrototypeId(pub u32);
-
-index_of_tables!(RegisterId);
-index_of_tables!(LabelId);
-index_of_tables!(VariableId);
-index_of_tables!(FunctionId);
-index_of_tables!(TableId);
-index_of_tables!(PrototypeId);
+pub type PrototypeId = Idx<Signature>;
 
 /// A function or kernel, resolved.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -40,17 +26,17 @@ pub struct Body {
     /// Return parameters in order.
     pub results: Vec<Parameter>,
     /// Every register that is declared (a range `%r<10>` gives ten) and used, in order of first use.
-    pub registers: TiVec<RegisterId, Register>,
+    pub registers: Arena<Register>,
     /// Variables that the body names or declares: parameters come first, in order (results, then parameters).
-    pub variables: TiVec<VariableId, Variable>,
-    /// How many labels there are; a label's place is the statement [`Statement::Label`].
-    pub labels: u32,
+    pub variables: Arena<Variable>,
+    /// Labels; the place of one is the statement [`Statement::Label`].
+    pub labels: Arena<Label>,
     /// Functions that the body names.
-    pub functions: TiVec<FunctionId, FunctionRef>,
+    pub functions: Arena<FunctionRef>,
     /// Branch and call target tables.
-    pub tables: TiVec<TableId, Table>,
+    pub tables: Arena<Table>,
     /// Call prototypes.
-    pub prototypes: TiVec<PrototypeId, Signature>,
+    pub prototypes: Arena<Signature>,
     /// Statements in order, scopes flattened.
     pub statements: Vec<Statement>,
     /// Performance directives.
@@ -68,6 +54,10 @@ pub struct Register {
     /// Declared type.
     pub ty: Type,
 }
+
+/// A label: there is nothing to know of it but where it stands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Label;
 
 /// A parameter of a function or kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -111,7 +101,32 @@ impl Parameter {
     }
 }
 
+/// A table with an entry for each element of an arena, all alike.
+pub fn table_of<T, V: Clone>(arena: &Arena<T>, value: V) -> ArenaMap<Idx<T>, V> {
+    arena.iter().map(|(id, _)| (id, value.clone())).collect()
+}
+
+/// The number of an element in its arena, as printed text, traces and origins of Ori have it.
+pub fn raw_index<T>(id: Idx<T>) -> u32 {
+    id.into_raw().into_u32()
+}
+
+/// The element of an arena with this number, which [`raw_index`] gave.
+pub fn from_raw_index<T>(number: u32) -> Idx<T> {
+    Idx::from_raw(number.into())
+}
+
 impl Body {
+    /// The variable of a parameter or a result.
+    pub fn variable_of(&self, kind: VariableKind) -> Option<VariableId> {
+        self.variables.iter().find(|(_, variable)| variable.kind == kind).map(|(id, _)| id)
+    }
+
+    /// The shared variables that the body declares or names.
+    pub fn shared_variables(&self) -> Vec<Variable> {
+        self.variables.values().filter(|variable| variable.space == Space::Shared).cloned().collect()
+    }
+
     /// The registers of a parameter or result that is declared `.reg`; none for another variable.
     pub fn registers_of(&self, variable: VariableId) -> impl Iterator<Item = RegisterId> + '_ {
         let rows = self.parameter_registers.iter();

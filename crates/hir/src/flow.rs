@@ -2,8 +2,9 @@
 //!
 //! It is here for checks that ask what may run before an instruction. It knows nothing of registers.
 
+use crate::body::table_of;
+use la_arena::ArenaMap;
 use oriole_ptx::Opcode;
-use typed_index_collections::{TiVec, ti_vec};
 
 use crate::{Body, Instruction, LabelId, Operand, Statement, Table};
 
@@ -75,7 +76,7 @@ impl<'a> Flow<'a> {
     pub fn new(body: &'a Body) -> Flow<'a> {
         let mut instructions: Vec<&Instruction> = Vec::new();
         let mut blocks = vec![Block::default()];
-        let mut starts: TiVec<LabelId, u32> = ti_vec![0; body.labels as usize];
+        let mut starts: ArenaMap<LabelId, u32> = table_of(&body.labels, 0);
         // For each block how its last instruction leaves it.
         let mut leaves = Vec::new();
         for statement in &body.statements {

@@ -2,12 +2,12 @@
 //!
 //! It is here so that a function is resolved in one walk, in text order.
 
+use la_arena::ArenaMap;
 use oriole_diagnostics::Span;
 use oriole_ptx::Space;
 use oriole_syntax::ast::{Function, Unit};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
-use typed_index_collections::TiVec;
 
 use crate::module_context::HeaderView;
 use crate::names::{DeclaredRegister, Meaning, Names};
@@ -46,7 +46,7 @@ pub fn resolve_function(function: &Function, context: &dyn ModuleContext) -> Opt
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
         used_functions: FxHashSet::default(),
-        element_bytes: TiVec::new(),
+        element_bytes: ArenaMap::default(),
         forms: FxHashMap::default(),
         spelling: String::new(),
         instruction: None,

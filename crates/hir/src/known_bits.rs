@@ -126,7 +126,7 @@ fn of_operand(body: &Body, known: &Known, operand: Option<&Operand>, bits: u32) 
     let found = match operand {
         Some(Operand::Register(register)) => known.get(register).copied().unwrap_or_default(),
         Some(Operand::VariableAddress(variable, offset)) => {
-            let align = body.variables.get(*variable).map_or(1, |variable| u64::from(variable.align.max(1)));
+            let align = u64::from(body.variables[*variable].align.max(1));
             // Of its address no more is known than that it is aligned.
             KnownBits::of(0, align - 1).plus(KnownBits::constant(*offset as u64), 0)
         }

@@ -12,7 +12,7 @@ use crate::checks::{
     initializer_order, order_check, section_labels, shared_limit, shared_needs,
 };
 use crate::{
-    Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, check_flow, declarations,
+    Declared, Header, ModuleContext, ModuleVariable, Resolved, Symbols, Variable, check_flow, declarations,
     module_variables, resolve_function,
 };
 
@@ -147,9 +147,12 @@ fn check_whole(
     declared: &[&[Declared]],
     diagnostics: &mut Vec<(usize, Diagnostic)>,
 ) {
+    let shared: Vec<Vec<Variable>> =
+        order.iter().map(|&(_, index)| module.functions[index].2.body.shared_variables()).collect();
     let bodies: Vec<Outline<'_>> = order
         .iter()
-        .map(|&(unit, index)| {
+        .zip(&shared)
+        .map(|(&(unit, index), variables)| {
             let (name, kind, resolved) = &module.functions[index];
             Outline {
                 unit,
@@ -157,7 +160,7 @@ fn check_whole(
                 name_span: resolved.source_map.name,
                 is_entry: *kind == FunctionKind::Entry,
                 uses: &resolved.uses,
-                variables: &resolved.body.variables.raw,
+                variables,
             }
         })
         .collect();

@@ -3,6 +3,9 @@
 //! It is here for tests, for people, and as the key under which compiled code is kept. Registers, labels and local
 //! variables appear as numbers, so that renaming them changes nothing; names of the module stay.
 
+use crate::body::raw_index;
+use la_arena::Arena;
+use oriole_ptx::Type;
 use std::fmt::{self, Display, Formatter};
 
 use crate::{
@@ -16,11 +19,11 @@ impl Display for Body {
         let (results, parameters) = (&self.results, &self.parameters);
         writeln!(out, "{}", Shown(results, parameters))?;
         write_directives(out, &self.directives)?;
-        write_registers(out, &self.registers.raw)?;
+        write_registers(out, &self.registers)?;
         self.write_tables(out)?;
         for statement in &self.statements {
             match statement {
-                Statement::Label(label) => writeln!(out, "L{}:", label.0)?,
+                Statement::Label(label) => writeln!(out, "L{}:", raw_index(*label))?,
                 Statement::Instruction(instruction) => writeln!(out, "    {instruction}")?,
                 Statement::Pragma(text) => writeln!(out, "    .pragma {text:?}")?,
             }
@@ -32,7 +35,7 @@ impl Display for Body {
 impl Body {
     /// A line for each variable, function, table and prototype.
     fn write_tables(&self, out: &mut Formatter<'_>) -> fmt::Result {
-        for (index, variable) in self.variables.iter().enumerate() {
+        for (index, variable) in self.variables.values().enumerate() {
             write!(out, "v{index}: .{} {} size {}", variable.space.name(), variable.ty, variable.size)?;
             write!(out, " align {}", variable.align)?;
             match variable.kind {
@@ -43,23 +46,25 @@ impl Body {
             }
         }
         for (variable, register) in &self.parameter_registers {
-            writeln!(out, "v{} in r{}", variable.0, register.0)?;
+            writeln!(out, "v{} in r{}", raw_index(*variable), raw_index(*register))?;
         }
-        for (index, function) in self.functions.iter().enumerate() {
+        for (index, function) in self.functions.values().enumerate() {
             let Signature { results, parameters, noreturn } = &function.signature;
             write!(out, "f{index}: {}{}", function.name, Shown(results, parameters))?;
             writeln!(out, "{}", if *noreturn { " .noreturn" } else { "" })?;
         }
-        for (index, table) in self.tables.iter().enumerate() {
+        for (index, table) in self.tables.values().enumerate() {
             let targets: Vec<String> = match table {
-                Table::Labels(labels) => labels.iter().map(|label| format!("L{}", label.0)).collect(),
+                Table::Labels(labels) => {
+                    labels.iter().map(|label| format!("L{}", raw_index(*label))).collect()
+                }
                 Table::Functions(functions) => {
-                    functions.iter().map(|function| format!("f{}", function.0)).collect()
+                    functions.iter().map(|function| format!("f{}", raw_index(*function))).collect()
                 }
             };
             writeln!(out, "t{index}: {}", targets.join(", "))?;
         }
-        for (index, Signature { results, parameters, noreturn }) in self.prototypes.iter().enumerate() {
+        for (index, Signature { results, parameters, noreturn }) in self.prototypes.values().enumerate() {
             write!(out, "p{index}: {}", Shown(results, parameters))?;
             writeln!(out, "{}", if *noreturn { " .noreturn" } else { "" })?;
         }
@@ -105,10 +110,11 @@ fn write_directives(out: &mut Formatter<'_>, directives: &Directives) -> fmt::Re
 }
 
 /// Runs of registers of one type share a line.
-fn write_registers(out: &mut Formatter<'_>, registers: &[Register]) -> fmt::Result {
+fn write_registers(out: &mut Formatter<'_>, registers: &Arena<Register>) -> fmt::Result {
     let mut start = 0;
-    for run in registers.chunk_by(|left, right| left.ty == right.ty) {
-        let ty = run[0].ty;
+    let types: Vec<Type> = registers.values().map(|register| register.ty).collect();
+    for run in types.chunk_by(|left, right| left == right) {
+        let ty = run[0];
         match run.len() {
             1 => writeln!(out, "r{start}: {ty}")?,
             count => writeln!(out, "r{start}-r{}: {ty}", start + count - 1)?,
@@ -151,7 +157,7 @@ impl Display for Shown<'_> {
 impl Display for Instruction {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         if let Some((register, negated)) = self.guard {
-            write!(out, "@{}r{} ", if negated { "!" } else { "" }, register.0)?;
+            write!(out, "@{}r{} ", if negated { "!" } else { "" }, raw_index(register))?;
         }
         write!(out, "{}", self.opcode.name())?;
         for modifier in self.modifiers.iter() {
@@ -186,8 +192,8 @@ fn list(out: &mut Formatter<'_>, operands: &[Operand]) -> fmt::Result {
 impl Display for Operand {
     fn fmt(&self, out: &mut Formatter<'_>) -> fmt::Result {
         match self {
-            Operand::Register(register) => write!(out, "r{}", register.0),
-            Operand::NotRegister(register) => write!(out, "!r{}", register.0),
+            Operand::Register(register) => write!(out, "r{}", raw_index(*register)),
+            Operand::NotRegister(register) => write!(out, "!r{}", raw_index(*register)),
             Operand::Immediate(immediate) => write!(out, "{immediate}"),
             Operand::Vector(elements) => {
                 write!(out, "{{")?;
@@ -199,29 +205,33 @@ impl Display for Operand {
             Operand::Address(address) => {
                 write!(out, "[")?;
                 match address.base {
-                    AddressBase::Register(register) => write!(out, "r{}{:+}", register.0, address.offset)?,
-                    AddressBase::Variable(variable) => write!(out, "v{}{:+}", variable.0, address.offset)?,
+                    AddressBase::Register(register) => {
+                        write!(out, "r{}{:+}", raw_index(register), address.offset)?
+                    }
+                    AddressBase::Variable(variable) => {
+                        write!(out, "v{}{:+}", raw_index(variable), address.offset)?
+                    }
                     AddressBase::Absolute => write!(out, "{}", address.offset)?,
                 }
                 write!(out, "]")
             }
-            Operand::VariableAddress(variable, offset) => write!(out, "v{}{offset:+}", variable.0),
-            Operand::FunctionAddress(function) => write!(out, "&f{}", function.0),
-            Operand::Label(label) => write!(out, "L{}", label.0),
-            Operand::Function(function) => write!(out, "f{}", function.0),
-            Operand::Table(table) => write!(out, "t{}", table.0),
-            Operand::Prototype(prototype) => write!(out, "p{}", prototype.0),
+            Operand::VariableAddress(variable, offset) => write!(out, "v{}{offset:+}", raw_index(*variable)),
+            Operand::FunctionAddress(function) => write!(out, "&f{}", raw_index(*function)),
+            Operand::Label(label) => write!(out, "L{}", raw_index(*label)),
+            Operand::Function(function) => write!(out, "f{}", raw_index(*function)),
+            Operand::Table(table) => write!(out, "t{}", raw_index(*table)),
+            Operand::Prototype(prototype) => write!(out, "p{}", raw_index(*prototype)),
             Operand::List(operands) => {
                 write!(out, "(")?;
                 list(out, operands)?;
                 write!(out, ")")
             }
-            Operand::Variable(variable) => write!(out, "v{}", variable.0),
+            Operand::Variable(variable) => write!(out, "v{}", raw_index(*variable)),
             Operand::Special(special) => write!(out, "{}", special.name()),
             Operand::Selection { register, selector, negated } => {
                 let sign = if *negated { "-" } else { "" };
                 let dot = if selector.is_empty() { "" } else { "." };
-                write!(out, "{sign}r{}{dot}{selector}", register.0)
+                write!(out, "{sign}r{}{dot}{selector}", raw_index(*register))
             }
         }
     }

@@ -2,8 +2,8 @@
 //!
 //! It is here so that positions and spellings stay out of the body: a moved comment changes the map only.
 
+use la_arena::ArenaMap;
 use oriole_diagnostics::{Diagnostic, Span};
-use typed_index_collections::TiVec;
 
 use crate::{Body, LabelId, ModuleVariable, RegisterId, SignatureInfo, VariableId};
 
@@ -45,11 +45,11 @@ pub struct SourceMap {
     /// For each statement of the body: its text.
     pub statements: Vec<Span>,
     /// For each register: name and declaration.
-    pub registers: TiVec<RegisterId, (String, Span)>,
+    pub registers: ArenaMap<RegisterId, (String, Span)>,
     /// For each label: name and place.
-    pub labels: TiVec<LabelId, (String, Span)>,
-    /// For each variable: declaration, unless it is the module's.
-    pub variables: TiVec<VariableId, Option<Span>>,
+    pub labels: ArenaMap<LabelId, (String, Span)>,
+    /// For each variable that is not the module's: declaration.
+    pub variables: ArenaMap<VariableId, Span>,
     /// First use of each name in [`Uses`]: globals, then called, then addressed functions.
     pub uses: Vec<Span>,
     /// `.loc` lines in order.

@@ -3,13 +3,13 @@
 //! It is here so that a name is entered into the body at its first use, with one hash. Rules about instructions are in the
 //! instruction table and not here.
 
+use la_arena::ArenaMap;
 use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Type;
 use oriole_syntax::{NodeRef, SyntaxKind};
 use rustc_hash::{FxHashMap, FxHashSet};
-use typed_index_collections::TiVec;
 
 use crate::form::KnownForm;
 use crate::module_context::HeaderView;
@@ -38,7 +38,7 @@ pub(crate) struct Resolver<'a> {
     /// Functions that are in [`Uses`], and whether as called.
     pub used_functions: FxHashSet<(FunctionId, bool)>,
     /// Bytes of one element of a variable, for indexed addresses.
-    pub element_bytes: TiVec<VariableId, u64>,
+    pub element_bytes: ArenaMap<VariableId, u64>,
     /// Forms by spelling and number of operands.
     pub forms: FxHashMap<Box<str>, Rc<KnownForm>>,
     /// Scratch space for spellings.
@@ -103,9 +103,9 @@ impl<'a> Resolver<'a> {
         declaration: Option<Span>,
         element: u64,
     ) -> VariableId {
-        let id = self.body.variables.push_and_get_key(variable);
-        self.map.variables.push(declaration);
-        self.element_bytes.push(element);
+        let id = self.body.variables.alloc(variable);
+        self.map.variables.extend(declaration.map(|span| (id, span)));
+        self.element_bytes.insert(id, element);
         id
     }
 
@@ -114,8 +114,8 @@ impl<'a> Resolver<'a> {
         let declared = &mut self.names.registers[index as usize];
         let ty = declared.ty;
         let id = *declared.id.get_or_insert_with(|| {
-            let id = self.body.registers.push_and_get_key(Register { ty });
-            self.map.registers.push((name.to_string(), Span::default()));
+            let id = self.body.registers.alloc(Register { ty });
+            self.map.registers.insert(id, (name.to_string(), Span::default()));
             id
         });
         (id, ty)
@@ -150,7 +150,7 @@ impl<'a> Resolver<'a> {
             Some(&known) => known,
             None => {
                 let id = self.context.signature(name).map(|info| {
-                    self.body.functions.push_and_get_key(FunctionRef {
+                    self.body.functions.alloc(FunctionRef {
                         name: name.to_string(),
                         signature: info.signature,
                         external: info.external,

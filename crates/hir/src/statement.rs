@@ -2,6 +2,7 @@
 //!
 //! It is here to flatten the scopes of a function into one list. Instructions have a file of their own.
 
+use crate::body::Label;
 use std::rc::Rc;
 
 use oriole_diagnostics::{Code, Diagnostic, Span};
@@ -59,7 +60,7 @@ impl<'a> Resolver<'a> {
             ast::Statement::CallTargets(list) => (list.label(), Some(Table::Functions(Vec::new()))),
             ast::Statement::CallPrototype(prototype) => {
                 if let Some(name) = prototype.label().and_then(|label| label.name()) {
-                    let id = self.body.prototypes.push_and_get_key(Signature::default());
+                    let id = self.body.prototypes.alloc(Signature::default());
                     let declared = self.names.declare(name.text(), Meaning::Prototype(id), name.span());
                     self.check_new(name.text(), name.span(), declared);
                 }
@@ -70,10 +71,10 @@ impl<'a> Resolver<'a> {
         let Some(name) = label.and_then(|label| label.name()) else { return };
         let span = name.span();
         let meaning = match table {
-            Some(table) => Meaning::Table(self.body.tables.push_and_get_key(table), false),
+            Some(table) => Meaning::Table(self.body.tables.alloc(table), false),
             None => {
-                let id = self.map.labels.push_and_get_key((name.text().to_string(), span));
-                self.body.labels += 1;
+                let id = self.body.labels.alloc(Label);
+                self.map.labels.insert(id, (name.text().to_string(), span));
                 Meaning::Label(id)
             }
         };

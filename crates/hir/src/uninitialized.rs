@@ -3,10 +3,11 @@
 //! It is here because PTX allows both: nothing of it is an error, and a value that was never written is rarely meant. A
 //! guarded write counts as a write, so that code under one predicate is not accused; so does a write on one path only.
 
+use crate::body::table_of;
+use la_arena::ArenaMap;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_ptx::Opcode;
 use smallvec::SmallVec;
-use typed_index_collections::{TiVec, ti_vec};
 
 use crate::descriptor::{self, Descriptor};
 use crate::flow::Flow;
@@ -101,8 +102,8 @@ fn packs(instruction: &Instruction) -> bool {
 fn accesses(body: &Body, flow: &Flow<'_>) -> Accesses {
     const NEVER: u32 = u32::MAX;
     let mut found = Accesses { written: Vec::new(), exposed: Vec::new(), packs: Vec::new() };
-    let mut last_written: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
-    let mut last_exposed: TiVec<RegisterId, u32> = ti_vec![NEVER; body.registers.len()];
+    let mut last_written: ArenaMap<RegisterId, u32> = table_of(&body.registers, NEVER);
+    let mut last_exposed: ArenaMap<RegisterId, u32> = table_of(&body.registers, NEVER);
     for register in passed(body) {
         last_written[register] = 0;
         found.written.push((register, 0));

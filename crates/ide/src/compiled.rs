@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use oriole_chip::Chip;
 use oriole_cubin::KernelImage;
-use oriole_hir::{Body, RegisterId, SourceMap};
+use oriole_hir::{Body, SourceMap, from_raw_index};
 use oriole_inputs::FunctionUnit;
 use oriole_options::Options;
 use oriole_pipeline::facts::FunctionFacts;
@@ -193,7 +193,7 @@ impl Shown {
 
     /// The name of a register of the source.
     pub fn register(&self, number: u32) -> &str {
-        self.compiled.map.registers.get(RegisterId(number)).map_or("?", |register| register.0.as_str())
+        self.compiled.map.registers.get(from_raw_index(number)).map_or("?", |register| register.0.as_str())
     }
 
     /// The statements that meet a range of the file, with their places there.

@@ -166,7 +166,7 @@ fn parameter_place(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
     let Some(body) = graph::body(db, unit).as_deref().filter(|body| body.is_entry) else {
         return String::new();
     };
-    let index = body.variables.iter().find_map(|variable| match variable.kind {
+    let index = body.variables.values().find_map(|variable| match variable.kind {
         oriole_hir::VariableKind::Parameter(index) if variable.name == name => Some(index),
         _ => None,
     });
@@ -236,7 +236,7 @@ fn register(analysis: &Analysis, file: FileId, named: &Named<'_>) -> String {
         for chip in analysis.chips(file) {
             let Some(shown) = analysis.compiled(file, unit, chip) else { continue };
             let map = &shown.compiled.map.registers;
-            let number = map.iter().position(|(name, span)| {
+            let number = map.values().position(|(name, span)| {
                 *name == *named.occurrence.name
                     && shown.now((*span).into()) == Some(declared.range.shifted(start))
             });

@@ -143,7 +143,7 @@ fn live_registers(shown: &Shown, peak: &Peak) -> Vec<LiveRegister> {
                 .compiled
                 .map
                 .registers
-                .get(oriole_hir::RegisterId(register))
+                .get(oriole_hir::from_raw_index(register))
                 .and_then(|known| shown.now(known.1.into())),
         })
         .collect();

@@ -77,7 +77,7 @@ fn of_unit(
 ) -> OfUnit {
     let names = names(db, unit);
     let dead = dead(names, facts, map);
-    let count = map.registers.len();
+    let count = map.registers.values().count();
     let mut spilled = vec![false; count];
     for spill in &facts.spills {
         if let Origin::Source(register, _) = spill.origin
@@ -98,7 +98,7 @@ fn of_unit(
     }
     let mut all = OfUnit::new();
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    for (number, (name, declaration)) in map.registers.iter().enumerate() {
+    for (number, (name, declaration)) in map.registers.values().enumerate() {
         *seen.entry(name).or_default() += 1;
         let marks = Marks {
             dead: dead.contains(&(name.as_str(), Range::from(*declaration))),

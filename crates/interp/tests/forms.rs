@@ -1,9 +1,9 @@
 //! Every form that the instruction table calls supported has a meaning here, up to a list that says what is missing.
 
 use expect_test::expect;
+use la_arena::Idx;
 use oriole_hir::{
-    Address, AddressBase, Body, FunctionId, Immediate, Instruction, LabelId, Operand, Register, RegisterId,
-    Statement, Table, TableId,
+    Address, AddressBase, Body, Immediate, Instruction, Label, Operand, Register, Statement, Table,
 };
 use oriole_interp::{Function, Program};
 use oriole_ptx::table::{Kind, OperandRow, OperandType, Presence, Row, Slot, rows};
@@ -87,10 +87,7 @@ fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Oper
     if let Kind::Parts(parts) = operand.kind {
         return Operand::List(parts.iter().map(|part| plain_operand(part, choice, body)).collect());
     }
-    let mut register = |ty: Type| {
-        body.registers.push(Register { ty });
-        Operand::Register(RegisterId(body.registers.len() as u32 - 1))
-    };
+    let mut register = |ty: Type| Operand::Register(body.registers.alloc(Register { ty }));
     let mut vector = |count: u8, ty: Type| Operand::Vector((0..count).map(|_| register(ty)).collect());
     let wide = choice.vector.max(1);
     match operand.kind {
@@ -113,18 +110,24 @@ fn plain_operand(operand: &OperandRow, choice: &Choice, body: &mut Body) -> Oper
             let Operand::Register(base) = register(width) else { unreachable!() };
             Operand::Address(Address { base: AddressBase::Register(base), offset: 0 })
         }
-        Kind::Label => Operand::Label(LabelId(0)),
-        Kind::BranchTargets => Operand::Table(TableId(0)),
-        Kind::Call => Operand::Function(FunctionId(0)),
+        Kind::Label => Operand::Label(first()),
+        Kind::BranchTargets => Operand::Table(first()),
+        Kind::Call => Operand::Function(first()),
         _ => register(ty),
     }
 }
 
+/// The first element of an arena that has one when the kernel is made.
+fn first<T>() -> Idx<T> {
+    Idx::from_raw(0.into())
+}
+
 /// A kernel with this one instruction, with or without the operands that may be left out.
 fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
-    let mut body = Body { is_entry: true, labels: 1, ..Body::default() };
-    body.tables.push(Table::Labels(vec![LabelId(0)]));
-    body.statements.push(Statement::Label(LabelId(0)));
+    let mut body = Body { is_entry: true, ..Body::default() };
+    let label = body.labels.alloc(Label);
+    body.tables.alloc(Table::Labels(vec![label]));
+    body.statements.push(Statement::Label(label));
     let mut operands = Vec::new();
     for operand in row.operands {
         match operand.presence {
@@ -136,7 +139,7 @@ fn kernel(row: &Row, choice: &Choice, optional: bool) -> Program {
         operands.push(plain_operand(operand, choice, &mut body));
     }
     if row.opcode == Opcode::Call {
-        body.functions.push(oriole_hir::FunctionRef {
+        body.functions.alloc(oriole_hir::FunctionRef {
             name: "callee".into(),
             signature: oriole_hir::Signature::default(),
             external: true,

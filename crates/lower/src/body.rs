@@ -57,7 +57,8 @@ impl Lower<'_> {
         let limit = limits::register_limit(self.body, self.chip);
         let threads = self.body.directives.block_threads();
         // It matters where it is known how many blocks an SM holds.
-        let counted = self.body.variables.iter().filter(|it| threads.is_some() && it.space == Space::Shared);
+        let counted =
+            self.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
         let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);
         let function = self.b.function_mut();
         function.register_limit = limit;

@@ -133,7 +133,7 @@ impl Lower<'_> {
                     match operand {
                         Operand::Prototype(id) => signature = self.body.prototypes[*id].clone(),
                         Operand::Table(id) => {
-                            if let Some(oriole_hir::Table::Functions(list)) = self.body.tables.get(*id)
+                            if let oriole_hir::Table::Functions(list) = &self.body.tables[*id]
                                 && let Some(first) = list.first()
                             {
                                 signature = self.body.functions[*first].signature.clone();

@@ -3,9 +3,10 @@
 
 use crate::parameter_accesses::Accesses;
 use crate::{Environment, LowerError};
+use la_arena::ArenaMap;
 use oriole_chip::{Chip, ConstantBank};
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId, VariableKind};
+use oriole_hir::{Body, LabelId, RegisterId, Statement, VariableId, VariableKind, raw_index};
 use oriole_options::LowerOptions;
 use oriole_ori::{
     BlockId, Builder, ConstBase, File, Function, Guard, Instruction, Opcode, Origin, Pseudo, Source,
@@ -14,7 +15,7 @@ use oriole_ori::{
 use oriole_sass::{Effect, Mod, Op, Symbol};
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
-use typed_index_collections::{TiVec, ti_vec};
+use typed_index_collections::TiVec;
 
 /// The components of a PTX register, lowest first.
 pub(crate) type Words = SmallVec<[Value; 4]>;
@@ -79,11 +80,11 @@ pub(crate) struct Lower<'a> {
     pub options: LowerOptions,
     /// What is done with words of `.param` variables, once somebody asked.
     pub parameter_accesses: Option<BTreeMap<VariableId, Accesses>>,
-    registers: TiVec<RegisterId, Option<Words>>,
+    registers: ArenaMap<RegisterId, Words>,
     /// Registers that some instruction reads, once somebody asked.
-    read: Option<TiVec<RegisterId, bool>>,
+    read: Option<ArenaMap<RegisterId, ()>>,
     named: TiVec<Value, bool>,
-    labels: TiVec<LabelId, Option<BlockId>>,
+    labels: ArenaMap<LabelId, BlockId>,
     symbols: BTreeMap<(u8, String), SymbolId>,
     descriptor: Option<[Value; 2]>,
     cluster_base: Option<Value>,
@@ -142,11 +143,11 @@ impl<'a> Lower<'a> {
             separate: options.separate(),
             options,
             frame: BTreeMap::new(),
-            registers: ti_vec![None; body.registers.len()],
+            registers: ArenaMap::with_capacity(body.registers.len()),
             parameter_accesses: None,
             read: None,
             named: TiVec::new(),
-            labels: ti_vec![None; body.labels as usize],
+            labels: ArenaMap::with_capacity(body.labels.len()),
             symbols: BTreeMap::new(),
             descriptor: None,
             cluster_base: None,
@@ -261,7 +262,7 @@ impl<'a> Lower<'a> {
 
     /// The components of a PTX register.
     pub fn register(&mut self, id: RegisterId) -> Words {
-        if let Some(words) = &self.registers[id] {
+        if let Some(words) = self.registers.get(id) {
             return words.clone();
         }
         let ty = self.body.registers[id].ty;
@@ -271,11 +272,11 @@ impl<'a> Lower<'a> {
         };
         let mut words = Words::new();
         for component in 0..count {
-            let value = self.b.function_mut().new_value(file, Some((id.0, component as u8)));
+            let value = self.b.function_mut().new_value(file, Some((raw_index(id), component as u8)));
             self.name(value);
             words.push(value);
         }
-        self.registers[id] = Some(words.clone());
+        self.registers.insert(id, words.clone());
         words
     }
 
@@ -309,11 +310,11 @@ impl<'a> Lower<'a> {
 
     /// The block that a label begins.
     pub fn label(&mut self, label: LabelId) -> BlockId {
-        if let Some(block) = self.labels[label] {
+        if let Some(&block) = self.labels.get(label) {
             return block;
         }
         let block = self.b.new_block();
-        self.labels[label] = Some(block);
+        self.labels.insert(label, block);
         block
     }
 
@@ -349,15 +350,17 @@ impl<'a> Lower<'a> {
     pub fn is_read(&mut self, register: RegisterId) -> bool {
         let body = self.body;
         let read = self.read.get_or_insert_with(|| {
-            let mut read: TiVec<RegisterId, bool> = ti_vec![false; body.registers.len()];
+            let mut read = ArenaMap::with_capacity(body.registers.len());
             for statement in &body.statements {
                 if let Statement::Instruction(instruction) = statement {
-                    instruction.for_each_read(|register| read[register] = true);
+                    instruction.for_each_read(|register| {
+                        read.insert(register, ());
+                    });
                 }
             }
             read
         });
-        read[register]
+        read.contains_idx(register)
     }
 
     /// What was emitted before a region only feeds it, so it needs no guard.

@@ -82,7 +82,7 @@ impl Lower<'_> {
     /// `brx.idx`: the index picks a text offset from a table in constant bank 2.
     pub fn brx(&mut self, i: &Instruction) -> Lowered {
         let Operand::Table(table) = self.operand(i, 1)? else { return Err(self.unsupported_form(i)) };
-        let Some(Table::Labels(labels)) = self.body.tables.get(*table) else {
+        let Table::Labels(labels) = &self.body.tables[*table] else {
             return Err(self.unsupported_form(i));
         };
         if labels.len() > MOST_TARGETS {

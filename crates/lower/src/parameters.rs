@@ -134,7 +134,7 @@ fn linked_convention(
 impl Lower<'_> {
     /// The variable of a parameter, or of a result, of this function.
     pub fn parameter_variable(&self, kind: VariableKind) -> Option<VariableId> {
-        self.body.variables.position(|v| v.kind == kind)
+        self.body.variable_of(kind)
     }
 
     /// The words of a `.param` variable that lives in registers.

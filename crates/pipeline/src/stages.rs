@@ -300,7 +300,7 @@ pub fn profile(
     assignment: Option<&Assignment>,
     context: &Context,
 ) -> Profile {
-    let shared = body.variables.iter().filter(|variable| variable.space == Space::Shared);
+    let shared = body.variables.values().filter(|variable| variable.space == Space::Shared);
     let bounds = oriole_schedule::LaunchBounds {
         threads: body.directives.block_threads().unwrap_or(ASSUMED_THREADS),
         shared: u32::try_from(shared.map(|variable| variable.size).sum::<u64>()).unwrap_or(u32::MAX),
@@ -359,7 +359,7 @@ pub fn encode(
 ) -> Result<LinkedFunction, Failure> {
     let shared = body
         .variables
-        .iter()
+        .values()
         .filter(|variable| variable.space == Space::Shared && variable.kind == VariableKind::Body)
         .map(|variable| (variable.name.clone(), variable.size, u64::from(variable.align)))
         .collect();

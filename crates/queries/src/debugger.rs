@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use oriole_cubin::{DebugAddress, DebugSection, DebugTarget, Module, SymbolRef};
 use oriole_debug_info::{HeldRegister, MachineRegister, Reference, register_tables, to_frame_place};
 use oriole_diagnostics::{Code, Diagnostic, Span};
-use oriole_hir::{HeaderQuestion, RegisterId, Statement, VariableKind};
+use oriole_hir::{HeaderQuestion, Statement, VariableKind, from_raw_index};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
 use oriole_ori::{Origin, SymbolKind};
 use oriole_pipeline::holders::{Held, HolderFile};
@@ -128,7 +128,7 @@ pub(crate) fn code_places<'db>(
     }
     let mut parameters = Vec::new();
     if let Some(bank) = target.chip.constant_bank().filter(|_| body.is_entry) {
-        for variable in &body.variables {
+        for variable in body.variables.values() {
             if let VariableKind::Parameter(index) = variable.kind {
                 let offset =
                     bank.parameters_start(image.parameter_size) + image.parameters[index as usize].offset;
@@ -144,7 +144,7 @@ pub(crate) fn code_places<'db>(
             HolderFile::UniformPredicate => MachineRegister::uniform_predicate,
         };
         let [first, end] = [one.first, one.end].map(|word| image.own_start + words.address(word));
-        let register = RegisterId(one.register);
+        let register = from_raw_index(one.register);
         HeldRegister {
             machine: machine(one.number),
             first,

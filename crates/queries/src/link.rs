@@ -465,8 +465,8 @@ pub(crate) fn describe(body: &Body, chip: oriole_chip::Chip, image: &mut KernelI
     image.parameter_size = 0;
     for (number, parameter) in body.parameters.iter().enumerate() {
         if let Some(kind) = parameter.ty.opaque_kind() {
-            let named = |it: &&oriole_hir::Variable| it.kind == VariableKind::Parameter(number as u32);
-            let name = body.variables.iter().find(named).map_or_else(String::new, |it| it.name.to_string());
+            let variable = body.variable_of(VariableKind::Parameter(number as u32));
+            let name = variable.map_or_else(String::new, |id| body.variables[id].name.clone());
             image.opaque_parameters.push(OpaqueParameter { number, name });
             image.parameters.push(oriole_cubin::Parameter {
                 offset: NO_OFFSET,

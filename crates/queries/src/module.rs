@@ -11,7 +11,6 @@ use oriole_hir::{
     Outline, SharedNeed, SignatureInfo, SourceMap, Symbols, Uses, Variable,
 };
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
-use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
 use crate::graph;
@@ -329,8 +328,7 @@ pub(crate) fn resolve<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Resoluti
     let resolved = oriole_hir::resolve(&parse.unit(), &view).unwrap_or_default();
     diagnostics.extend(resolved.diagnostics);
     diagnostics.sort_by_key(|found| found.span.start);
-    let variables = resolved.body.variables.iter();
-    let shared = variables.filter(|variable| variable.space == Space::Shared).cloned().collect();
+    let shared = resolved.body.shared_variables().into();
     let compiles = resolved.has_body && !diagnostics.iter().any(Diagnostic::is_error);
     Resolution {
         body: compiles.then(|| Arc::new(resolved.body)),

@@ -60,13 +60,12 @@ pub(crate) fn resolution(resolution: &Resolution) -> usize {
         };
         list(&body.statements)
             + body.statements.iter().map(operands).sum::<usize>()
-            + list(&body.registers.raw)
-            + list(&body.variables.raw)
+            + body.registers.len() * size_of::<oriole_hir::Register>()
+            + body.variables.len() * size_of::<oriole_hir::Variable>()
     });
-    let names = map.registers.iter().map(|(name, _)| name.len()).sum::<usize>();
+    let names = map.registers.values().map(|name| size_of_val(name) + name.0.len()).sum::<usize>();
     body + list(&map.instructions)
         + list(&map.statements)
-        + list(&map.registers.raw)
         + names
         + list(&map.lines)
         + list(&resolution.diagnostics)

@@ -30,7 +30,7 @@ impl FunctionDecoder<'_> {
                 let Operand::Table(table) = self.operand(instruction, 1)? else {
                     return Err("its targets are no table".into());
                 };
-                let Some(Table::Labels(labels)) = self.body.tables.get(*table) else {
+                let Table::Labels(labels) = &self.body.tables[*table] else {
                     return Err("its targets are no labels".into());
                 };
                 Action::BranchTable {
@@ -138,7 +138,7 @@ impl FunctionDecoder<'_> {
 
     /// A `.param` variable that is passed: one of the call, or a parameter of the kernel itself.
     fn argument(&self, variable: oriole_hir::VariableId) -> Decode<Argument> {
-        if self.frame.offsets[variable].is_some() {
+        if self.frame.offsets.get(variable).is_some() {
             let (offset, size) = self.frame_variable(variable)?;
             return Ok(Argument::Frame(offset, size));
         }
@@ -152,7 +152,8 @@ impl FunctionDecoder<'_> {
     }
 
     fn frame_variable(&self, variable: oriole_hir::VariableId) -> Decode<(u32, u32)> {
-        let offset = self.frame.offsets[variable].ok_or("an operand of the call is not in the frame")?;
+        let offset =
+            self.frame.offsets.get(variable).copied().ok_or("an operand of the call is not in the frame")?;
         Ok((offset, self.body.variables[variable].size as u32))
     }
 

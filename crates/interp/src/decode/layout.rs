@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use la_arena::ArenaMap;
 use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_ptx::Space;
-use typed_index_collections::TiVec;
 
 use crate::launch::{Arg, Launch};
 use crate::memory::{Memory, Place, function_address, span};
@@ -37,7 +37,7 @@ pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
     let mut next = 0;
     while next < names.len() {
         if let Some(function) = program.function(&names[next]) {
-            for reference in &function.body.functions {
+            for reference in function.body.functions.values() {
                 add(&mut names, &reference.name);
             }
         }
@@ -98,7 +98,7 @@ impl Layout {
         let mut open_align = 16;
         for (index, name) in functions.iter().enumerate() {
             let Some(function) = program.function(name) else { continue };
-            for (number, variable) in function.body.variables.iter_enumerated() {
+            for (number, variable) in function.body.variables.iter() {
                 let size =
                     u32::try_from(variable.size).map_err(|_| format!("`{}` is too large", variable.name))?;
                 let module = variable.kind == VariableKind::Module;
@@ -185,7 +185,7 @@ impl Layout {
 /// The local frame of a function: its `.local` variables, and the `.param` variables of itself and its calls.
 pub struct Frame {
     /// Offset of each variable of the body that is in the frame.
-    pub offsets: TiVec<VariableId, Option<u32>>,
+    pub offsets: ArenaMap<VariableId, u32>,
     /// Bytes of a frame.
     pub bytes: u32,
 }
@@ -194,26 +194,22 @@ impl Frame {
     /// Lays out the frame of a body.
     pub fn new(body: &Body) -> Frame {
         let mut bytes: u32 = 0;
-        let mut offsets: TiVec<VariableId, Option<u32>> = body
-            .variables
-            .iter()
-            .map(|variable| {
-                let of_call = variable.space == Space::FunctionParameter
-                    || (variable.space == Space::KernelParameter && variable.kind == VariableKind::Body);
-                if variable.space != Space::Local && !of_call {
-                    return None;
-                }
+        let mut offsets = ArenaMap::default();
+        for (id, variable) in body.variables.iter() {
+            let of_call = variable.space == Space::FunctionParameter
+                || (variable.space == Space::KernelParameter && variable.kind == VariableKind::Body);
+            if variable.space == Space::Local || of_call {
                 let start = bytes.next_multiple_of(variable.align.clamp(1, 1 << 12));
                 bytes = start.saturating_add(u32::try_from(variable.size).unwrap_or(u32::MAX));
-                Some(start)
-            })
-            .collect();
+                offsets.insert(id, start);
+            }
+        }
         let bytes = bytes.min(u32::MAX - 4096).next_multiple_of(16);
         // An array without a size comes last: the frame grows by what is passed for it.
         if let Some(open) = body.parameters.iter().position(oriole_hir::Parameter::is_open) {
-            let of = |variable: &oriole_hir::Variable| variable.kind == VariableKind::Parameter(open as u32);
-            if let Some(variable) = body.variables.position(of) {
-                offsets[variable] = offsets[variable].map(|_| bytes);
+            let variable = body.variable_of(VariableKind::Parameter(open as u32));
+            if let Some(offset) = variable.and_then(|variable| offsets.get_mut(variable)) {
+                *offset = bytes;
             }
         }
         Frame { offsets, bytes }

@@ -17,9 +17,9 @@ mod texture;
 
 use std::collections::BTreeMap;
 
-use oriole_hir::{Body, FunctionId, Instruction, LabelId, RegisterId, Statement};
+use la_arena::ArenaMap;
+use oriole_hir::{Body, FunctionId, Instruction, LabelId, RegisterId, Statement, table_of};
 use oriole_ptx::{Opcode, Type, Word};
-use typed_index_collections::{TiVec, ti_vec};
 
 use crate::lane::LOCAL_LIMIT;
 use crate::launch::{Fault, FaultKind};
@@ -98,7 +98,7 @@ fn external(program: &Program, name: &str) -> FunctionCode {
     let signature = program
         .functions
         .iter()
-        .flat_map(|function| &function.body.functions)
+        .flat_map(|function| function.body.functions.values())
         .find(|reference| reference.name == name)
         .map(|reference| reference.signature.clone())
         .unwrap_or_default();
@@ -142,14 +142,14 @@ struct FunctionDecoder<'a> {
     start: u32,
     layout: &'a Layout,
     /// Index in `Code::functions` of each function that the body names.
-    functions: TiVec<FunctionId, u32>,
+    functions: ArenaMap<FunctionId, u32>,
     /// First slot of each register.
-    slots: TiVec<RegisterId, u32>,
+    slots: ArenaMap<RegisterId, u32>,
     /// Slots of a frame, one to throw results into included.
     slot_count: u32,
     frame: Frame,
     /// Step of each label.
-    labels: TiVec<LabelId, u32>,
+    labels: ArenaMap<LabelId, u32>,
 }
 
 /// What decoding an instruction gives: an action, or why there is none.
@@ -157,18 +157,20 @@ type Decode<T> = Result<T, String>;
 
 impl<'a> FunctionDecoder<'a> {
     fn new(body: &'a Body, function: usize, start: u32, layout: &'a Layout, names: &[String]) -> Self {
-        let mut slots = TiVec::with_capacity(body.registers.len());
+        let mut slots = ArenaMap::with_capacity(body.registers.len());
         let mut slot_count = 1; // Slot 0 takes the results that are dropped.
-        for register in &body.registers {
-            slots.push(slot_count);
+        for (id, register) in body.registers.iter() {
+            slots.insert(id, slot_count);
             slot_count += if register.ty == Type::B128 { 2 } else { 1 };
         }
         let functions = body
             .functions
             .iter()
-            .map(|reference| names.iter().position(|name| *name == reference.name).unwrap_or(0) as u32)
+            .map(|(id, reference)| {
+                (id, names.iter().position(|name| *name == reference.name).unwrap_or(0) as u32)
+            })
             .collect();
-        let mut labels: TiVec<LabelId, u32> = ti_vec![start; body.labels as usize];
+        let mut labels: ArenaMap<LabelId, u32> = table_of(&body.labels, start);
         let mut step = start;
         for statement in &body.statements {
             match statement {

@@ -91,7 +91,7 @@ impl FunctionDecoder<'_> {
 
     /// Address of a variable in its own space.
     pub fn variable_address(&self, variable: VariableId, offset: i64) -> Decode<Source> {
-        if let Some(start) = self.frame.offsets[variable] {
+        if let Some(&start) = self.frame.offsets.get(variable) {
             return u32::try_from(i64::from(start) + offset)
                 .map(Source::Frame)
                 .map_err(|_| "an address before its frame".to_string());
@@ -134,7 +134,7 @@ impl FunctionDecoder<'_> {
             AddressBase::Absolute => (Source::Immediate(0), address.offset),
             AddressBase::Variable(variable) => {
                 // Variables of calls lie in the frame, also in a kernel.
-                if self.frame.offsets[*variable].is_some() && place == Place::Parameter {
+                if self.frame.offsets.contains_idx(*variable) && place == Place::Parameter {
                     place = Place::Local;
                 }
                 (self.variable_address(*variable, address.offset)?, 0)
@@ -152,9 +152,11 @@ impl FunctionDecoder<'_> {
             } else {
                 VariableKind::Parameter(index as u32)
             };
-            let number = self.body.variables.position(|variable| variable.kind == kind);
-            let number = number.ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
-            if let Some(offset) = self.frame.offsets[number] {
+            let number = self
+                .body
+                .variable_of(kind)
+                .ok_or_else(|| format!("parameter {} has no variable", index + 1))?;
+            if let Some(&offset) = self.frame.offsets.get(number) {
                 formals.push(match parameter.is_open() {
                     true => Formal::Open(offset),
                     false => Formal::Frame(offset, parameter.size() as u32),
