@@ -1,6 +1,6 @@
 //! One plain struct for each stage that reads options: all that the stage may know of them.
 
-use crate::{KNOBS, Knob, Options, PassOptions, Value};
+use crate::{KNOBS, KnobId, Options, PassOptions};
 
 /// What of a module is left to a linker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
@@ -155,32 +155,33 @@ impl Options {
 
     /// What the passes over Ori may know; a stage takes of it what its passes declare.
     pub fn passes(&self) -> PassOptions {
-        let wanted = |knob: &&Knob| self.bool(knob.name) == (knob.default == Value::Bool(true));
-        let optimizations = KNOBS.iter().filter(wanted).filter_map(|knob| knob.optimization);
-        PassOptions::new(self.level, optimizations.collect()).verifying(self.bool("verify"))
+        // Of an optimization that is wanted, the knob is as it is by default.
+        let wanted = self.values.iter().zip(KNOBS).filter(|(value, knob)| **value == knob.default);
+        let optimizations = wanted.filter_map(|(_, knob)| knob.optimization);
+        PassOptions::new(self.level, optimizations.collect()).verifying(self.bool(KnobId::Verify))
     }
 
     /// The part that scheduling before allocation reads. At level 0 nothing moves.
     pub fn order(&self) -> OrderOptions {
         OrderOptions {
             level: self.level,
-            reorder: self.level > 0 && !self.bool("no-sched"),
-            mode: match self.number("schedule-mode") {
+            reorder: self.level > 0 && !self.bool(KnobId::NoSched),
+            mode: match self.number(KnobId::ScheduleMode) {
                 0 => ScheduleMode::Pressure,
                 2 => ScheduleMode::Batches,
                 _ => ScheduleMode::Latency,
             },
-            across_barriers: !self.bool("no-cross-barriers"),
-            between_products: !self.bool("no-between-products"),
-            rematerialize: !self.bool("no-remat"),
-            occupancy: !self.bool("no-occupancy"),
+            across_barriers: !self.bool(KnobId::NoCrossBarriers),
+            between_products: !self.bool(KnobId::NoBetweenProducts),
+            rematerialize: !self.bool(KnobId::NoRemat),
+            occupancy: !self.bool(KnobId::NoOccupancy),
             limit: self.register_limit(),
         }
     }
 
     /// The part that selection reads. At level 0 it writes everything in one way.
     pub fn select(&self) -> SelectOptions {
-        SelectOptions { alternatives: self.level > 0 && !self.bool("no-select-alternatives") }
+        SelectOptions { alternatives: self.level > 0 && !self.bool(KnobId::NoSelectAlternatives) }
     }
 
     /// The part that scheduling after allocation and control words read. At level 0 nothing moves and every instruction
@@ -188,20 +189,20 @@ impl Options {
     pub fn finish(&self) -> FinishOptions {
         FinishOptions {
             level: self.level,
-            serial: self.level == 0 || self.bool("serial-deps"),
-            reorder: self.level > 0 && !self.bool("no-sched") && !self.bool("no-late-sched"),
-            between_products: !self.bool("no-between-products"),
-            reuse: self.level > 0 && !self.bool("no-reuse"),
-            stall_cap: self.number("stall-cap") as u8,
+            serial: self.level == 0 || self.bool(KnobId::SerialDeps),
+            reorder: self.level > 0 && !self.bool(KnobId::NoSched) && !self.bool(KnobId::NoLateSched),
+            between_products: !self.bool(KnobId::NoBetweenProducts),
+            reuse: self.level > 0 && !self.bool(KnobId::NoReuse),
+            stall_cap: self.number(KnobId::StallCap) as u8,
         }
     }
 
     fn register_limit(&self) -> Option<u16> {
-        self.count("maxrregcount")
+        self.count(KnobId::Maxrregcount)
     }
 
     /// A number of registers, of which 0 says nothing.
-    fn count(&self, knob: &str) -> Option<u16> {
+    fn count(&self, knob: KnobId) -> Option<u16> {
         let limit = self.number(knob);
         (limit > 0).then_some(limit as u16)
     }
@@ -210,14 +211,14 @@ impl Options {
     pub fn allocate(&self) -> AllocateOptions {
         AllocateOptions {
             level: self.level,
-            minimal: self.bool("min-regs"),
-            hoist_constants: self.level > 0 && !self.bool("no-hoist-constants"),
-            latch_moves: self.level > 0 && !self.bool("no-latch-moves"),
-            clusters: !self.bool("no-register-clusters"),
-            thread_branches: self.level > 0 && !self.bool("no-thread-branches"),
+            minimal: self.bool(KnobId::MinRegs),
+            hoist_constants: self.level > 0 && !self.bool(KnobId::NoHoistConstants),
+            latch_moves: self.level > 0 && !self.bool(KnobId::NoLatchMoves),
+            clusters: !self.bool(KnobId::NoRegisterClusters),
+            thread_branches: self.level > 0 && !self.bool(KnobId::NoThreadBranches),
             limit: self.register_limit(),
-            function_limit: self.count("func-maxrregcount"),
-            check: self.bool("check-registers"),
+            function_limit: self.count(KnobId::FuncMaxrregcount),
+            check: self.bool(KnobId::CheckRegisters),
             frameless: false,
         }
     }

@@ -15,7 +15,7 @@ pub use groups::{
     SelectOptions,
 };
 pub use optimization::{Optimization, Optimizations, PassOptions};
-pub use registry::{KNOBS, Knob, KnobError, KnobKind, Reader, Value};
+pub use registry::{KNOBS, Knob, KnobError, KnobId, KnobKind, Reader, Value};
 
 /// All options of one compile, apart from the chip.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -65,14 +65,14 @@ impl Options {
         Ok(())
     }
 
-    fn bool(&self, name: &str) -> bool {
-        matches!(self.get(name), Some(Value::Bool(true)))
+    fn bool(&self, knob: KnobId) -> bool {
+        self.values[knob as usize] == Value::Bool(true)
     }
 
-    fn number(&self, name: &str) -> u32 {
-        match self.get(name) {
-            Some(Value::Number(number)) => number,
-            _ => 0,
+    fn number(&self, knob: KnobId) -> u32 {
+        match self.values[knob as usize] {
+            Value::Number(number) => number,
+            Value::Bool(_) => 0,
         }
     }
 }
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn every_optimization_has_one_knob() {
-        for optimization in Optimization::ALL {
+        for &optimization in Optimization::ALL {
             let knobs = KNOBS.iter().filter(|knob| knob.optimization == Some(optimization));
             assert_eq!(knobs.count(), 1, "{optimization:?}");
             assert!(Options::default().passes().has(optimization), "{optimization:?} is wanted by default");

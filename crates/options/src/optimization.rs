@@ -1,8 +1,22 @@
 //! The optimizations of Ori that a switch turns off each for itself, and what the passes are told of them.
 
-/// An optimization. Each has one knob in the registry.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Optimization {
+/// Declares the optimizations and the list of all.
+macro_rules! optimizations {
+    ($( $(#[$doc:meta])* $name:ident, )*) => {
+        /// An optimization. Each has one knob in the registry.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Optimization {
+            $( $(#[$doc])* $name, )*
+        }
+
+        impl Optimization {
+            /// Every one.
+            pub const ALL: &[Optimization] = &[ $( Optimization::$name, )* ];
+        }
+    };
+}
+
+optimizations! {
     /// Contraction of multiplies and adds.
     Contraction,
     /// Copy propagation, constant folding, algebra.
@@ -40,27 +54,6 @@ pub enum Optimization {
 }
 
 impl Optimization {
-    /// Every one.
-    pub const ALL: [Optimization; 17] = [
-        Optimization::Contraction,
-        Optimization::Folding,
-        Optimization::DeadCode,
-        Optimization::Branches,
-        Optimization::StrengthReduction,
-        Optimization::LinearReplacement,
-        Optimization::Licm,
-        Optimization::Gvn,
-        Optimization::Reassociation,
-        Optimization::JoinPhis,
-        Optimization::Predication,
-        Optimization::JoinBlocks,
-        Optimization::UniformRegisters,
-        Optimization::BackCopy,
-        Optimization::Sinking,
-        Optimization::VectorLoads,
-        Optimization::Routines,
-    ];
-
     /// The name of its knob.
     pub fn knob(self) -> &'static str {
         let row = crate::KNOBS.iter().find(|knob| knob.optimization == Some(self));

@@ -81,6 +81,11 @@ const fn without(name: &'static str, optimization: Optimization, doc: &'static s
     Knob { optimization: Some(optimization), ..switch(name, &[Reader::Passes], doc) }
 }
 
+/// An optimization that is on, by the name of what it does.
+const fn yes(name: &'static str, optimization: Optimization, doc: &'static str) -> Knob {
+    Knob { default: Value::Bool(true), ..without(name, optimization, doc) }
+}
+
 const fn switch(name: &'static str, readers: &'static [Reader], doc: &'static str) -> Knob {
     let default = Value::Bool(false);
     Knob { name, kind: KnobKind::Bool, default, readers, optimization: None, doc }
@@ -97,154 +102,84 @@ const fn number(
     Knob { name, kind: KnobKind::Number(low, high), default, readers, optimization: None, doc }
 }
 
-/// Every knob. Debug switches are the rows of yes or no whose default is no: each turns one clever part off, or
-/// a check on.
-pub const KNOBS: &[Knob] = &[
-    Knob {
-        name: "fmad",
-        kind: KnobKind::Bool,
-        default: Value::Bool(true),
-        readers: &[Reader::Passes],
-        optimization: Some(Optimization::Contraction),
-        doc: "Contract separate f32 and f64 multiplies and adds into fused ones.",
-    },
-    without("no-fold", Optimization::Folding, "Leave out copy propagation, constant folding and algebra."),
-    without("no-dead-code", Optimization::DeadCode, "Leave unused instructions in."),
-    without("no-branch-opt", Optimization::Branches, "Leave out branch folding and straightening."),
-    without("no-strength", Optimization::StrengthReduction, "Leave out strength reduction."),
-    without(
-        "no-linear",
-        Optimization::LinearReplacement,
-        "Leave out the fusion of adds, shifts and multiplies.",
-    ),
-    without(
-        "no-sinking",
-        Optimization::Sinking,
-        "Leave computations where they are, though one way of a branch uses them only.",
-    ),
-    without(
-        "no-vector-loads",
-        Optimization::VectorLoads,
-        "Load each word of shared memory by itself, though words beside it are loaded as well.",
-    ),
-    without("no-licm", Optimization::Licm, "Leave out loop-invariant code motion."),
-    without("no-gvn", Optimization::Gvn, "Leave out global value numbering."),
-    without("no-reassociate", Optimization::Reassociation, "Leave out reassociation."),
-    without(
-        "no-join-phis",
-        Optimization::JoinPhis,
-        "Leave phis of halves as they are where the halves are joined.",
-    ),
-    without("no-predication", Optimization::Predication, "Leave out if-conversion."),
-    without(
-        "no-join-blocks",
-        Optimization::JoinBlocks,
-        "Leave straight lines of blocks as they are after if-conversion.",
-    ),
-    without(
-        "no-uniform",
-        Optimization::UniformRegisters,
-        "Keep every value out of the uniform registers unless the machine demands one.",
-    ),
-    without("no-back-copy", Optimization::BackCopy, "Leave out back copy propagation."),
-    without(
-        "no-routines",
-        Optimization::Routines,
-        "Expand the slow paths of divisions and roots in place instead of calling routines.",
-    ),
-    switch(
-        "verify",
-        &[Reader::Passes],
-        "Check the rules of the intermediate representation after every phase.",
-    ),
-    switch(
-        "no-select-alternatives",
-        &[Reader::Select],
-        "Write each operation in one way, whichever unit it burdens.",
-    ),
-    switch("serial-deps", &[Reader::Finish], "Every instruction waits for everything before it."),
-    switch(
-        "no-sched",
-        &[Reader::Order, Reader::Finish],
-        "Keep the order of instructions, before allocation and after it.",
-    ),
-    switch(
-        "no-cross-barriers",
-        &[Reader::Order],
-        "Keep all instructions on their side of barriers, even where registers do not suffice.",
-    ),
-    switch(
-        "no-between-products",
-        &[Reader::Order, Reader::Finish],
-        "Do not interleave loads and copies with the products of matrix blocks.",
-    ),
-    switch("no-occupancy", &[Reader::Order], "Save no registers to let an SM hold one block more."),
-    switch(
-        "no-remat",
-        &[Reader::Order],
-        "Keep values in registers or in the frame that could be made again where they are used.",
-    ),
-    switch("no-late-sched", &[Reader::Finish], "Keep the order of instructions after allocation."),
-    switch("no-reuse", &[Reader::Finish], "Set no flags of the operand cache."),
-    number(
-        "schedule-mode",
-        (0, 2),
-        1,
-        &[Reader::Order],
-        "How the scheduler before allocation ranks: 0 pressure, 1 latency, 2 batches.",
-    ),
-    number(
-        "stall-cap",
-        (1, 15),
-        15,
-        &[Reader::Finish],
-        "Longest stall in cycles that one control word may hold.",
-    ),
-    switch(
-        "no-thread-branches",
-        &[Reader::Allocate],
-        "Keep the blocks that allocation made for moves and did not need, and branches as they are.",
-    ),
-    switch(
-        "no-hoist-constants",
-        &[Reader::Allocate],
-        "Put constants into registers on both sides of a branch, even where both put them into the same ones.",
-    ),
-    switch(
-        "no-latch-moves",
-        &[Reader::Allocate],
-        "Keep the moves that a loop needs on its back edge in a block of their own.",
-    ),
-    switch(
-        "no-register-clusters",
-        &[Reader::Allocate],
-        "Choose a register for each value by itself, whatever copies and tuples connect it with.",
-    ),
-    switch(
-        "min-regs",
-        &[Reader::Allocate],
-        "Allocate as few registers as the function can be compiled with.",
-    ),
-    switch(
-        "check-registers",
-        &[Reader::Allocate],
-        "Prove each allocation of registers right by a checker of its own.",
-    ),
-    number(
-        "maxrregcount",
-        (0, 255),
-        0,
-        &[Reader::Order, Reader::Allocate],
-        "Most general registers a thread may use; 0 for no limit.",
-    ),
-    number(
-        "func-maxrregcount",
-        (0, 255),
-        0,
-        &[Reader::Allocate],
-        "The same of functions in place of that, within what the kernels of the file leave them; 0 for the same limit.",
-    ),
-];
+/// Declares the knobs: an id and a row for each, in one order.
+macro_rules! knobs {
+    ($( $id:ident = $row:expr; )*) => {
+        /// A knob by its id, by which its readers ask for it.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[allow(missing_docs, reason = "the rows say what each knob does")]
+        pub enum KnobId {
+            $( $id, )*
+        }
+
+        /// Every knob, in the order of [`KnobId`]. Debug switches are the rows of yes or no whose default is no: each turns one
+        /// clever part off, or a check on.
+        pub const KNOBS: &[Knob] = &[ $( $row, )* ];
+    };
+}
+
+knobs! {
+    Fmad = yes("fmad", Optimization::Contraction,
+        "Contract separate f32 and f64 multiplies and adds into fused ones.");
+    NoFold = without("no-fold", Optimization::Folding,
+        "Disable copy propagation, constant folding and algebraic simplification.");
+    NoDeadCode = without("no-dead-code", Optimization::DeadCode, "Disable dead code elimination.");
+    NoBranchOpt = without("no-branch-opt", Optimization::Branches, "Disable branch folding and straightening.");
+    NoStrength = without("no-strength", Optimization::StrengthReduction, "Disable strength reduction.");
+    NoLinear = without("no-linear", Optimization::LinearReplacement,
+        "Disable the fusion of adds, shifts and multiplies.");
+    NoSinking = without("no-sinking", Optimization::Sinking,
+        "Do not sink computations into the branch that uses them.");
+    NoVectorLoads = without("no-vector-loads", Optimization::VectorLoads,
+        "Do not merge adjacent loads of shared memory into vector loads.");
+    NoLicm = without("no-licm", Optimization::Licm, "Disable loop-invariant code motion.");
+    NoGvn = without("no-gvn", Optimization::Gvn, "Disable global value numbering.");
+    NoReassociate = without("no-reassociate", Optimization::Reassociation, "Disable reassociation.");
+    NoJoinPhis = without("no-join-phis", Optimization::JoinPhis,
+        "Keep separate phis for the two halves of a 64-bit value.");
+    NoPredication = without("no-predication", Optimization::Predication, "Disable if-conversion.");
+    NoJoinBlocks = without("no-join-blocks", Optimization::JoinBlocks,
+        "Do not merge straight-line blocks after if-conversion.");
+    NoUniform = without("no-uniform", Optimization::UniformRegisters,
+        "Use uniform registers only where the machine requires them.");
+    NoBackCopy = without("no-back-copy", Optimization::BackCopy, "Disable back copy propagation.");
+    NoRoutines = without("no-routines", Optimization::Routines,
+        "Inline the slow paths of divisions and square roots instead of calling routines.");
+    Verify = switch("verify", &[Reader::Passes], "Verify the intermediate representation after every phase.");
+    NoSelectAlternatives = switch("no-select-alternatives", &[Reader::Select],
+        "Select the same encoding for an operation however busy its execution unit is.");
+    SerialDeps = switch("serial-deps", &[Reader::Finish], "Make every instruction wait for all earlier ones.");
+    NoSched = switch("no-sched", &[Reader::Order, Reader::Finish],
+        "Disable instruction scheduling, before and after register allocation.");
+    NoCrossBarriers = switch("no-cross-barriers", &[Reader::Order],
+        "Never schedule instructions across barriers, even under register pressure.");
+    NoBetweenProducts = switch("no-between-products", &[Reader::Order, Reader::Finish],
+        "Do not interleave loads and copies with matrix multiply instructions.");
+    NoOccupancy = switch("no-occupancy", &[Reader::Order],
+        "Do not reduce register use to fit one more block on an SM.");
+    NoRemat = switch("no-remat", &[Reader::Order], "Disable rematerialization.");
+    NoLateSched = switch("no-late-sched", &[Reader::Finish],
+        "Disable instruction scheduling after register allocation.");
+    NoReuse = switch("no-reuse", &[Reader::Finish], "Set no operand reuse flags.");
+    ScheduleMode = number("schedule-mode", (0, 2), 1, &[Reader::Order],
+        "Ranking of the scheduler before register allocation: 0 register pressure, 1 latency, 2 batched loads.");
+    StallCap = number("stall-cap", (1, 15), 15, &[Reader::Finish], "Longest stall in one control word, in cycles.");
+    NoThreadBranches = switch("no-thread-branches", &[Reader::Allocate],
+        "Disable jump threading and the removal of empty blocks after register allocation.");
+    NoHoistConstants = switch("no-hoist-constants", &[Reader::Allocate],
+        "Do not hoist constants that both sides of a branch load into the same register.");
+    NoLatchMoves = switch("no-latch-moves", &[Reader::Allocate],
+        "Keep the moves of a loop back edge in a block of their own.");
+    NoRegisterClusters = switch("no-register-clusters", &[Reader::Allocate],
+        "Assign a register to each value separately, whatever copies and tuples connect it with.");
+    MinRegs = switch("min-regs", &[Reader::Allocate], "Use as few registers as possible.");
+    CheckRegisters = switch("check-registers", &[Reader::Allocate],
+        "Check each register allocation with an independent checker.");
+    Maxrregcount = number("maxrregcount", (0, 255), 0, &[Reader::Order, Reader::Allocate],
+        "Maximum number of general registers per thread; 0 for no limit.");
+    FuncMaxrregcount = number("func-maxrregcount", (0, 255), 0, &[Reader::Allocate],
+        "Maximum number of general registers of device functions, within what their kernels leave them; 0 for the limit of maxrregcount.");
+}
 
 /// The row with this name.
 pub(crate) fn index(name: &str) -> Option<usize> {
