@@ -20,31 +20,31 @@ Examples:
   oriole ptxas -v kernel.ptx -o kernel.cubin
 
 Exit status:
-  0  all right
-  1  what was asked failed: the PTX has errors, a result is wrong, a file cannot be written
-  2  the question itself is wrong: an unknown argument, code, knob or chip
-`oriole ptxas` has the exit statuses of ptxas.";
+  0  success
+  1  failure: the PTX has errors, a result is wrong, or a file cannot be written
+  2  usage error: unknown argument, code, knob or chip
+`oriole ptxas` uses the exit statuses of ptxas.";
 
-/// An open, incremental PTX to SASS compiler.
+/// An open, incremental compiler from PTX to SASS.
 #[derive(Parser, Debug)]
 #[command(name = "oriole", version, about, after_help = EXAMPLES)]
 pub struct Arguments<C: Subcommand = Command> {
-    /// Write when which query, stage and phase ran to this file, in the format of Chrome's trace viewer.
-    #[arg(long, value_name = "FILE", global = true)]
+    /// Write a trace of queries, stages and phases to this file, in the format of Chrome's trace viewer.
+    #[arg(long, value_name = "FILE", global = true, help_heading = "Global options")]
     pub trace: Option<PathBuf>,
-    /// Tell on standard error which of them ran, by a filter such as `oriole_pipeline=debug`; the variable ORIOLE_LOG says
-    /// the same.
-    #[arg(long, value_name = "FILTER", global = true)]
+    /// Log queries, stages and phases to standard error, with a filter such as `oriole_pipeline=debug`; ORIOLE_LOG sets the same
+    /// filter.
+    #[arg(long, value_name = "FILTER", global = true, help_heading = "Global options")]
     pub log: Option<String>,
-    /// Show names of functions as symbols alone, without those of C++ and Rust sources behind them.
-    #[arg(long, global = true)]
+    /// Do not demangle C++ and Rust function names.
+    #[arg(long, global = true, help_heading = "Global options")]
     pub no_demangle: bool,
-    /// What to do.
+    /// Command to run.
     #[command(subcommand)]
     pub command: C,
 }
 
-/// The command whose start counts.
+/// The command that must start quickly.
 #[derive(Subcommand, Debug)]
 enum Quick {
     /// Compile PTX to a cubin.
@@ -56,7 +56,7 @@ impl Arguments {
     /// it does not succeed, the parser of all commands says why.
     ///
     /// # Errors
-    /// What is to be said instead of running a command.
+    /// The message to print instead of running a command.
     pub fn read() -> Result<Arguments, clap::Error> {
         if std::env::args_os().nth(1).is_some_and(|word| word == "compile")
             && let Ok(Arguments { trace, log, no_demangle, command: Quick::Compile(compile) }) =
@@ -73,81 +73,81 @@ impl Arguments {
 pub enum Command {
     /// Compile PTX to a cubin.
     Compile(Compile),
-    /// Check PTX and report what is wrong with it.
+    /// Check PTX and report errors and warnings.
     Check(Check),
-    /// Compile again whenever a file changes.
+    /// Recompile whenever a file changes.
     Watch(Watch),
     /// Run launch records on the PTX interpreter or the SASS simulator.
     Run(Run),
-    /// Write a page for a browser: PTX, Ori and SASS side by side, registers, time and control flow drawn.
+    /// Write an HTML page: PTX, Ori and SASS side by side, with live registers, timing and control flow.
     View(View),
     /// Compare the code of two cubins, or of PTX compiled in two ways.
     Diff(Diff),
     /// Disassemble a cubin.
     Dis(Dis),
-    /// Assemble the text of `dis` back to words.
+    /// Assemble the output of `dis` to instruction words.
     Asm(Asm),
     /// Print Ori after a phase.
     Ori(Ori),
-    /// Explain the choice of instruction forms.
+    /// Explain instruction selection.
     Isel(Isel),
-    /// Print the latency facts of a chip.
+    /// Print the latency table of a chip.
     Latency(Latency),
-    /// Look for hazards in any cubin.
+    /// Check a cubin for hazards.
     Lint(Lint),
-    /// Serve an editor with the language server protocol.
+    /// Run the language server.
     Lsp(Lsp),
-    /// Make a folder whose nvcc compiles with Oriole in ptxas's place; `oriole ptxas` takes ptxas's own options.
+    /// Create a shadow CUDA toolkit whose nvcc runs Oriole instead of ptxas; `oriole ptxas` takes ptxas's own options.
     InitShadow(InitShadow),
-    /// Print what completes command lines in a shell.
+    /// Print shell completions.
     Completions(Completions),
-    /// Write the pages of the manual.
+    /// Write man pages.
     Man(Man),
-    /// List phases, switches, knobs, codes of diagnostics or chips.
+    /// List phases, switches, knobs, diagnostic codes or chips.
     List(List),
-    /// Print the page of a diagnostic code, or the list of codes.
+    /// Explain a diagnostic code, or list all codes.
     Explain {
         /// The code, such as `ptx::syntax`.
         code: Option<String>,
     },
 }
 
-/// What every compiling command takes.
+/// Options of every command that compiles.
 #[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Target {
-    /// Chip to compile for; that of the file's `.target` if left out.
+    /// Chip to compile for [default: the file's `.target`].
     #[arg(long)]
     pub arch: Option<String>,
-    /// How.
+    /// Options whatever the chip.
     #[command(flatten)]
     pub tuning: Tuning,
 }
 
-/// How a command compiles, whatever the chip.
+/// Options of a compile, whatever the chip.
 #[derive(Args, Debug, Clone, PartialEq, Eq)]
 pub struct Tuning {
-    /// Optimization level 0 to 3; 3 if left out, 0 with --device-debug.
+    /// Optimization level 0 to 3 [default: 3, or 0 with --device-debug].
     #[arg(short = 'O', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(0..=3))]
     pub level: Option<u8>,
-    /// Contract multiplies and adds into fused ones.
+    /// Contract multiplies and adds into fused multiply-adds.
     #[arg(long, value_name = "BOOL", default_value = "true", action = clap::ArgAction::Set)]
     pub fmad: bool,
-    /// Most registers a thread may use.
+    /// Maximum number of registers per thread.
     #[arg(long, value_name = "N")]
     pub maxrregcount: Option<u32>,
-    /// Write all that debuggers read, as if `.target` had `debug`; at -O0 only.
+    /// Write full debug information, as with `.target debug`; at -O0 only.
     #[arg(short = 'g', long)]
     pub device_debug: bool,
-    /// Write line tables even if the source has no `.loc`.
+    /// Write line tables even without `.loc` in the source.
     #[arg(long)]
     pub generate_line_info: bool,
-    /// Write no debug information, whatever the source has.
+    /// Write no debug information.
     #[arg(long)]
     pub suppress_debug_info: bool,
     /// Set a knob; `help` lists them.
     #[arg(long = "knob", value_name = "NAME=VALUE", value_parser = Listed { word: "help", list: lists::knobs })]
     pub knobs: Vec<String>,
-    /// Turn parts of the compiler off, separated by commas: serial-deps, min-regs, no-uniform ...; `help` lists them.
+    /// Turn optimizations off or checks on, separated by commas: no-uniform, no-licm, verify ...; `help` lists them.
     #[arg(long = "debug-switch", value_name = "SWITCH", value_delimiter = ',', value_parser = Listed { word: "help", list: lists::switches })]
     pub switches: Vec<String>,
 }
@@ -157,31 +157,31 @@ pub struct Tuning {
 pub struct Compile {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Where the cubin goes, `-` is standard output; the input's name with `.cubin` if left out.
+    /// Output file; `-` is standard output [default: the input's name with `.cubin`].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
-    /// Write a relocatable file for a linker: a section for each function, and what other files define left open.
+    /// Write a relocatable object for nvlink: one section per function, external symbols unresolved.
     #[arg(short = 'c', long)]
     pub compile_only: bool,
-    /// Write a whole program that a linker completes: what other files define is left open, all else is laid out.
+    /// Write a whole program that nvlink can extend: only external symbols stay unresolved.
     #[arg(long, visible_alias = "ewp", conflicts_with = "compile_only")]
     pub extensible_whole_program: bool,
-    /// Print what each function needs.
+    /// Print the resources that each function uses.
     #[arg(short, long)]
     pub verbose: bool,
-    /// Print one JSON document to standard output: what each function needs, how full an SM gets, and the diagnostics.
+    /// Print resource usage, occupancy and diagnostics as one JSON document to standard output.
     #[arg(long, conflicts_with = "verbose")]
     pub json: bool,
-    /// Look for hazards in the code before it is written, as `lint` does; where there is one nothing is written.
+    /// Check the code for hazards, as `lint` does; write nothing if there are any.
     #[arg(long)]
     pub check: bool,
-    /// How many threads; all processors if left out.
+    /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// Print the processor time that each query, stage and phase took.
+    /// Print the CPU time of each query, stage and phase.
     #[arg(long)]
     pub time_passes: bool,
     /// The content store.
@@ -189,34 +189,34 @@ pub struct Compile {
     pub cache: CacheArguments,
 }
 
-/// How diagnostics are written.
+/// Format of diagnostics.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageFormat {
-    /// With source excerpts, to standard error.
+    /// Source excerpts, on standard error.
     Human,
-    /// One JSON object a line, to standard output.
+    /// One JSON object per line, on standard output.
     Json,
 }
 
 /// `oriole watch`
 #[derive(Args, Debug)]
 pub struct Watch {
-    /// PTX files, and folders whose PTX files are watched, those of folders below included.
+    /// PTX files, and directories to watch recursively for PTX files.
     #[arg(default_value = ".")]
     pub paths: Vec<PathBuf>,
-    /// Chips to compile for, separated by commas; the first of the file's `.target` if left out.
+    /// Chips to compile for, separated by commas [default: the first of the file's `.target`].
     #[arg(long, value_name = "CHIP", value_delimiter = ',')]
     pub arch: Vec<String>,
-    /// Where cubins go, in the order of folders of their sources; beside the sources if left out.
+    /// Output directory, with the directory structure of the sources [default: next to the sources].
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// How to compile.
+    /// Compile options.
     #[command(flatten)]
     pub tuning: Tuning,
-    /// How many threads; all processors if left out.
+    /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
-    /// The content store. What one session computed is kept in memory in any case.
+    /// The content store. Results of the session are always kept in memory.
     #[command(flatten)]
     pub cache: CacheArguments,
 }
@@ -226,19 +226,19 @@ pub struct Watch {
 pub struct Check {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Chip to check for; that of the file's `.target` if left out.
+    /// Chip to check for [default: the file's `.target`].
     #[arg(long)]
     pub arch: Option<String>,
-    /// How diagnostics are written.
+    /// Format of diagnostics.
     #[arg(long, value_enum, default_value = "human")]
     pub message_format: MessageFormat,
-    /// Compile it too, writing nothing, and tell of all that cannot be compiled for the chip: each form once, with its first
-    /// place and how many there are.
+    /// Also compile, without output, and report every instruction form that cannot be compiled for the chip: once, with its
+    /// first location and its count.
     #[arg(long)]
     pub for_codegen: bool,
 }
 
-/// A machine that runs kernels.
+/// What executes kernels.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Machine {
     /// The PTX interpreter.
@@ -250,9 +250,9 @@ pub enum Machine {
 /// `oriole run`
 #[derive(Args, Debug)]
 pub struct Run {
-    /// Launch records: one JSON object, or one a line.
+    /// Launch records: one JSON object, or one per line.
     pub launches: PathBuf,
-    /// Which machine.
+    /// Backend: PTX interpreter or SASS simulator.
     #[arg(long, value_enum)]
     pub on: Machine,
     /// Target and options of the compile before a simulation.
@@ -261,23 +261,22 @@ pub struct Run {
     /// Simulate this cubin instead of compiling the PTX.
     #[arg(long, conflicts_with = "cubins")]
     pub cubin: Option<PathBuf>,
-    /// Simulate cubins of this folder, named as the PTX files of the launches.
+    /// Simulate the cubins in this directory, named like the PTX files of the launches.
     #[arg(long)]
     pub cubins: Option<PathBuf>,
-    /// Perturb results of the approximate unit within their published error, with this seed.
+    /// Perturb MUFU results within their documented error, with this seed.
     #[arg(long, value_name = "SEED")]
     pub perturb: Option<u64>,
-    /// Simulate a machine whose results come as late as the control words allow.
+    /// Deliver results as late as the control words allow.
     #[arg(long)]
     pub late: bool,
-    /// Look for hazards in the whole of the code that is compiled, as `lint` does, before it is simulated: a run finds those that
-    /// it meets.
+    /// Check the compiled code for hazards first, as `lint` does; the simulation itself only finds those on its path.
     #[arg(long)]
     pub check: bool,
-    /// Most instructions that a launch may execute: of warps in the simulator, of lanes in the interpreter.
+    /// Maximum number of instructions per launch: warp instructions in the simulator, thread instructions in the interpreter.
     #[arg(long, value_name = "COUNT")]
     pub step_limit: Option<u64>,
-    /// One JSON result a line on standard output.
+    /// Print one JSON result per line on standard output.
     #[arg(long)]
     pub json: bool,
 }
@@ -285,19 +284,19 @@ pub struct Run {
 /// `oriole dis`
 #[derive(Args, Debug)]
 pub struct Dis {
-    /// Cubin.
+    /// Cubin file.
     pub cubin: PathBuf,
-    /// One JSON object an instruction.
+    /// Print one JSON object per instruction.
     #[arg(long, conflicts_with = "summary")]
     pub json: bool,
-    /// Only one line a kernel: instructions without padding, registers, stack, static issue cycles
+    /// Print one line per kernel: instructions without padding, registers, stack, static issue cycles
     /// (also weighted by ten to the power of the loop depth), local loads and stores.
     #[arg(long)]
     pub summary: bool,
-    /// The source line that instructions stem from, where the cubin tells it; of inlined code that of the innermost function.
+    /// Print source lines from the cubin's line table; for inlined code, those of the innermost function.
     #[arg(long, conflicts_with = "summary")]
     pub lines: bool,
-    /// The control-flow graphs as DOT, with the code in the blocks.
+    /// Print control-flow graphs as DOT, with the code in the blocks.
     #[arg(long, conflicts_with_all = ["json", "summary", "lines"])]
     pub dot: bool,
 }
@@ -305,12 +304,12 @@ pub struct Dis {
 /// `oriole asm`
 #[derive(Args, Debug)]
 pub struct Asm {
-    /// Text as `dis` prints it.
+    /// Text in the format of `dis`.
     pub input: PathBuf,
-    /// Chip the words are for.
+    /// Chip to assemble for.
     #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
     pub arch: String,
-    /// Where the words go as bytes; hexadecimal on standard output if left out.
+    /// Output file for the raw bytes [default: hexadecimal on standard output].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
 }
@@ -323,13 +322,13 @@ pub struct Ori {
     /// Phase by name or number; `list` lists them.
     #[arg(long, value_name = "PHASE", value_parser = Listed { word: "list", list: inspect::phases })]
     pub after: String,
-    /// Only this function, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`).
+    /// Only this function, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`).
     #[arg(long)]
     pub function: Option<String>,
-    /// The control-flow graph as DOT, with the code in the blocks.
+    /// Print the control-flow graph as DOT, with the code in the blocks.
     #[arg(long)]
     pub dot: bool,
-    /// The order of the blocks (reverse postorder) and the back edges.
+    /// Print the blocks in reverse postorder, and the back edges.
     #[arg(long, conflicts_with = "dot")]
     pub rpo: bool,
     /// Target and options.
@@ -342,13 +341,13 @@ pub struct Ori {
 pub struct Isel {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Show what the passes decided before allocation, the candidates of each instruction and why the winner won.
+    /// Show the decisions of passes before register allocation, the candidates of each instruction, and why one was chosen.
     #[arg(long)]
     pub explain: bool,
-    /// Only count how often each row and each alternative wins.
+    /// Only count how often each row and each alternative is chosen.
     #[arg(long, conflicts_with = "explain")]
     pub count: bool,
-    /// Only this function, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`).
+    /// Only this function, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`).
     #[arg(long)]
     pub function: Option<String>,
     /// Target and options.
@@ -359,13 +358,13 @@ pub struct Isel {
 /// `oriole latency`
 #[derive(Args, Debug)]
 pub struct Latency {
-    /// Chip.
+    /// Chip name.
     #[arg(long, default_value_t = Chip::DEFAULT.to_string())]
     pub arch: String,
-    /// Only the numbers that are guesses.
+    /// Print only values that are guesses.
     #[arg(long)]
     pub guesses: bool,
-    /// Only the distances that the code of these cubins depends on, with how often it does; each by the table of its chip.
+    /// Print only the latencies that the code of these cubins depends on, with counts; each from the table of its chip.
     #[arg(long, value_name = "CUBIN", num_args = 1.., conflicts_with = "arch")]
     pub of: Vec<PathBuf>,
 }
@@ -373,9 +372,9 @@ pub struct Latency {
 /// `oriole lint`
 #[derive(Args, Debug)]
 pub struct Lint {
-    /// Cubin.
+    /// Cubin file.
     pub cubin: PathBuf,
-    /// One JSON object a diagnostic.
+    /// Print one JSON object per diagnostic.
     #[arg(long)]
     pub json: bool,
 }
@@ -383,16 +382,16 @@ pub struct Lint {
 /// `oriole lsp`
 #[derive(Args, Debug)]
 pub struct Lsp {
-    /// Standard streams; so it is without any argument, and many editors say it.
+    /// Use standard input and output (the default; many editors pass it).
     #[arg(long, conflicts_with_all = ["port", "connect"])]
     pub stdio: bool,
-    /// Wait for one client on this port of 127.0.0.1; 0 for any free one, which is then told on standard error.
+    /// Wait for one client on this port of 127.0.0.1; 0 picks a free port and prints it on standard error.
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
-    /// Connect to a client that waits at this address.
+    /// Connect to a client that listens on this address.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "port")]
     pub connect: Option<String>,
-    /// Print the JSON schema of `oriole.toml` and leave.
+    /// Print the JSON schema of `oriole.toml` and exit.
     #[arg(long)]
     pub schema: bool,
 }
@@ -400,9 +399,9 @@ pub struct Lsp {
 /// `oriole init-shadow`
 #[derive(Args, Debug)]
 pub struct InitShadow {
-    /// The folder; it is made if it is not there.
+    /// Directory to create.
     pub folder: PathBuf,
-    /// The toolkit whose nvcc it stands for.
+    /// CUDA toolkit to shadow.
     #[arg(long, value_name = "DIR", default_value = "/usr/local/cuda")]
     pub cuda: PathBuf,
 }
@@ -410,13 +409,13 @@ pub struct InitShadow {
 /// `oriole completions`
 #[derive(Args, Debug)]
 pub struct Completions {
-    /// The shell.
+    /// Shell.
     pub shell: clap_complete::Shell,
 }
 
 /// `oriole man`
 #[derive(Args, Debug)]
 pub struct Man {
-    /// The folder that they go to, one for each command; it is made if it is not there.
+    /// Output directory, created if missing; one page per command.
     pub folder: PathBuf,
 }

@@ -18,17 +18,17 @@ use oriole_store::{Cache, Key, Mode, Store};
 
 use crate::files::output::{TEMPORARY, is_temporary};
 
-/// What every command takes that may use the store.
+/// Options of commands that use the content store.
 #[derive(Args, Debug, Clone)]
 pub struct CacheArguments {
-    /// How finished functions are looked up and kept on disk: off, read, write (reads, and keeps new ones), verify
-    /// (reads, compiles all the same and compares).
+    /// On-disk cache of compiled functions: off, read, write (also stores new entries) or verify (compiles anyway and
+    /// compares).
     #[arg(long, value_name = "MODE", default_value = "off")]
     pub cache: Mode,
-    /// Where they are kept; by default the folder `oriole` below the user's cache folder.
+    /// Cache directory [default: `oriole` in the user's cache directory].
     #[arg(long, value_name = "DIR")]
     pub cache_dir: Option<PathBuf>,
-    /// Most MiB that they may take.
+    /// Maximum size of the cache in MiB.
     #[arg(long, value_name = "MIB", default_value = "2048")]
     pub cache_size: u64,
 }
@@ -50,7 +50,7 @@ impl CacheArguments {
 pub fn summary(cache: &Cache) -> String {
     let counts = cache.counts();
     format!(
-        "cache {}: {} values found, {} not found, {} damaged, {} kept",
+        "cache {}: {} hits, {} misses, {} damaged, {} stored",
         cache.mode(),
         counts.hits,
         counts.misses - counts.damaged,

@@ -27,7 +27,7 @@ Examples:
   oriole diff kernel.ptx -- --maxrregcount 32 --debug-switch no-sched
   oriole diff kernel.ptx by-ptxas.cubin --html difference.html
 
-Exit status: 0, whether the code differs or not; with --exit-code 1 if it does.";
+Exit status: 0, or 1 with --exit-code if the code differs.";
 
 /// `oriole diff`
 #[derive(Args, Debug)]
@@ -35,36 +35,36 @@ Exit status: 0, whether the code differs or not; with --exit-code 1 if it does."
 pub struct Diff {
     /// Cubin or PTX file; `-` is standard input.
     pub first: PathBuf,
-    /// The other one; the first again, compiled with what stands behind `--`, if left out.
+    /// Cubin or PTX file to compare with [default: the first one, compiled with the options after `--`].
     pub second: Option<PathBuf>,
-    /// Target and options of PTX files. PTX beside a cubin is compiled for the cubin's chip unless `--arch` says another.
+    /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
     #[command(flatten)]
     pub target: Target,
-    /// Target and options of the second file, if they are others.
+    /// Target and options of the second file, if different.
     #[arg(last = true, value_name = "OPTIONS")]
     pub others: Option<Vec<OsString>>,
-    /// Only this kernel, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`); may be given several times.
+    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
-    /// Numbers of registers, targets of branches and control words count as differences too.
+    /// Also compare register numbers, branch targets and control words.
     #[arg(long)]
     pub exact: bool,
-    /// Lines shown round those that differ.
+    /// Lines of context around differences.
     #[arg(long, value_name = "LINES", default_value_t = 3, conflicts_with_all = ["html", "json"])]
     pub context: usize,
-    /// Show the whole code.
+    /// Show all code.
     #[arg(long, conflicts_with_all = ["context", "html", "json"])]
     pub all: bool,
-    /// Write a page for a browser; `-` is standard output.
+    /// Write an HTML page; `-` is standard output.
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub html: Option<PathBuf>,
     /// Print one JSON document.
     #[arg(long)]
     pub json: bool,
-    /// End with exit status 1 if the code differs.
+    /// Exit with status 1 if the code differs.
     #[arg(long)]
     pub exit_code: bool,
-    /// How many threads; all processors if left out.
+    /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }

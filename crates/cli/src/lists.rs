@@ -15,22 +15,22 @@ use std::ffi::OsStr;
 /// `oriole list`
 #[derive(Args, Debug)]
 pub struct List {
-    /// Of what.
+    /// What to list.
     pub what: What,
 }
 
-/// What can be listed.
+/// The lists.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The phases of the compiler, for `ori --after`.
+    /// Compiler phases, for `ori --after`.
     Phases,
-    /// What `--debug-switch` turns off.
+    /// Switches for `--debug-switch`.
     Switches,
-    /// The knobs, for `--knob`.
+    /// Knobs, for `--knob`.
     Knobs,
-    /// The codes of diagnostics, for `explain`.
+    /// Diagnostic codes, for `explain`.
     Codes,
-    /// The chips, for `--arch`.
+    /// Chips, for `--arch`.
     Chips,
 }
 

@@ -56,7 +56,9 @@ pub fn known_chip(name: &str) -> Result<Chip, String> {
     let chip = any_chip(name)?;
     match chip.stand_in() {
         None => Ok(chip),
-        Some(_) => Err(format!("[{}] --arch: nobody knows the encodings of {chip}", Code::NoEncoding)),
+        Some(_) => {
+            Err(format!("[{}] --arch: the instruction encodings are unknown for {chip}", Code::NoEncoding))
+        }
     }
 }
 

@@ -19,16 +19,16 @@ use std::path::PathBuf;
 pub struct View {
     /// PTX file; `-` is standard input.
     pub input: PathBuf,
-    /// Where the page goes, `-` is standard output; the input's name with `.html` if left out.
+    /// Output file; `-` is standard output [default: the input's name with `.html`].
     #[arg(short, long)]
     pub output: Option<PathBuf>,
-    /// Only this kernel, by its symbol or by its name in the source (`foo`, `foo<int>`, `space::foo`); may be given several times.
+    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
     #[arg(long = "kernel", value_name = "NAME")]
     pub kernels: Vec<String>,
     /// Target and options.
     #[command(flatten)]
     pub target: Target,
-    /// How many threads; all processors if left out.
+    /// Number of threads [default: all processors].
     #[arg(long, value_name = "N")]
     pub jobs: Option<usize>,
 }
@@ -42,7 +42,7 @@ pub fn view(arguments: &View) -> Outcome {
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
         None if input::is_standard(&arguments.input) => {
-            return misused("standard input has no name: say with -o where the page goes");
+            return misused("standard input has no name: name the output file with -o");
         }
         None => Output::new(&arguments.input.with_extension("html"), &arguments.input),
     };

@@ -31,7 +31,7 @@ const RULES: [&str; 4] =
 
 /// What is told of a run in which threads were so far ahead that an object missed a phase.
 const MISSED: [&str; 3] =
-    ["that has not ended waits", "arrivals at a barrier object that waits for", "changed while a product"];
+    ["that has not ended waits", "arrivals at an mbarrier that waits for", "changed while a product"];
 
 fn run_on(machine: &str, name: &str, change: &impl Fn(String) -> String) -> String {
     let kernels = data("kernels").canonicalize().expect("the kernels are there");

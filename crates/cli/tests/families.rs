@@ -313,7 +313,7 @@ fn every_command_takes_families() {
     // A family that no table knows has the tables of the nearest one, and no code.
     let run = oriole(&["compile", &ptx, "--arch", "sm_104f", "-o", &cubin]);
     assert!(
-        run.status == Some(2) && run.err.contains("nobody knows the encodings of sm_104f"),
+        run.status == Some(2) && run.err.contains("the instruction encodings are unknown for sm_104f"),
         "{}",
         run.err
     );

@@ -68,7 +68,7 @@ impl Transfers {
         operation
     }
 
-    /// An operation of this warp meets accesses that may be going on; with `reads` stores only.
+    /// An operation of this warp meets accesses that may be in flight; with `reads` stores only.
     fn note_accesses(&mut self, cell: TensorCell, who: Who, reads: bool) {
         let warp = self.clocks.number(who);
         let accesses = self.tensor.cells.get(&cell).map_or(&[][..], |cell| &cell.accesses);

@@ -71,50 +71,50 @@ codes! {
     UnterminatedComment = "ptx::unterminated-comment", Syntax, Error,
         "A block comment is opened with `/*` and never closed. The comment is taken to end before the next line that starts a kernel or function, so that the rest of the file is still read.";
     UnterminatedString = "ptx::unterminated-string", Syntax, Error,
-        "A string literal is not closed on its line. Strings cannot hold line ends; write `\\n` in place of one.";
+        "A string literal is not closed on its line. Strings cannot hold line ends; write `\\n` instead.";
     InvalidNumber = "ptx::invalid-number", Syntax, Error,
         "A numeric literal is malformed: an octal number with the digits 8 or 9, a `0f` literal that does not have exactly eight hexadecimal digits, a `0d` literal that does not have exactly sixteen, or letters glued to a number.";
     UnterminatedBody = "ptx::unterminated-body", Syntax, Error,
         "A body, scope or section is opened with `{` and not closed before the next kernel or function starts or the file ends. Close it with `}`.";
     NotUtf8 = "ptx::not-utf8", Syntax, Error,
-        "The file is not valid UTF-8 text. PTX files are plain ASCII; a binary, a compressed file or UTF-16 text was probably given in place of one.";
+        "The file is not valid UTF-8 text. PTX files are plain ASCII; a binary, a compressed file or UTF-16 text was probably given instead.";
 
     MissingVersion = "ptx::missing-version", Language, Error,
         "A module must begin with a `.version` directive, before everything but comments. Add, for example, `.version 8.0` as first line.";
     MissingTarget = "ptx::missing-target", Language, Error,
-        "A module must have a `.target` directive directly behind `.version`. Add, for example, `.target sm_90`.";
+        "A module must have a `.target` directive directly after `.version`. Add, for example, `.target sm_90`.";
     UndefinedTarget = "ptx::undefined-target", Language, Error,
-        "The first `.target` of a module begins with a word that is no chip. A chip comes first, options such as `debug` and further chips behind it; the last chip is the one that counts.";
+        "The first `.target` of a module begins with a word that is not a chip name. A chip comes first, followed by options such as `debug` and further chips; the last chip counts.";
     InvalidHeader = "ptx::invalid-header", Language, Error,
         "A header directive has a value that does not exist, or it is where no header directive is allowed. `.version` takes major and minor number, `.target` a chip name and options, `.address_size` 32 or 64, and all three come before the first declaration.";
     UnsupportedVersion = "ptx::unsupported-version", Language, Error,
-        "The module asks for a version of the PTX language that does not exist. Write one that does: the message names the newest that is known.";
+        "The module asks for a version of the PTX language that does not exist. Use an existing version; the message names the newest supported one.";
     NewerVersion = "ptx::newer-version", Language, Warning,
-        "The module asks for a version of the PTX language that came after this compiler. Versions only add to the language, so that what is known means what it meant; what is new is refused where it is written, as any name that nobody knows. `ptxas` itself refuses versions later than its own, and so do `oriole ptxas` and the C library.";
+        "The module asks for a version of the PTX language that came after this compiler. Versions only add to the language, so known instructions keep their meaning; unknown ones are errors where they are used. `ptxas` itself refuses versions later than its own, and so do `oriole ptxas` and the C library.";
     UnknownName = "ptx::unknown-name", Language, Error,
-        "A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope.";
+        "A register, variable, label, parameter or function is used without a visible declaration. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope.";
     DuplicateName = "ptx::duplicate-name", Language, Error,
         "The same name is declared twice in one scope. Rename one of the two, or put the second into a scope of its own.";
     ParameterWritten = "ptx::parameter-written", Language, Error,
         "A store names a parameter of the function that it is in. Parameters are read only. A variable of `.param` in an inner scope that has the name of a parameter counts as one, too: rename it.";
     ParameterPassed = "ptx::parameter-passed", Language, Error,
-        "A call names a parameter or a result of the function that it is in. What a call passes and takes is in registers, or in `.param` variables that the function declares: copy it with `ld.param` and `st.param`.";
+        "A call names a parameter or a result of the function that it is in. Arguments and results of a call are registers, or `.param` variables that the function declares: copy the value with `ld.param` and `st.param`.";
     ResultRead = "ptx::result-read", Language, Error,
         "A load names a result of the function that it is in. Results are written only. A variable of `.param` in an inner scope that has the name of a result counts as one, too: rename it.";
     WrongKindOfName = "ptx::wrong-kind-of-name", Language, Error,
-        "The name exists, but it is a different kind of thing than the place asks for: a label where a register is needed, for example, or a register where a function is needed.";
+        "The name exists, but it is of the wrong kind here: a label where a register is needed, for example, or a register where a function is needed.";
     UseBeforeDeclaration = "ptx::use-before-declaration", Language, Error,
         "A function or variable is used above its declaration. PTX is read from top to bottom: add a declaration without a body, or an `.extern` declaration, above the use.";
     UnknownInstruction = "ptx::unknown-instruction", Language, Error,
-        "No PTX instruction has this name. The message offers the nearest spelling where there is one.";
+        "No PTX instruction has this name. The message suggests the closest name.";
     UnknownDirective = "ptx::unknown-directive", Language, Error,
         "No PTX directive has this name, or it is not allowed at this place.";
     InvalidDirective = "ptx::invalid-directive", Language, Error,
         "A directive has a value that the language does not allow, contradicts another directive, or appears twice where only one is allowed.";
     UnknownModifier = "ptx::unknown-modifier", Language, Error,
-        "The instruction does not have this modifier. The message lists the modifiers that are possible at this place.";
+        "The instruction does not have this modifier. The message lists the modifiers that are allowed here.";
     MissingModifier = "ptx::missing-modifier", Language, Error,
-        "The instruction needs a modifier that is not there, for example a rounding mode, `.lo`, `.hi` or `.wide`, a memory scope, or the operand type.";
+        "The instruction needs a modifier that is missing, for example a rounding mode, `.lo`, `.hi` or `.wide`, a memory scope, or the operand type.";
     ConflictingModifiers = "ptx::conflicting-modifiers", Language, Error,
         "Two modifiers of one instruction exclude each other, or one of them is given twice.";
     InvalidType = "ptx::invalid-type", Language, Error,
@@ -128,7 +128,7 @@ codes! {
     InvalidVector = "ptx::invalid-vector", Language, Error,
         "A vector operand has a number of elements that the instruction or its type does not allow.";
     InvalidAddress = "ptx::invalid-address", Language, Error,
-        "The expression in brackets is no address: it may be a register, a variable, or one of these plus a constant.";
+        "The expression in brackets is not an address: an address is a register, a variable, or one of these plus a constant.";
     InvalidPredicate = "ptx::invalid-predicate", Language, Error,
         "A guard or a selector must be a register of type `.pred`, optionally negated once.";
     StateSpaceMismatch = "ptx::state-space-mismatch", Language, Error,
@@ -136,11 +136,11 @@ codes! {
     AddressOfOtherSpace = "ptx::address-of-other-space", Language, Warning,
         "A register holds an address of one state space and is used as one of another: `cvta` is missing, or there is one too many. A variable's address as `mov` gives it counts from the start of the variable's space; a generic access needs what `cvta.shared`, `cvta.local` or `cvta.const` makes of it, and an access that names the space needs the address without it. Only registers whose every value is such an address are reported; global and generic addresses are the same.";
     InvalidExpression = "ptx::invalid-expression", Language, Error,
-        "A constant expression cannot be evaluated: it divides by zero, mixes integers and floating-point numbers, or uses something that is no constant.";
+        "A constant expression cannot be evaluated: it divides by zero, mixes integers and floating-point numbers, or uses something that is not a constant.";
     InvalidInitializer = "ptx::invalid-initializer", Language, Error,
         "A variable's initial value does not fit: too many elements, a value of the wrong type, a symbol that is unknown or has no address, or a variable that cannot be initialized.";
     InvalidVariable = "ptx::invalid-variable", Language, Error,
-        "A variable cannot be declared like this: an alignment that is no power of two, an array without a size, a state space that is not allowed here, or a linkage that contradicts itself.";
+        "A variable cannot be declared like this: an alignment that is not a power of two, an array without a size, a state space that is not allowed here, or a linkage that contradicts itself.";
     InvalidParameter = "ptx::invalid-parameter", Language, Error,
         "A parameter cannot be declared like this. Kernels take `.param` parameters only and return nothing.";
     CallMismatch = "ptx::call-mismatch", Language, Error,
@@ -148,44 +148,44 @@ codes! {
     DeclarationMismatch = "ptx::declaration-mismatch", Language, Error,
         "Two declarations of one function or variable, or a declaration and its definition, differ.";
     UnresolvedExternal = "ptx::unresolved-external", Language, Error,
-        "A function or variable is declared `.extern`, used, and defined nowhere. A linker could supply it; a finished kernel image cannot be made without it.";
+        "A function or variable is declared `.extern`, used, and not defined in this module. A linker could resolve it; a whole program needs the definition. Compile with `-c` for nvlink.";
     OpenAddress = "ptx::open-address", Language, Error,
-        "An extensible whole program takes the address of a function that another file defines. Pointers to functions are numbers of the module there, and only functions of the module have one: call the function directly, or compile a relocatable file (`-c`).";
+        "An extensible whole program takes the address of a function that another file defines. Function pointers are numbers within the module there, and only functions of the module have one. Call the function directly, or compile a relocatable file (`-c`).";
     InvalidCombination = "ptx::invalid-combination", Language, Error,
         "Each part of the instruction is correct, but the combination does not exist.";
     NoDebugSection = "ptx::no-debug-section", Language, Warning,
-        "The module is compiled for a debugger (`debug` in `.target`, or `-g`) and has no `.debug_info` or no `.debug_abbrev`: debuggers will know lines and registers, and neither variables nor types. Make the PTX with debug information (`nvcc -G`).";
+        "The module is compiled for a debugger (`debug` in `.target`, or `-g`) but has no `.debug_info` or no `.debug_abbrev` section. Debuggers will know lines and registers, but no variables or types. Generate the PTX with debug information (`nvcc -G`).";
     DebugInformation = "ptx::debug-information", Language, Warning,
-        "The module is for debuggers (`debug` in `.target`, or `-g`), and something that they read cannot be made: a debug section names what has no place, or names it in a way that cannot be written, or the code is optimized, for which there are line tables only. The code is not concerned. Compile with `-O0`, or mend the section.";
+        "The module asks for full debug information (`debug` in `.target`, or `-g`), but part of it cannot be generated: a debug section refers to something without an address, or in an unsupported way, or the code is optimized, for which only line tables exist. The code itself is not affected. Compile with `-O0`, or fix the section.";
     Ignored = "ptx::ignored", Language, Warning,
-        "The directive or modifier has no effect at this place; it is ignored, and the result is as if it were not there.";
+        "The directive or modifier has no effect here and is ignored.";
     RegisterChangeIgnored = "ptx::register-change-ignored", Language, Warning,
-        "`setmaxnreg` changes how many registers a thread has, and nothing says how many it starts with: every thread keeps what it has. State the number with `.maxnreg`, or bound it by `.minnctapersm` beside `.maxntid` or `.reqntid`.";
+        "`setmaxnreg` changes the register count of a thread, but the count at kernel entry is unknown, so the instruction is ignored. Set the count with `.maxnreg`, or bound it by `.minnctapersm` together with `.maxntid` or `.reqntid`.";
     LanesNotNamed = "ptx::lanes-not-named", Language, Warning,
-        "A shuffle or a vote without `.sync` does not say which lanes of the warp take part: it takes those that come to it together. Before sm_70 these were all lanes that take the same way; later chips keep no such promise, and the results may be others than expected. Write the form with `.sync` and a mask of lanes, `0xffffffff` where the whole warp comes by.";
+        "A shuffle or vote without `.sync` does not name the participating lanes: it uses those that execute it together. Before sm_70, lanes on the same path executed together; later chips do not guarantee that, and results may differ. Use the form with `.sync` and a lane mask, `0xffffffff` for the whole warp.";
     Unchecked = "ptx::unchecked-operand", Language, Warning,
-        "The instruction does not take an operand of this kind. Other PTX compilers do not look at it and accept it, and so it is no error; what it means is not defined.";
+        "The instruction does not take an operand of this kind. ptxas does not check it, so it is not an error, but its meaning is undefined.";
     BeyondParameter = "ptx::beyond-parameter", Language, Warning,
-        "An access begins or ends beyond the end of a parameter, a result, or a variable in `.param` space. Compilers make such accesses for bits that do not matter. Between functions what is stored there is lost, and what is read there is undefined; Oriole reads zeros, or what lies behind a parameter in memory. Of a kernel what follows its parameter is read.";
+        "An access begins or ends beyond the end of a parameter, a result, or a variable in `.param` space. Compilers generate such accesses for bits that do not matter. In device functions, stores there are dropped and loads are undefined; Oriole reads zeros, or the memory after the parameter. In kernels, the memory after the parameter is read.";
     Uninitialized = "ptx::uninitialized-register", Language, Warning,
-        "A register is read, and on no path that control may take to this instruction has anything written it. PTX allows it and does not define the value. A write under a guard counts as a write, and so does one on a single path only, so that what is reported is never written first.";
+        "A register is read here, but no path to this instruction writes it. PTX allows this and leaves the value undefined. A guarded write counts as a write, and so does a write on only one path, so every reported register is certainly never written before.";
     SerializedProducts = "ptx::serialized-products", Language, Warning,
-        "Products of matrices of a warp group (`wgmma.mma_async`) run beside the program. A register that one writes, or that it reads as its left factor, is free when `wgmma.wait_group` has waited for the group of the product, and what a product reads must have been written before a `wgmma.fence`. Here a register is used earlier, or a function is called while products are under way. PTX gives no meaning to that; compilers, this one too, put a wait or a fence in front, so that products no longer overlap. Move the use behind the wait, or the fence behind the last write.";
+        "Warpgroup matrix multiplies (`wgmma.mma_async`) execute asynchronously. A register that one writes, or reads as operand A, may be used again only after `wgmma.wait_group` has waited for its group, and registers it reads must be written before a `wgmma.fence`. Here a register is used too early, or a function is called while matrix multiplies are in flight. PTX leaves this undefined; compilers, including this one, insert a wait or a fence, so that matrix multiplies no longer overlap. Move the use after the wait, or the fence after the last write.";
     ImpossibleDescriptor = "ptx::impossible-descriptor", Language, Warning,
-        "A product of matrices takes a descriptor of a matrix in shared memory: start address, leading and stride byte offset in units of sixteen bytes, base offset and swizzle, each in bits of its own. Here bits are known to be set that belong to no field, or a field has a value without a meaning, so that the product reads something else than was meant. Often an address was not shifted right by four, or not cut to its field, before it was combined with the rest.";
+        "A matrix multiply takes a descriptor of a matrix in shared memory: start address, leading and stride byte offset in units of 16 bytes, base offset and swizzle mode, each in its own bits. Here bits outside all fields are known to be set, or a field has an undefined value, so the instruction would read the wrong memory. Often an address was not shifted right by 4, or not masked to its field, before it was combined with the rest.";
     Unreachable = "ptx::unreachable", Language, Note,
-        "Control flow never arrives at this statement, so no code is made for it.";
+        "Control flow never reaches this statement, so no code is generated for it.";
     UnusedDeclaration = "ptx::unused-declaration", Language, Note,
-        "The name is declared and never used. It costs nothing in the compiled kernel, but it may be a typing mistake.";
+        "The name is declared but never used. It costs nothing in the compiled kernel, but it may be a typo.";
 
     UnknownTarget = "target::unknown", Target, Error,
-        "The name is not that of a chip: it is no name of a target, the chip is older than those that code can be made for, or the chip is known and has no such variant.";
+        "This is not a chip name, or the chip is older than the oldest supported one, or it exists but not in this variant.";
     StandIn = "target::stand-in", Target, Warning,
-        "No table knows the chip. The tables of a known one, which the message names, stand in for its own: the nearest chip before it of the same generation, else the newest. Text can be checked and intermediate code looked at; every latency is a guess then. No code is made, since nobody knows the encodings of the chip.";
+        "There is no table for this chip. The table of a known chip, named in the message, is used instead: the nearest earlier chip of the same generation, or else the newest chip. Text can be checked and the intermediate representation inspected, but every latency is a guess. No code is generated, since the instruction encodings are unknown.";
     NoEncoding = "target::no-encoding", Target, Error,
-        "No table knows the chip, and so nobody knows how its instructions are encoded. The tables of another chip may stand in for a check, for latencies and for intermediate code, but not for code that a machine would execute. Compile for a chip that is known, or take a later Oriole.";
+        "There is no table for this chip, so its instruction encodings are unknown. The tables of another chip serve for checks, latencies and the intermediate representation, but not for executable code. Compile for a known chip, or use a later version of Oriole.";
     ReplacedTarget = "target::replaced", Target, Warning,
-        "The module's `.target` is a chip that is older than each that code can be made for. Later chips run such a module when it is compiled for them, and without a choice it is compiled for the first of those. The code does not run on the chip that is named. Say with `--arch` which chip it is for.";
+        "The module's `.target` is older than the oldest supported chip. Later chips run such a module when it is compiled for them; without `--arch` it is compiled for the first one that can. The code does not run on the chip in `.target`.";
     NeedsChip = "target::needs-chip", Target, Error,
         "The feature exists only on other chips than the one compiled for. Compile for a chip that has it, or guard the code in the program that generates the PTX.";
     NeedsVersion = "target::needs-version", Target, Error,
@@ -194,22 +194,22 @@ codes! {
         "The module's `.target` line asks for a chip that the chosen chip cannot replace.";
 
     NotSupported = "oriole::not-supported", Support, Error,
-        "The PTX is correct, and the back end cannot compile it yet. Nothing is wrong with the program; no code is emitted in place of the instruction, so that a wrong result is impossible.";
+        "The PTX is correct, but the back end cannot compile it yet. No code is emitted for it, so a wrong result is impossible.";
     NotSupportedTarget = "oriole::not-supported-target", Support, Error,
-        "The chip is known, and the back end cannot make code for it yet.";
+        "The chip is known, but the back end cannot generate code for it yet.";
     PhaseNotAvailable = "oriole::phase-not-available", Support, Error,
-        "The named compiler phase is on the list of phases but has not been written, or has no work in compute code; it cannot be stopped at.";
+        "The named compiler phase is not implemented, or has no work in compute code; it has no output to print.";
 
     NestingTooDeep = "limit::nesting", Limit, Error,
-        "Scopes, parentheses or initializers are nested deeper than the compiler follows. The limit keeps memory and time bounded whatever the input is.";
+        "Scopes, parentheses or initializers are nested too deeply. The limit bounds memory and time for any input.";
     TooLarge = "limit::size", Limit, Error,
         "Something is larger than the compiler accepts: a file above 4 GiB, an array, a literal or a register range beyond the bound that the message states.";
     TooManyRegisters = "limit::registers", Limit, Error,
         "The function needs more registers than the register budget and local memory together can give.";
     InsufficientRegisters = "limit::insufficient-registers", Limit, Error,
-        "An instruction needs more registers at a time than a thread may have: `.maxnreg`, the bounds on the threads of a block (`.maxntid`, `.reqntid`, `.minnctapersm`), `--maxrregcount` or the counts of `setmaxnreg` leave it fewer. A kernel with more of them could not be launched. Raise the limit to the number that the message names, or use a smaller instruction.";
+        "An instruction needs more registers at once than a thread may have: `.maxnreg`, the bounds on block size (`.maxntid`, `.reqntid`, `.minnctapersm`), `--maxrregcount` or `setmaxnreg` leave it fewer. A kernel with more could not be launched. Raise the limit to the number in the message, or use a smaller instruction.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
-        "`setmaxnreg.dec` names more registers than a thread has where it stands: those that `.maxnreg` or the bounds on threads leave it at the start, or what a `setmaxnreg` before it left. The hardware ends such a kernel with an illegal instruction.";
+        "`setmaxnreg.dec` asks for more registers than a thread has at this point: those that `.maxnreg` or the launch bounds give it at entry, or that an earlier `setmaxnreg` left it. The hardware traps with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,
         "The kernel's static shared memory is larger than the chip allows.";
     TooMuchParameterSpace = "limit::parameter-space", Limit, Error,
@@ -218,9 +218,9 @@ codes! {
         "The module's `.const` variables are larger than the 64 KiB of a constant bank.";
 
     InternalError = "oriole::internal-error", Internal, Error,
-        "The compiler contradicted itself. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written.";
+        "The compiler contradicted itself. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written.";
     Hazard = "oriole::hazard", Internal, Error,
-        "The check of the finished code (`--check`) found an instruction that comes too early: what it reads or overwrites depends on how fast the chip happens to be. The check knows the distances that chips need, and nothing of how the code was made. This is a defect of Oriole, never of the program; please report it with the PTX file. No output was written. With the switch `serial-deps` every instruction waits for those before it.";
+        "The check of the finished code (`--check`) found an instruction that issues too early: the value that it reads or overwrites depends on timing. The check knows the required latencies and nothing about how the code was generated. This is a bug in Oriole, not in the program; please report it with the PTX file. No output was written. With the switch `serial-deps`, every instruction waits for all earlier ones.";
 }
 
 impl Code {

@@ -39,7 +39,7 @@ fn variable_fault(
         return Some((Code::ResultRead, message));
     }
     if matches!(instruction.opcode, Opcode::Ld | Opcode::St) && variable.ty.is_opaque() {
-        let message = format!("`{name}` is a `.{}` and lies in no memory", variable.ty);
+        let message = format!("`{name}` is a `.{}` and has no memory", variable.ty);
         return Some((Code::InvalidOperand, message));
     }
     let input = matches!(formal, Some(VariableKind::Parameter(_)));
@@ -59,7 +59,7 @@ fn beyond_end(instruction: &Instruction, variable: &Variable, offset: i64) -> Op
     let accesses = matches!(instruction.opcode, Opcode::Ld | Opcode::St) && is_parameter(*space);
     (accesses && *size > 0 && !inside).then(|| {
         let whose = match space {
-            Space::KernelParameter => "what lies there is read",
+            Space::KernelParameter => "the memory after it is read",
             _ if instruction.opcode == Opcode::St => "what is stored there is lost",
             _ => "what is read there is undefined",
         };

@@ -34,7 +34,7 @@ impl<'a> Resolver<'a> {
         }
         let target = rest.first();
         if let Some(surplus) = rest.get(1) {
-            self.report(Code::OperandCount, surplus.span(), "a call has nothing behind its prototype");
+            self.report(Code::OperandCount, surplus.span(), "a call has nothing after its prototype");
             return None;
         }
         let (callee, target, signature) = self.callee(callee, target)?;
@@ -116,7 +116,7 @@ impl<'a> Resolver<'a> {
         let Some(target) = target else {
             self.push(
                 Diagnostic::new(Code::CallMismatch, span, "an indirect call needs a prototype")
-                    .with_help("name a `.callprototype` or `.calltargets` label behind the arguments"),
+                    .with_help("name a `.callprototype` or `.calltargets` label after the arguments"),
             );
             return None;
         };

@@ -170,7 +170,7 @@ fn open_externals<'a>(
     })
 }
 
-const MISSING_TARGET: &str = "a module has a `.target` directive behind `.version`";
+const MISSING_TARGET: &str = "a module has a `.target` directive after `.version`";
 
 fn missing_version(span: Span) -> Diagnostic {
     Diagnostic::new(Code::MissingVersion, span, "a module begins with a `.version` directive")

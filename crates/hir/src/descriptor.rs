@@ -95,7 +95,7 @@ impl DescriptorFormat {
     pub fn name(self) -> &'static str {
         match self {
             DescriptorFormat::WarpGroup | DescriptorFormat::TensorMemory => "a descriptor of shared memory",
-            DescriptorFormat::Product(_) => "the description of a product",
+            DescriptorFormat::Product(_) => "an instruction descriptor",
         }
     }
 
@@ -174,7 +174,7 @@ impl Descriptor {
             Code::ImpossibleDescriptor,
             span,
             match self.format {
-                DescriptorFormat::Product(_) => format!("{name} describes no product of matrices: {fault}"),
+                DescriptorFormat::Product(_) => format!("{name} describes no matrix multiply: {fault}"),
                 _ => format!("{name} is no descriptor of a matrix in shared memory: {fault}"),
             },
         ))

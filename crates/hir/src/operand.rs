@@ -181,7 +181,7 @@ impl<'a> Resolver<'a> {
                 "addresses of tensor memory have 32 bits"
             }
             Operand::Address(Address { base: AddressBase::Variable(_), .. }) => {
-                "no variable lies in tensor memory"
+                "no variable can be in tensor memory"
             }
             _ => return Some(operand),
         };

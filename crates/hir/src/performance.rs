@@ -68,7 +68,7 @@ pub(crate) fn check_register_changes(body: &Body, map: &SourceMap, found: &mut V
     let Some(first) = places.next() else { return };
     let message =
         "`setmaxnreg` has no effect: the kernel does not say how many registers a thread starts with";
-    let help = "state `.maxnreg`, or `.minnctapersm` beside `.maxntid` or `.reqntid`";
+    let help = "state `.maxnreg`, or `.minnctapersm` together with `.maxntid` or `.reqntid`";
     let told = Diagnostic::new(Code::RegisterChangeIgnored, first, message).with_help(help);
     found.push(places.fold(told, |told, place| told.with_label(place, "nor has this one")));
 }

@@ -313,7 +313,12 @@ fn problem(
     if !in_register {
         match shape.ty {
             Type::Pred => return Some((Code::InvalidType, "a predicate cannot be in `.param` space")),
-            Type::F16x2 => return Some((Code::InvalidType, "a pair of halves cannot be in `.param` space")),
+            Type::F16x2 => {
+                return Some((
+                    Code::InvalidType,
+                    "an `.f16x2` or `.bf16x2` value cannot be in `.param` space",
+                ));
+            }
             _ => {}
         }
     }

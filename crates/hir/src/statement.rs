@@ -302,7 +302,11 @@ impl<'a> Resolver<'a> {
             );
         }
         if shape.ty == Type::F16x2 && parameter {
-            self.report(Code::InvalidType, span, "a pair of halves cannot be in `.param` space");
+            self.report(
+                Code::InvalidType,
+                span,
+                "an `.f16x2` or `.bf16x2` value cannot be in `.param` space",
+            );
         }
         if let Some(initial) = initial
             && !is_static

@@ -201,21 +201,21 @@ impl Serialization {
         let name = |register: RegisterId| map.registers.get(register).map_or("", |(name, _)| name.as_str());
         let message = match self {
             Serialization::Result(register) => format!(
-                "`{}` is used before `wgmma.wait_group` has waited for the product that writes it: products are serialized here",
+                "`{}` is used before `wgmma.wait_group` has waited for the `wgmma` that writes it: matrix multiplies are serialized here",
                 name(register)
             ),
             Serialization::Factor(register) => format!(
-                "`{}` is written before `wgmma.wait_group` has waited for the product that reads it: products are serialized here",
+                "`{}` is written before `wgmma.wait_group` has waited for the `wgmma` that reads it: matrix multiplies are serialized here",
                 name(register)
             ),
             Serialization::Unfenced(register) => {
                 let name = name(register);
                 format!(
-                    "`{name}` was written since the last `wgmma.fence`: a fence is put before this product"
+                    "`{name}` was written since the last `wgmma.fence`: a fence is inserted before this matrix multiply"
                 )
             }
             Serialization::Call => {
-                "a function is called while products of a warp group are under way: they are serialized here"
+                "a function is called while matrix multiplies of the warpgroup are in flight: they are serialized here"
                     .to_owned()
             }
         };

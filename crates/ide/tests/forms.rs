@@ -274,7 +274,7 @@ const TENSOR_PRODUCT: &str = ".version 8.8
 #[test]
 fn descriptions_of_products_are_read() {
     expect![[r#"
-        At line 13 the description of a product:
+        At line 13 an instruction descriptor:
         * sparsity selector: `0`
         * sparse: no
         * saturated: no
@@ -290,7 +290,7 @@ fn descriptions_of_products_are_read() {
         * greatest shift: none"#]]
     .assert_eq(&descriptors(&TENSOR_PRODUCT.replace("u32 what", "u32 wh$0at")));
     let narrow = TENSOR_PRODUCT.replace("kind::f16", "kind::f8f6f4").replace("0x8110410", "0x8110910");
-    expect![[r#"13: "tcgen05.mma.cta_group::1.kind::f8f6f4 [t": `what` describes no product of matrices: its type of a is 2, which means none"#]].assert_eq(&told(&narrow));
+    expect![[r#"13: "tcgen05.mma.cta_group::1.kind::f8f6f4 [t": `what` describes no matrix multiply: its type of a is 2, which means none"#]].assert_eq(&told(&narrow));
 }
 
 #[test]

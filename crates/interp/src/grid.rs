@@ -128,7 +128,7 @@ impl Block {
         let what = match waiting.map(|lane| lane.state) {
             Some(State::Barrier(id)) => format!("barrier {id}"),
             Some(State::Collective(_, mask)) => format!("the lanes of member mask {mask:#x}"),
-            Some(State::Object) => "a phase of a barrier object".to_string(),
+            Some(State::Object) => "a phase of an mbarrier".to_string(),
             Some(State::Cluster) => "the barrier of its cluster".to_string(),
             Some(State::Columns) => "columns of tensor memory".to_string(),
             Some(State::Ready | State::Exited) | None => "nothing".to_string(),

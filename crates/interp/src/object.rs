@@ -74,7 +74,7 @@ impl Object {
     pub fn transfer(&mut self, bytes: i64) -> Result<(), String> {
         let outstanding = i64::from(self.outstanding) + bytes;
         if outstanding.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{outstanding} outstanding bytes are more than a barrier object can count"));
+            return Err(format!("{outstanding} outstanding bytes are more than an mbarrier can count"));
         }
         self.outstanding = outstanding as i32;
         self.end_phase();
@@ -84,7 +84,7 @@ impl Object {
     /// So many threads arrive, and with `drop` do so for good.
     pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), String> {
         if count == 0 || count > self.pending {
-            return Err(format!("{count} arrivals at a barrier object that waits for {}", self.pending));
+            return Err(format!("{count} arrivals at an mbarrier that waits for {}", self.pending));
         }
         if drop {
             self.expected = self.expected.saturating_sub(count);
@@ -128,10 +128,7 @@ impl LaneContext<'_, '_> {
     pub fn object(&mut self, address: u64) -> Result<Object, Fault> {
         let bits = word(self.aligned(Place::Shared, address, OBJECT_BYTES, false)?);
         Object::decode(bits).ok_or_else(|| {
-            Fault::new(
-                FaultKind::Illegal,
-                format!("there is no barrier object at shared address {address:#x}"),
-            )
+            Fault::new(FaultKind::Illegal, format!("there is no mbarrier at shared address {address:#x}"))
         })
     }
 
@@ -184,10 +181,7 @@ impl LaneContext<'_, '_> {
         let before = match operation {
             ObjectOperation::Initialize => {
                 let object = Object::new(amount).ok_or_else(|| {
-                    Fault::new(
-                        FaultKind::Illegal,
-                        format!("a barrier object cannot wait for {amount} arrivals"),
-                    )
+                    Fault::new(FaultKind::Illegal, format!("an mbarrier cannot wait for {amount} arrivals"))
                 })?;
                 self.put_object(address, object.encode())?;
                 return Ok(0);

@@ -441,7 +441,7 @@ impl Warp {
             }
             MatrixOperation::GroupProduct(product) => {
                 if self.products.feed(product, step, &self.lanes) {
-                    let text = "a left factor is in registers that a product of matrices has yet to write";
+                    let text = "operand A is in registers that a matrix multiply in flight has yet to write";
                     return Err(self.locate(machine, Fault::new(FaultKind::Illegal, text), block));
                 }
                 let operands = std::array::from_fn(|operand| registers(&self.lanes, operand));
@@ -522,7 +522,7 @@ impl Warp {
         }
         let lane = &self.lanes[active.trailing_zeros() as usize];
         if self.products.writes_one_of(&step.touched, lane.calls.len()) {
-            let text = "a register is used that a product of matrices has yet to write";
+            let text = "a register is used that a matrix multiply in flight has yet to write";
             return Err(machine.locate(Fault::new(FaultKind::Illegal, text), pc, block, lane));
         }
         Ok(())

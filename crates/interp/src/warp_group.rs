@@ -64,10 +64,7 @@ impl Products {
         for product in self.under_way.iter().filter(|product| done(product)) {
             watch.product(&product.pieces, true);
             let changed = |what: &str| {
-                Err(Fault::new(
-                    FaultKind::Illegal,
-                    format!("{what} changed while a product of matrices read it"),
-                ))
+                Err(Fault::new(FaultKind::Illegal, format!("{what} changed while a matrix multiply read it")))
             };
             if product.pieces.iter().any(|(address, row)| load(shared, u64::from(*address)) != Some(*row)) {
                 return changed("shared memory");

@@ -61,7 +61,7 @@ impl Watch {
             Race::TargetInUse => format!("copies over shared memory that {other} may still use"),
             Race::ResultNotThere => format!("uses tensor memory that {other} may not have written"),
             Race::OperandOverwritten => format!("overwrites tensor memory that {other} may still read"),
-            Race::AccessGoingOn => format!("uses tensor memory whose access by {other} may be going on"),
+            Race::AccessGoingOn => format!("uses tensor memory whose access by {other} may be in flight"),
         };
         Some(Fault::new(FaultKind::Illegal, message))
     }

@@ -73,7 +73,7 @@ fn waiting_forever() {
             "{object} mbarrier.arrive.shared.b64 s, [o]; L: mbarrier.test_wait.shared.b64 q, [o], s; @!q bra L; ret;"
         ),
         expect![
-            "Deadlock: every thread of the block that has not ended waits; the first one for a phase of a barrier object at instruction 5 of `k`, block [0, 0, 0], thread [9, 0, 0]"
+            "Deadlock: every thread of the block that has not ended waits; the first one for a phase of an mbarrier at instruction 5 of `k`, block [0, 0, 0], thread [9, 0, 0]"
         ],
     );
     check("L: bra L;", expect!["Budget: the budget of instructions is used up"]);

@@ -195,7 +195,7 @@ impl Snapshot {
                 let chips = self.analysis.targets(file)?;
                 match chips.first() {
                     Some(chip) if chip.stand_in().is_some() => {
-                        Err(Failure::Failed(format!("nobody knows the encodings of {chip}")))
+                        Err(Failure::Failed(format!("the instruction encodings are unknown for {chip}")))
                     }
                     Some(chip) => Ok(*chip),
                     None => Err(Failure::Failed("the file has no target".to_owned())),

@@ -77,16 +77,16 @@ use Here::{NoEffect, Own, Refused, Same};
 use Kind::{Bits, Bool, Flag, JoinedNumber, List, Number, OneOf, Text};
 
 /// Why a bound on the effort of the compiler may be dropped.
-const EFFORT: Here = NoEffect("it trades compile time against speed of the code, never what the code means");
+const EFFORT: Here = NoEffect("it trades compile time for code speed and does not change results");
 /// Why a hint to debuggers may be dropped.
-const SHAPE: Here = NoEffect("it shapes code for a debugger, never what the code means");
+const SHAPE: Here = NoEffect("it changes code for debuggers and does not change results");
 /// Why a promise to keep quiet may be dropped.
 const QUIET: Here = NoEffect("the message that it turns off is never given");
 
 options! {
     AllowExpensive = "allow-expensive-optimizations", "allow-expensive-optimizations", Bool, EFFORT,
         "Allow optimizations that take much time and memory.";
-    ApplyControls = "apply-controls", "apply-controls", Text, Refused("the controls are those of another compiler"),
+    ApplyControls = "apply-controls", "apply-controls", Text, Refused("the controls are specific to ptxas"),
         "Read controls of parts of the compiler from a file.";
     ToolsPatch = "compile-as-tools-patch", "astoolspatch", Flag, Refused("patches for tools have a calling convention of their own"),
         "Compile a patch for tools.";
@@ -118,7 +118,7 @@ options! {
     ExtensibleProgram = "extensible-whole-program", "ewp", Flag, Same,
         "Make a whole program that a linker completes.";
     Fallback = "fallback", "", Text, Own,
-        "Run this ptxas for what is not supported here (Oriole's own option).";
+        "Run this ptxas where Oriole lacks support (Oriole's own option).";
     Fmad = "fmad", "fmad", Bool, Same,
         "Contract multiplies and adds into fused ones.";
     ForceLoadCache = "force-load-cache", "flcm", Text, Same,
@@ -164,7 +164,7 @@ options! {
     FastCompile = "Ofast-compile", "Ofc", Text, Same,
         "How much to leave out for the sake of compile time: 0, min, mid, max.";
     OptLevel = "opt-level", "O", JoinedNumber, Same,
-        "Optimization level; 3 by default, and what is above is 3.";
+        "Optimization level; 3 by default, and higher levels are 3.";
     FloatAtomics = "optimize-float-atomics", "opt-fp-atomics", Flag, NoEffect("it allows less precision, and asks for none"),
         "Allow optimizations of floating-point atomics.";
     OptionsFile = "options-file", "optf", List, Same,
@@ -194,11 +194,11 @@ options! {
     NoDebugInfo = "suppress-debug-info", "suppress-debug-info", Flag, Same,
         "Leave out what -g and -lineinfo add.";
     QuietDemotion = "suppress-double-demote-warning", "suppress-double-demote-warning", Flag, QUIET,
-        "No warning about doubles that the chip does not have.";
+        "Do not warn about f64 instructions that the chip lacks.";
     QuietPosition = "suppress-position-independent-code-warning", "suppress-position-independent-code-warning", Flag, QUIET,
         "No warning about --position-independent-code.";
     QuietSparse = "suppress-sparse-mma-advisory-info", "suppress-sparse-mma-advisory-info", Flag, QUIET,
-        "No advice about sparse products.";
+        "Do not advise about sparse matrix multiplies.";
     QuietStack = "suppress-stack-size-warning", "suppress-stack-size-warning", Flag, QUIET,
         "No warning about stacks of unknown size.";
     Verbose = "verbose", "v", Flag, Same,
@@ -208,7 +208,7 @@ options! {
     Version = "version", "V", Flag, Same,
         "Print the version.";
     WarnDoubles = "warn-on-double-precision-use", "warn-double-usage", Flag, Same,
-        "Warn of instructions with doubles.";
+        "Warn about f64 instructions.";
     WarnLocal = "warn-on-local-memory-usage", "warn-lmem-usage", Flag, Same,
         "Warn of functions that use local memory.";
     WarnSpills = "warn-on-spills", "warn-spills", Flag, Same,

@@ -68,7 +68,7 @@ pub const ISA_VERSIONS: &[(u8, u8)] = &[
 pub fn version(program: &str, build: &str) -> String {
     let (major, minor) = TOOLKIT;
     format!(
-        "{program}: Oriole, an open PTX to SASS compiler in ptxas's place\n\
+        "{program}: Oriole, an open PTX to SASS compiler, as a drop-in replacement of ptxas\n\
          MIT or Apache-2.0\n\
          Options and messages are those of ptxas\n\
          Compatible with Cuda compilation tools, release {major}.{minor}, V{major}.{minor}.{UPDATE}\n\

@@ -412,7 +412,7 @@ pub fn stand_in_diagnostic(db: &dyn Db, file: SourceFile, config: Config) -> Opt
 pub fn encoding_diagnostic(db: &dyn Db, config: Config) -> Option<Diagnostic> {
     let chip = graph::chip_info(db, config);
     chip.stand_in()?;
-    let message = format!("nobody knows the encodings of `{chip}`: no code can be made for it");
+    let message = format!("the instruction encodings are unknown for `{chip}`: no code can be made for it");
     Some(at_start(Code::NoEncoding, message))
 }
 

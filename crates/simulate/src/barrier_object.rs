@@ -71,16 +71,16 @@ pub(crate) fn fresh(count: u32) -> u64 {
 fn changed(object: u64, change: Change, address: u64) -> Result<u64, Fault> {
     let wrong = |text: String| Err(Fault::BarrierObject(format!("{text} at shared address {address:#x}")));
     if object == 0 {
-        return wrong("there is no barrier object".into());
+        return wrong("there is no mbarrier".into());
     }
     let mut fields = Fields::of(object);
     if change.arrivals > fields.pending {
         let (count, pending) = (change.arrivals, fields.pending);
-        return wrong(format!("{count} arrivals at a barrier object that waits for {pending}"));
+        return wrong(format!("{count} arrivals at an mbarrier that waits for {pending}"));
     }
     fields.transactions += change.transactions;
     if fields.transactions.unsigned_abs() >= u64::from(COUNTS) {
-        return wrong(format!("{} outstanding bytes of a barrier object", fields.transactions));
+        return wrong(format!("{} outstanding bytes of an mbarrier", fields.transactions));
     }
     if change.leaves {
         fields.expected = fields.expected.saturating_sub(change.arrivals);
@@ -127,9 +127,7 @@ pub(crate) fn parity(object: u64) -> bool {
 pub(crate) fn is_over(memory: &mut [u8], address: u64, state: u32) -> Result<bool, Fault> {
     let object = read(memory, address)?;
     if object == 0 {
-        return Err(Fault::BarrierObject(format!(
-            "there is no barrier object at shared address {address:#x}"
-        )));
+        return Err(Fault::BarrierObject(format!("there is no mbarrier at shared address {address:#x}")));
     }
     Ok((object >> 32) as u32 >> 31 != state >> 31)
 }

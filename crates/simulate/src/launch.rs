@@ -243,7 +243,7 @@ impl std::fmt::Display for Hazard {
                 write!(f, "{kernel}+{pc:#x}: overwrites tensor memory that {other:#x} may still read")
             }
             HazardKind::AccessGoingOn => {
-                write!(f, "{kernel}+{pc:#x}: uses tensor memory whose access by {other:#x} may be going on")
+                write!(f, "{kernel}+{pc:#x}: uses tensor memory whose access by {other:#x} may be in flight")
             }
         }
     }
@@ -295,7 +295,7 @@ pub enum Fault {
     },
     /// A tensor map is wrong, or is not simulated.
     Tensor(String),
-    /// Shared memory at this address changed while a product of matrices was reading it.
+    /// Shared memory at this address changed while a matrix multiply was reading it.
     Changed(u64),
     /// The program counter left the code.
     RunAway,
@@ -341,7 +341,7 @@ impl std::fmt::Display for Fault {
                 write!(f, "{space} access of {size} bytes at {address:#x} is out of bounds")
             }
             Fault::Changed(address) => {
-                write!(f, "shared memory at {address:#x} changed while a product of matrices was reading it")
+                write!(f, "shared memory at {address:#x} changed while a matrix multiply was reading it")
             }
             Fault::Misaligned { space, address, size } => {
                 write!(f, "{space} access of {size} bytes at {address:#x} is not aligned")

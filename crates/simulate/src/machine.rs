@@ -234,7 +234,7 @@ fn place_arguments(launch: &Launch, kernel: &Kernel, global: &mut Global) -> Res
         };
         let start = parameter.offset as usize;
         let place = parameters.get_mut(start..start + parameter.size as usize);
-        let place = place.ok_or_else(|| Fault::Launch("a parameter lies outside its bank".into()))?;
+        let place = place.ok_or_else(|| Fault::Launch("a parameter is outside its bank".into()))?;
         if bytes.len() != place.len() {
             let (given, wanted) = (bytes.len(), place.len());
             return Err(Fault::Launch(format!("an argument of {given} bytes for a parameter of {wanted}")));

@@ -1,4 +1,4 @@
-//! The fields of the description of a product in tensor memory (PTX ISA, "Instruction descriptor"), which hang on its kind.
+//! The fields of an instruction descriptor in tensor memory (PTX ISA, "Instruction descriptor"), which hang on its kind.
 
 use super::{Field, Fixed, Meaning};
 use oriole_ptx::Word;

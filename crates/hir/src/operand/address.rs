@@ -123,7 +123,7 @@ impl<'a> Resolver<'a> {
                     self.report(
                         Code::InvalidAddress,
                         span,
-                        "a negative offset is written behind a plus sign, as in `[a+-4]`",
+                        "a negative offset is written after a plus sign, as in `[a+-4]`",
                     );
                     return None;
                 }

@@ -109,7 +109,11 @@ impl<'a> Resolver<'a> {
                 Some(Named::Register(id, ty))
             }
             Some(Meaning::Register(_)) if is_selector(component.text()) => {
-                self.report(Code::InvalidOperand, span, "only video instructions select bytes and halves");
+                self.report(
+                    Code::InvalidOperand,
+                    span,
+                    "only video instructions select bytes and 16-bit halves",
+                );
                 None
             }
             Some(_) => {

@@ -551,7 +551,7 @@ fn part(instruction: &Instruction) -> Decode<Part> {
         Some(word::Part::Lo) => Ok(Part::Low),
         Some(word::Part::Hi) => Ok(Part::High),
         Some(word::Part::Wide) => Ok(Part::Wide),
-        None => Err("it names no part of the product".into()),
+        None => Err("it selects no half of the result".into()),
     }
 }
 

@@ -212,7 +212,7 @@ fn tiled(instruction: &Instruction, shape: [u32; 3]) -> Decode<Tiled> {
     let (d, factor, c) = match instruction.types[..] {
         [d, c] => (d, Type::F16, c),
         [d, a, b, c] if a == b => (d, a, c),
-        _ => return Err("its types are not those of a product".into()),
+        _ => return Err("its types are not those of a matrix multiply".into()),
     };
     let sum = |ty| sum(instruction, ty, factor);
     Ok(Tiled { shape, element: element(factor)?, old: sum(c)?, sum: sum(d)? })
@@ -229,11 +229,11 @@ fn sum(instruction: &Instruction, ty: Type, factor: Type) -> Decode<Sum> {
             Some(Rounding::Rz) => Round::TowardZero,
             Some(Rounding::Rm) => Round::TowardNegative,
             Some(Rounding::Rp) => Round::TowardPositive,
-            Some(Rounding::Rna) => return Err("its rounding is none of a double".into()),
+            Some(Rounding::Rna) => return Err("its rounding mode is not one of `f64`".into()),
         }),
         Type::S32 if factor == Type::B1 => Sum::Bits(has(Word::Xor)),
         Type::S32 => Sum::Integer(has(Word::Satfinite)),
-        _ => return Err("its sum has another type".into()),
+        _ => return Err("its accumulator has another type".into()),
     })
 }
 
@@ -262,7 +262,7 @@ fn product(instruction: &Instruction) -> Decode<Product> {
         return Err("it does not have four types".into());
     };
     if d != c {
-        return Err("its sums have two types".into());
+        return Err("its accumulators have two types".into());
     }
     let scaling = match scale {
         [] => None,
@@ -304,7 +304,7 @@ fn group_product(instruction: &Instruction) -> Decode<GroupProduct> {
         Type::F32 => Sum::Float(false),
         Type::S32 if a == Type::B1 => Sum::Bits(false),
         Type::S32 => Sum::Integer(has(Word::Satfinite)),
-        _ => return Err("its sum has another type".into()),
+        _ => return Err("its accumulator has another type".into()),
     };
     let number = |index: usize| match instruction.operands.get(index) {
         Some(Operand::Immediate(Immediate::Integer(number))) => Some(*number),

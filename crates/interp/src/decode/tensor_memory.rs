@@ -162,7 +162,7 @@ impl FunctionDecoder<'_> {
         let (down, zero_columns) = match last {
             Some(operand) if form.weights_stay => (0, Some(self.source(operand, Type::U64)?)),
             Some(Operand::Immediate(Immediate::Integer(down))) => (*down as u32, None),
-            Some(_) => return Err("by how much old sums are scaled is no constant".into()),
+            Some(_) => return Err("the scale of the accumulators is not a constant".into()),
             None => (0, None),
         };
         Ok(TensorProduct {
@@ -206,7 +206,7 @@ fn movement(instruction: &Instruction, distance: usize) -> Decode<Movement> {
     let shape = match (named(instruction, &SHAPES), instruction.operands.get(distance)) {
         (Some(shape), _) => shape,
         (None, Some(Operand::Immediate(Immediate::Integer(distance)))) => Shape::Split(*distance as u32),
-        (None, _) => return Err("the distance between its halves is no constant".into()),
+        (None, _) => return Err("the distance between its halves is not a constant".into()),
     };
     Ok(Movement {
         shape,

@@ -106,14 +106,14 @@ fn results_are_used_when_their_barrier_object_told_of_them() {
 #[test]
 fn products_meet_no_stores_that_are_going_on() {
     let unwaited = told("tensor_f16", replaced("    tcgen05.wait::st.sync.aligned;\n", ""));
-    assert!(unwaited.contains("may be going on"), "{unwaited}");
+    assert!(unwaited.contains("may be in flight"), "{unwaited}");
     // Each warp has waited, and has told nobody.
     let untold = told("tensor_f16", |kernel| {
         let at = kernel.find("tcgen05.wait::st").expect("the wait");
         format!("{}{}", &kernel[..at], kernel[at..].replacen("    bar.sync 0;\n", "", 1))
     });
     // Warps that come late meet the product instead.
-    let either = ["may be going on", "may not have written"];
+    let either = ["may be in flight", "may not have written"];
     assert!(either.iter().any(|rule| untold.contains(rule)), "{untold}");
     let unfenced = told("tensor_f16", replaced("    fence.proxy.async.shared::cta;\n", ""));
     assert!(unfenced.contains("without a fence for that"), "{unfenced}");
