@@ -109,7 +109,9 @@ impl TensorMap {
         words[2] = (rank as u32 - 1) << 4 | (ty as u32) << 7 | (swizzle as u32) << 13 | fill << 15;
         for (at, stride) in self.strides.iter().enumerate() {
             if !stride.is_multiple_of(16) || stride >> 40 != 0 {
-                return Err(format!("a stride of {stride} bytes is no multiple of 16 below 2^40"));
+                return Err(format!(
+                    "a stride of {stride} bytes is not an allowed multiple of 16 below 2^40"
+                ));
             }
             words[3 + at] = (stride >> 4) as u32;
             words[7] |= ((stride >> 36) as u32) << (4 * at);

@@ -158,7 +158,7 @@ codes! {
     DebugInformation = "ptx::debug-information", Language, Warning,
         "The module asks for full debug information (`debug` in `.target`, or `-g`), but part of it cannot be generated: a debug section refers to something without an address, or in an unsupported way, or the code is optimized, for which only line tables exist. The code itself is not affected. Compile with `-O0`, or fix the section.";
     Ignored = "ptx::ignored", Language, Warning,
-        "The directive or modifier has no effect here and is ignored.";
+        "The directive or modifier has no effect here. It is ignored, as if it were not there.";
     RegisterChangeIgnored = "ptx::register-change-ignored", Language, Warning,
         "`setmaxnreg` changes the register count of a thread, but the count at kernel entry is unknown, so the instruction is ignored. Set the count with `.maxnreg`, or bound it by `.minnctapersm` together with `.maxntid` or `.reqntid`.";
     LanesNotNamed = "ptx::lanes-not-named", Language, Warning,

@@ -206,7 +206,7 @@ impl<'a> Resolver<'a> {
                             self.report(
                                 Code::StateSpaceMismatch,
                                 span,
-                                format!("`{name}` is no `.param` variable and cannot be passed"),
+                                format!("`{name}` is not a `.param` variable and cannot be passed"),
                             );
                             return None;
                         }

@@ -2,7 +2,7 @@
 //! part, or double-precision numbers; the two kinds do not mix.
 //!
 //! It is here because array sizes, initializers, offsets and immediates all use it. It knows no registers: a name
-//! other than `WARP_SZ` is no constant.
+//! other than `WARP_SZ` is not a constant.
 
 use oriole_diagnostics::{Code, Diagnostic};
 use oriole_syntax::ast::{AstNode, BinaryOperator, Operand, PrefixOperator};
@@ -75,7 +75,7 @@ pub fn evaluate(expression: &Operand) -> Result<Constant, Diagnostic> {
         Operand::Literal(found) => literal(found.number()).map_err(|message| wrong(expression, message)),
         Operand::Name(name) => match name.token() {
             Some(token) if token.text() == "WARP_SZ" => Ok(Constant::signed(32)),
-            Some(token) => Err(wrong(expression, format!("`{}` is no constant", token.text()))),
+            Some(token) => Err(wrong(expression, format!("`{}` is not a constant", token.text()))),
             None => Err(malformed()),
         },
         Operand::Paren(paren) => evaluate(&paren.operand().ok_or_else(malformed)?),
@@ -234,6 +234,6 @@ mod tests {
         check("1.0 + 1", expect!["integers and floating-point numbers do not mix"]);
         check("(.f64) 1", expect!["a constant can be converted to `.s64` or `.u64` only"]);
         check("~1.0", expect!["this operator works on integers only"]);
-        check("x + 1", expect!["`x` is no constant"]);
+        check("x + 1", expect!["`x` is not a constant"]);
     }
 }

@@ -94,7 +94,7 @@ impl DescriptorFormat {
     /// What it is, in words.
     pub fn name(self) -> &'static str {
         match self {
-            DescriptorFormat::WarpGroup | DescriptorFormat::TensorMemory => "a descriptor of shared memory",
+            DescriptorFormat::WarpGroup | DescriptorFormat::TensorMemory => "a matrix descriptor",
             DescriptorFormat::Product(_) => "an instruction descriptor",
         }
     }
@@ -135,7 +135,7 @@ impl Descriptor {
             Meaning::Times(unit) => format!("`{}`", value * unit),
             Meaning::Names(names) => match names.get(value as usize) {
                 Some(name) if !name.is_empty() => (*name).to_owned(),
-                _ => format!("`{value}`, which is none"),
+                _ => format!("`{value}` (undefined)"),
             },
         }
     }
@@ -146,7 +146,7 @@ impl Descriptor {
             Meaning::Names(names) => {
                 let value = self.bits.field(first, width)?;
                 let named = names.get(value as usize).is_some_and(|name| !name.is_empty());
-                (!named).then(|| format!("its {name} is {value}, which means none"))
+                (!named).then(|| format!("its {name} is {value}, which is undefined"))
             }
             _ => None,
         };
@@ -156,7 +156,10 @@ impl Descriptor {
             let last = first + width - 1;
             (wrong != 0).then(|| match wanted {
                 0 => {
-                    format!("bit {} is one, and no field has bits {first} to {last}", wrong.trailing_zeros())
+                    format!(
+                        "bit {} is set, but no field covers bits {first} to {last}",
+                        wrong.trailing_zeros()
+                    )
                 }
                 _ => format!("bits {first} to {last} are not {wanted}"),
             })
@@ -175,7 +178,7 @@ impl Descriptor {
             span,
             match self.format {
                 DescriptorFormat::Product(_) => format!("{name} describes no matrix multiply: {fault}"),
-                _ => format!("{name} is no descriptor of a matrix in shared memory: {fault}"),
+                _ => format!("{name} is not a valid matrix descriptor: {fault}"),
             },
         ))
     }

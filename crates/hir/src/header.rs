@@ -234,7 +234,7 @@ fn needed_version(target: PtxTarget, text: &str, span: Span, header: &Header) ->
 pub fn stand_in(chip: Chip, span: Span) -> Option<Diagnostic> {
     let known = chip.stand_in()?;
     let message = format!(
-        "there is no table for `{chip}`; those of `{known}` stand in, every latency is a guess, and no code can be made"
+        "there is no table for `{chip}`; the table of `{known}` is used instead: every latency is a guess, and no code can be generated"
     );
     Some(Diagnostic::new(Code::StandIn, span, message))
 }

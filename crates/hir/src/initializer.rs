@@ -197,7 +197,7 @@ impl Reader<'_> {
             Operand::Paren(paren) => {
                 let reference = self.reference(&paren.operand()?)?;
                 if reference.is_ok() {
-                    let message = "parentheses are for constants: there is no name in them";
+                    let message = "a name cannot be in parentheses";
                     self.diagnostics.push(Diagnostic::new(Code::Syntax, operand.span(), message));
                 }
                 Some(reference.and(Err(())))

@@ -180,7 +180,7 @@ impl<'a> Resolver<'a> {
         match self.look_up(token.text()) {
             Some(Meaning::Label(id)) => Some(id),
             Some(_) => {
-                self.report(Code::WrongKindOfName, span, format!("`{}` is no label", token.text()));
+                self.report(Code::WrongKindOfName, span, format!("`{}` is not a label", token.text()));
                 None
             }
             None => {
@@ -416,7 +416,7 @@ impl<'a> Resolver<'a> {
                 self.report(
                     Code::InvalidPredicate,
                     span,
-                    format!("`{}` is no predicate register", token.text()),
+                    format!("`{}` is not a predicate register", token.text()),
                 );
                 None
             }

@@ -197,7 +197,7 @@ fn operands_of_the_wrong_kind() {
             [ptx::invalid-address] `.global` addresses have 64 bits, this register has fewer
             [ptx::parameter-written] `in` is a parameter of this function and cannot be written
             [ptx::invalid-operand] 16 is out of range; it must be from 0 to 15
-            [ptx::invalid-operand] 33 is no multiple of 32 that is allowed here
+            [ptx::invalid-operand] 33 is not a valid multiple of 32
             [ptx::invalid-operand] a constant is needed here
             [ptx::invalid-vector] `.b64` is packed from two or four parts, not 3
             [ptx::invalid-vector] a vector of 2 is needed here, this one has 1
@@ -246,7 +246,7 @@ fn operands_of_single_instructions() {
             error [ptx::invalid-operand] 2 is out of range; it must be from 0 to 1
             error [ptx::state-space-mismatch] an address in `global` memory is needed here, but `s` is in `.shared`
             error [ptx::state-space-mismatch] an address in `shared` memory is needed here, but `g` is in `.global`
-            error [ptx::invalid-operand] 63 is no multiple of 16 that is allowed here
+            error [ptx::invalid-operand] 63 is not a valid multiple of 16
             warning [ptx::unchecked-operand] an address in brackets is needed here; other PTX compilers do not check this operand
             error [ptx::invalid-operand] an address in brackets is needed here
             error [ptx::invalid-address] an address that is a constant alone is possible in `.local` only
@@ -625,10 +625,10 @@ fn products_that_are_serialized() {
         });
         shown.collect::<Vec<_>>().join("; ")
     };
-    let read = "`f0` is used before `wgmma.wait_group` has waited for the product that writes it";
-    let factor = "`a` is written before `wgmma.wait_group` has waited for the product that reads it";
+    let read = "`f0` is used before `wgmma.wait_group` has waited for the `wgmma` that writes it";
+    let factor = "`a` is written before `wgmma.wait_group` has waited for the `wgmma` that reads it";
     let unfenced = "`f1` was written since the last `wgmma.fence`";
-    let called = "a function is called while products of a warp group are under way";
+    let called = "a function is called while matrix multiplies of the warpgroup are in flight";
     for (pieces, expected) in [
         (&[FENCE, PRODUCT, PRODUCT, CLOSE, WAIT, "mov.f32 out, f0;"][..], ""),
         (&[FENCE, PRODUCT, CLOSE, "add.f32 out, f0, f0;", WAIT], read),
@@ -641,7 +641,7 @@ fn products_that_are_serialized() {
         (&[FENCE, PRODUCT, CLOSE, "mov.f32 out, f0;", WAIT], ""),
         (
             &[FENCE, FROM_REGISTERS, CLOSE, "add.u32 x, a, 1;", "mov.b32 a, x;", WAIT, "mov.f32 out, f0;"],
-            "`x` is written before `wgmma.wait_group` has waited for the product that reads it; `a` is written before `wgmma.wait_group` has waited for the product that reads it",
+            "`x` is written before `wgmma.wait_group` has waited for the `wgmma` that reads it; `a` is written before `wgmma.wait_group` has waited for the `wgmma` that reads it",
         ),
         (&[FENCE, FROM_REGISTERS, CLOSE, "add.u32 a, b, 1;", WAIT, "mov.f32 out, f0;"], factor),
         (&[FENCE, "neg.f32 f1, f1;", PRODUCT, CLOSE, WAIT, "mov.f32 out, f0;"], unfenced),

@@ -174,8 +174,8 @@ fn hover() {
     check_hover(
         kernel("    mov.u32 %r1, %r7$07;\n    ret;"),
         expect![[r#"
-        10: "%r77"
-        **ptx::unknown-name**: A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope."#]],
+            10: "%r77"
+            **ptx::unknown-name**: A register, variable, label, parameter or function is used without a visible declaration. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope."#]],
     );
     check_hover(
         fixture(&format!("{HEAD}.global .align 8 .b32 ta$0ble[4];\n")),

@@ -130,7 +130,7 @@ fn descriptors(text: &str) -> String {
     let hover = hovered(text);
     let parts: Vec<&str> = hover
         .split("\n\n")
-        .filter(|part| part.contains("a descriptor of shared") || part.contains("a product:"))
+        .filter(|part| part.contains("a matrix descriptor") || part.contains("an instruction descriptor:"))
         .collect();
     parts.join("\n\n")
 }
@@ -139,14 +139,14 @@ fn descriptors(text: &str) -> String {
 fn descriptors_are_read() {
     let text = PRODUCT;
     expect![[r#"
-        Operand 2, `left`, a descriptor of shared memory:
+        Operand 2, `left`, a matrix descriptor:
         * start address: not known, a multiple of 1024 bytes
         * leading byte offset: `0x10` (16 bytes)
         * stride byte offset: `0x400` (1024 bytes)
         * base offset: `0`
         * swizzle: 128 bytes
 
-        Operand 3, `right`, a descriptor of shared memory:
+        Operand 3, `right`, a matrix descriptor:
         * start address: not known, a multiple of 1024 bytes
         * leading byte offset: `0x10` (16 bytes)
         * stride byte offset: `0x400` (1024 bytes)
@@ -154,7 +154,7 @@ fn descriptors_are_read() {
         * swizzle: 128 bytes"#]]
     .assert_eq(&descriptors(&text.replace("wgmma.mma_async", "wgmma.mma$0_async")));
     expect![[r#"
-        At line 19 a descriptor of shared memory:
+        At line 19 a matrix descriptor:
         * start address: not known, a multiple of 1024 bytes
         * leading byte offset: `0x10` (16 bytes)
         * stride byte offset: `0x400` (1024 bytes)
@@ -163,7 +163,7 @@ fn descriptors_are_read() {
     .assert_eq(&descriptors(&text.replace("left, right, 1", "left, ri$0ght, 1")));
     // Where the register is made, it is what it will be for its reader.
     expect![[r#"
-        At line 19 a descriptor of shared memory:
+        At line 19 a matrix descriptor:
         * start address: not known, a multiple of 1024 bytes
         * leading byte offset: `0x10` (16 bytes)
         * stride byte offset: `0x400` (1024 bytes)
@@ -179,7 +179,7 @@ fn descriptors_are_read() {
         )
         .replace("    .reg .b32 t", "    .reg .pred more;\n    .reg .b32 t");
     expect![[r#"
-        At line 20 a descriptor of shared memory:
+        At line 20 a matrix descriptor:
         * start address: not known, a multiple of 32 bytes
         * leading byte offset: not known
         * stride byte offset: not known
@@ -190,7 +190,7 @@ fn descriptors_are_read() {
     let unknown =
         text.replace("again:\n", &format!("{made}again:\n")).replace("left, right, 1", "fa$0r, right, 1");
     expect![[r#"
-        At line 20 a descriptor of shared memory:
+        At line 20 a matrix descriptor:
         * start address: not known
         * leading byte offset: not known
         * stride byte offset: not known
@@ -215,9 +215,9 @@ fn descriptors_that_mean_nothing_are_told() {
     assert_eq!(told(PRODUCT), "");
     // A distance in bytes, where units of sixteen are meant; a constant with an address beyond its field.
     expect![[r#"
-        19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `left` is no descriptor of a matrix in shared memory: bit 46 is one, and no field has bits 46 to 48
-        19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `right` is no descriptor of a matrix in shared memory: bit 46 is one, and no field has bits 46 to 48"#]].assert_eq(&told(&PRODUCT.replace("0x4000004000010000", "0x4000400000010000")));
-    expect![[r#"19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": the constant is no descriptor of a matrix in shared memory: bit 14 is one, and no field has bits 14 to 15"#]].assert_eq(&told(&PRODUCT.replace("left, right, 1", "left, 0x4000004000014000, 1")));
+        19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `left` is not a valid matrix descriptor: bit 46 is set, but no field covers bits 46 to 48
+        19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": `right` is not a valid matrix descriptor: bit 46 is set, but no field covers bits 46 to 48"#]].assert_eq(&told(&PRODUCT.replace("0x4000004000010000", "0x4000400000010000")));
+    expect![[r#"19: "wgmma.mma_async.sync.aligned.m64n8k16.f3": the constant is not a valid matrix descriptor: bit 14 is set, but no field covers bits 14 to 15"#]].assert_eq(&told(&PRODUCT.replace("left, right, 1", "left, 0x4000004000014000, 1")));
     // What a register holds on one way only is not certain.
     let guarded = PRODUCT.replace(
         "again:",
@@ -225,8 +225,8 @@ fn descriptors_that_mean_nothing_are_told() {
     );
     assert_eq!(told(&guarded), "");
     let copy = TENSOR_COPY.replace("0x4000404000010000", "0x6000404000010000");
-    expect![[r#"8: "tcgen05.cp.cta_group::1.128x256b [t], 0x": the constant is no descriptor of a matrix in shared memory: its swizzle is 3, which means none"#]].assert_eq(&told(&copy));
-    expect![[r#"8: "tcgen05.cp.cta_group::1.128x256b [t], 0x": the constant is no descriptor of a matrix in shared memory: bits 46 to 48 are not 1"#]].assert_eq(&told(&TENSOR_COPY.replace("0x4000404000010000", "0x4000004000010000")));
+    expect![[r#"8: "tcgen05.cp.cta_group::1.128x256b [t], 0x": the constant is not a valid matrix descriptor: its swizzle is 3, which is undefined"#]].assert_eq(&told(&copy));
+    expect![[r#"8: "tcgen05.cp.cta_group::1.128x256b [t], 0x": the constant is not a valid matrix descriptor: bits 46 to 48 are not 1"#]].assert_eq(&told(&TENSOR_COPY.replace("0x4000404000010000", "0x4000004000010000")));
 }
 
 const TENSOR_COPY: &str = ".version 8.8
@@ -244,7 +244,7 @@ const TENSOR_COPY: &str = ".version 8.8
 #[test]
 fn descriptors_of_tensor_memory_are_read() {
     expect![[r#"
-        Operand 2, a descriptor of shared memory:
+        Operand 2, a matrix descriptor:
         * start address: `0x0` (0 bytes)
         * leading byte offset: `0x10` (16 bytes)
         * stride byte offset: `0x400` (1024 bytes)
@@ -290,7 +290,7 @@ fn descriptions_of_products_are_read() {
         * greatest shift: none"#]]
     .assert_eq(&descriptors(&TENSOR_PRODUCT.replace("u32 what", "u32 wh$0at")));
     let narrow = TENSOR_PRODUCT.replace("kind::f16", "kind::f8f6f4").replace("0x8110410", "0x8110910");
-    expect![[r#"13: "tcgen05.mma.cta_group::1.kind::f8f6f4 [t": `what` describes no matrix multiply: its type of a is 2, which means none"#]].assert_eq(&told(&narrow));
+    expect![[r#"13: "tcgen05.mma.cta_group::1.kind::f8f6f4 [t": `what` describes no matrix multiply: its type of a is 2, which is undefined"#]].assert_eq(&told(&narrow));
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn errors_have_their_codes() {
         textDocument/hover: {"error":-32602,"message":"invalid type: integer `1`, expected struct TextDocumentIdentifier"}
         textDocument/hover: {"error":-32602,"message":"`file:///no` is not open"}
         ptx/viewIr: {"error":-32803,"message":"there is no phase `nothing`"}
-        ptx/explain: {"code":"ptx::unknown-name","severity":"error","text":"A register, variable, label, parameter or function is used that no visible declaration gives. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope."}
+        ptx/explain: {"code":"ptx::unknown-name","severity":"error","text":"A register, variable, label, parameter or function is used without a visible declaration. Names are visible from their declaration to the end of the scope that holds it; labels are visible in the whole scope."}
         ptx/viewCubin: {"error":-32803,"message":"/no.cubin cannot be read"}
         textDocument/hover: null
     "#]].assert_eq(&shown);

@@ -94,7 +94,7 @@ impl<'a> Resolver<'a> {
             },
             ast::Operand::Paren(paren) => {
                 if self.has_name(&paren.operand()?) {
-                    let message = "parentheses are for constants: there is no name in them";
+                    let message = "a name cannot be in parentheses";
                     self.report(Code::Syntax, span, message);
                     return None;
                 }

@@ -81,7 +81,7 @@ impl<'a> Resolver<'a> {
             node,
             want,
             |value| narrow(value, want) % step == 0 && !(narrow(value, want) == 0 && arrive),
-            |value| format!("{value} is no multiple of {step} that is allowed here"),
+            |value| format!("{value} is not a valid multiple of {step}"),
         )
     }
 
