@@ -120,6 +120,11 @@ pub fn ori(arguments: &Ori) -> Outcome {
 
 /// The phases, a line each.
 pub fn phases() -> String {
+    phase_list(false)
+}
+
+/// The same; with `all`, also the phases that have nothing to do in compute code.
+pub fn phase_list(all: bool) -> String {
     let line = |phase: &Phase| {
         let state = match phase.work {
             Work::Profile => "profile".to_owned(),
@@ -127,9 +132,14 @@ pub fn phases() -> String {
             Work::NotForCompute | Work::NotYet => phase.state(),
             _ => "machine code".to_owned(),
         };
-        format!("{:>3} {:<40} [{state}] {}\n", phase.number, phase.name, phase.doc)
+        let by = match phase.work {
+            Work::By(other) => format!(" Done by {other}."),
+            _ => String::new(),
+        };
+        format!("{:>3} {:<40} [{state}] {}{by}\n", phase.number, phase.name, phase.doc)
     };
-    oriole_pipeline::PHASES.iter().map(line).collect()
+    let phases = oriole_pipeline::PHASES.iter();
+    phases.filter(|phase| all || !matches!(phase.work, Work::NotForCompute)).map(line).collect()
 }
 
 /// Runs `oriole isel`.

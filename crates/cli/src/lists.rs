@@ -17,6 +17,9 @@ use std::ffi::OsStr;
 pub struct List {
     /// What to list.
     pub what: What,
+    /// Also list phases that have nothing to do in compute code.
+    #[arg(long)]
+    pub all: bool,
 }
 
 /// The lists.
@@ -37,7 +40,7 @@ pub enum What {
 /// Runs `oriole list`.
 pub fn list(arguments: &List) -> Outcome {
     print(&match arguments.what {
-        What::Phases => inspect::phases(),
+        What::Phases => inspect::phase_list(arguments.all),
         What::Switches => switches(),
         What::Knobs => knobs(),
         What::Codes => codes(),

@@ -175,6 +175,8 @@ fn what_can_be_chosen_is_listed() {
         (&["ori", "--after", "list"], " 96 ReportBeforeScheduling "),
         (&["explain"], "ptx::unknown-name "),
         (&["list", "phases"], " 96 ReportBeforeScheduling "),
+        (&["list", "phases"], "Done by lowering."),
+        (&["list", "phases", "--all"], "[not for compute]"),
         (&["list", "switches"], "serial-deps "),
         (&["list", "knobs"], "stall-cap "),
         (&["list", "codes"], "ptx::unknown-name "),
@@ -188,6 +190,7 @@ fn what_can_be_chosen_is_listed() {
         assert!(run.out.contains(part) && !run.out.contains("error:"), "{arguments:?}: {}", run.out);
     }
     assert!(!oriole(&["compile", "--debug-switch", "help"]).out.contains("stall-cap"));
+    assert!(!oriole(&["list", "phases"]).out.contains("[not for compute]"));
 }
 
 /// Names of C++ and Rust stand with those of their sources wherever a person reads them, and nowhere else.
