@@ -2,6 +2,7 @@
 
 use oriole_inputs::Db;
 use oriole_queries::graph;
+use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 
 use crate::cursor::{token_range, trimmed};
@@ -50,9 +51,8 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
     all
 }
 
-#[salsa::tracked(returns(ref))]
+#[query(returns(ref))]
 fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> Vec<Fold> {
-    let _running = db.executes("unit_folds", oriole_inputs::Place::Unit(unit));
     let root = graph::function_tree(db, unit).syntax();
     let mut folds = Vec::new();
     if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {

@@ -1,8 +1,9 @@
 //! Links from `.file` and `.loc` to the sources that a kernel was made from.
 
+use oriole_query_macro::query;
 use std::collections::BTreeMap;
 
-use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_inputs::{Db, FunctionUnit};
 use oriole_queries::graph;
 use oriole_syntax::UnitKind;
 use oriole_syntax::ast::{AstNode, FileDirective, LocDirective};
@@ -26,9 +27,8 @@ pub struct Link {
 /// A `.loc` of a unit: place, file number, line, column.
 type Line = (Range, u32, u32, u32);
 
-#[salsa::tracked(returns(ref), lru = 2048)]
+#[query(returns(ref), lru = 2048)]
 fn unit_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Line> {
-    let _running = db.executes("unit_lines", Place::Unit(unit));
     let root = graph::function_tree(db, unit).syntax();
     let marks = root.descendants().filter_map(LocDirective::cast);
     marks

@@ -6,9 +6,10 @@
 
 mod access;
 
+use oriole_query_macro::query;
 use std::sync::Arc;
 
-use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::SpecialRegister;
 use oriole_queries::graph;
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
@@ -143,9 +144,8 @@ impl Names {
 }
 
 /// The names of a unit.
-#[salsa::tracked(returns(ref))]
+#[query(returns(ref))]
 pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
-    let _running = db.executes("names", Place::Unit(unit));
     build(graph::function_tree(db, unit).unit(), Builder::default())
 }
 

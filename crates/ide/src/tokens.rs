@@ -1,8 +1,9 @@
 //! Semantic tokens: what each word is, found unit by unit and kept so.
 
-use oriole_inputs::{Db, FunctionUnit, Place};
+use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::{Opcode, Type};
 use oriole_queries::graph;
+use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef, ast};
 
 use crate::cursor::{token_range, units_in};
@@ -145,9 +146,8 @@ fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
     }
 }
 
-#[salsa::tracked(returns(ref), lru = 2048)]
+#[query(returns(ref), lru = 2048)]
 fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
-    let _running = db.executes("unit_tokens", Place::Unit(unit));
     let root = graph::function_tree(db, unit).syntax();
     let names = names(db, unit);
     let text = unit.text(db);

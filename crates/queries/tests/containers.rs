@@ -200,7 +200,7 @@ fn accesses_to_barrier_objects_are_told() {
 }
 
 /// What allocation loses to tuples is known when registers have gone to the frame: the function is ordered again for fewer.
-/// Without that this kernel takes 272 bytes.
+/// Without that, and with a word for each spilled value, this kernel took 272 bytes.
 #[test]
 fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../test-data/kernels/attention.ptx");
@@ -216,7 +216,7 @@ fn a_kernel_that_spills_is_ordered_for_fewer_registers() {
             other => panic!("{other:?}"),
         })
         .collect();
-    assert_eq!(sizes, [256]);
+    assert_eq!(sizes, [192]);
 }
 
 /// Which generic addresses are constants is asked of as many bytes as the module has: global variables lie right behind them.
