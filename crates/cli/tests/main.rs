@@ -22,6 +22,8 @@ mod oracle;
 #[cfg(unix)]
 mod progress;
 mod ptxas;
+#[cfg(unix)]
+mod readme;
 mod records;
 mod support;
 mod verdicts;

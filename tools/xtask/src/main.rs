@@ -23,6 +23,7 @@ mod tidy;
 mod train;
 mod typed_ids;
 mod wheel;
+mod words;
 
 use std::process::{Command, ExitCode};
 

@@ -1,6 +1,6 @@
 //! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
-//! that the seed map and the invariants name real modules and tests, that pages name real files, that the project
-//! speaks of itself alone. Which crates of others may be used is in `deny.toml`.
+//! that the seed map and the invariants name real modules and tests, that pages name real files and use the words of the
+//! glossary, that the project speaks of itself alone. Which crates of others may be used is in `deny.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -67,6 +67,7 @@ fn diagnostics(root: &Path) -> Vec<String> {
     check_invariants(root, &mut found);
     check_pages(root, &mut found);
     check_words(root, &mut found);
+    crate::words::check(root, &mut found);
     found
 }
 
