@@ -164,6 +164,14 @@ fn blackwell_on_their_code() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The same of what PTX 9.1 to 9.5 added, which only a newer reference reads.
+#[test]
+#[ignore = "needs ORIOLE_ORACLE, a folder with ptxas, nvdisasm and cuobjdump"]
+fn newest_on_their_code() {
+    let wrong = on_their_code(&tools(), "newest", &[], &[]);
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// What goes wrong when the reference's code of a folder is looked at and run, but for some launches.
 fn on_their_code(tools: &Path, name: &str, left_out: &[&str], options: &[&str]) -> Vec<String> {
     let folder = scratch();

@@ -19,6 +19,7 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Addc | Subc => l.add_carry(i),
         Madc => l.multiply(i),
         Mul24 | Mad24 => l.multiply_24(i),
+        Clmad => l.multiply_without_carries(i),
         Sad => l.sad(i),
         Div => match l.float_type(i)? {
             Type::F32 => l.float_divide(i),

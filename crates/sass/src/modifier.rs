@@ -353,6 +353,7 @@ pub enum Mod {
     GT,
     GTU,
     G_2,
+    H0,
     H0_H0,
     H0_NH1,
     H1,
@@ -609,7 +610,7 @@ pub enum Mod {
     x8,
 }
 
-const NAMES: [&str; 602] = [
+const NAMES: [&str; 603] = [
     "128",
     "128dp128bit",
     "16",
@@ -958,6 +959,7 @@ const NAMES: [&str; 602] = [
     "GT",
     "GTU",
     "G_2",
+    "H0",
     "H0_H0",
     "H0_NH1",
     "H1",
@@ -1214,7 +1216,7 @@ const NAMES: [&str; 602] = [
     "x8",
 ];
 
-const ALL: [Mod; 602] = [
+const ALL: [Mod; 603] = [
     Mod::_128,
     Mod::_128dp128bit,
     Mod::_16,
@@ -1563,6 +1565,7 @@ const ALL: [Mod; 602] = [
     Mod::GT,
     Mod::GTU,
     Mod::G_2,
+    Mod::H0,
     Mod::H0_H0,
     Mod::H0_NH1,
     Mod::H1,

@@ -33,6 +33,7 @@ pub enum Op {
     CCTLL,
     CCTLT,
     CGAERRBAR,
+    CLMAD,
     CREDUX,
     CS2R,
     CS2UR,
@@ -248,7 +249,7 @@ pub enum Op {
     YIELD,
 }
 
-const NAMES: [&str; 241] = [
+const NAMES: [&str; 242] = [
     "ACQBULK",
     "ACQSHMINIT",
     "AL2P",
@@ -277,6 +278,7 @@ const NAMES: [&str; 241] = [
     "CCTLL",
     "CCTLT",
     "CGAERRBAR",
+    "CLMAD",
     "CREDUX",
     "CS2R",
     "CS2UR",
@@ -492,7 +494,7 @@ const NAMES: [&str; 241] = [
     "YIELD",
 ];
 
-const ALL: [Op; 241] = [
+const ALL: [Op; 242] = [
     Op::ACQBULK,
     Op::ACQSHMINIT,
     Op::AL2P,
@@ -521,6 +523,7 @@ const ALL: [Op; 241] = [
     Op::CCTLL,
     Op::CCTLT,
     Op::CGAERRBAR,
+    Op::CLMAD,
     Op::CREDUX,
     Op::CS2R,
     Op::CS2UR,

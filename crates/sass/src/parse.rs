@@ -294,8 +294,12 @@ fn parse_operand(text: &str) -> Option<Part<'_>> {
         part.operand.kind = OperandKind::Target(parse_integer(distance)?);
         return Some(part);
     }
-    if FLOATS.iter().any(|&kind| float::parse(kind, text).is_some()) {
-        part.float = Some(text);
+    // A suffix begins with a letter, as no part of a number behind a point does.
+    let letter = |tail: &str| tail.starts_with(|first: char| first.is_ascii_alphabetic());
+    let number = text.rsplit_once('.').filter(|(_, tail)| letter(tail)).map_or(text, |(number, _)| number);
+    if FLOATS.iter().any(|&kind| float::parse(kind, number).is_some()) {
+        suffixes(&text[number.len()..], &mut part.operand)?;
+        part.float = Some(number);
         return Some(part);
     }
     let mut rest = text;

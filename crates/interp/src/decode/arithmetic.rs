@@ -117,6 +117,16 @@ impl FunctionDecoder<'_> {
                             &types[..instruction.operands.len().saturating_sub(1).min(3)],
                         )
                     }
+                    None if matches!(ty, Type::U8x4 | Type::S8x4) => {
+                        let operation = integer_operation(instruction)?;
+                        let kind = Kind { bits: 8, signed: ty.is_signed() };
+                        let operands = instruction.operands.len().saturating_sub(1).min(2);
+                        self.compute(
+                            instruction,
+                            Operation::IntegerBytes(operation, kind),
+                            &[ty; 2][..operands],
+                        )
+                    }
                     None if ty == Type::F32x2 => self.single_pairs(instruction),
                     None if ty.is_float() => Err("this type is not supported".into()),
                     None => self.integer(instruction, ty),
@@ -143,7 +153,7 @@ impl FunctionDecoder<'_> {
             (Fns, _) => &[Type::B32; 3],
             (Dp2a | Dp4a, _) => &[Type::B32; 3],
             (Abs | Neg | Not | Cnot | Clz | Popc | Brev | Bfind, _) => &[ty],
-            (Mad | Mad24 | Sad | Shf | Prmt, _) => &[ty, ty, ty],
+            (Mad | Mad24 | Sad | Shf | Prmt | Clmad, _) => &[ty, ty, ty],
             _ => &[ty, ty],
         };
         self.compute(instruction, Operation::Integer(operation, kind(ty)), types)
@@ -569,6 +579,7 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
         Mad if saturate => I::MultiplyAddSaturate,
         Mad => I::MultiplyAdd(part(instruction)?),
         Mul24 => I::Multiply24(part(instruction)?),
+        Clmad => I::CarrylessMultiplyAdd(has(Word::Hi)),
         Mad24 if saturate => I::MultiplyAdd24Saturate,
         Mad24 => I::MultiplyAdd24(part(instruction)?),
         Div => I::Divide,

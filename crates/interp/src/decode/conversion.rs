@@ -11,7 +11,7 @@ use super::{Decode, FunctionDecoder, NONE};
 use crate::memory::Place;
 use crate::step::{Action, RandomStep, Source};
 use crate::value::Operation;
-use crate::value::convert::Conversion;
+use crate::value::convert::{Conversion, Few};
 use crate::value::float::Mode;
 use crate::value::integer::{IntegerOperation, Kind};
 use crate::value::narrow::Narrow;
@@ -74,14 +74,21 @@ impl FunctionDecoder<'_> {
         } else if let Some(to) = eighth(to) {
             match from {
                 Type::F32 => Conversion::PackEighths { to, relu: mode.relu },
-                Type::F16x2 => Conversion::HalvesToEighths { to, relu: mode.relu },
+                Type::F16x2 => Conversion::HalvesToEighths { from: Format::F16, to, relu: mode.relu },
+                Type::BF16x2 => Conversion::HalvesToEighths { from: Format::BF16, to, relu: mode.relu },
                 _ => return Err("this source type is not supported".into()),
             }
         } else if let Some(to) = narrow(to) {
-            if from != Type::F32 {
-                return Err("this source type is not supported".into());
+            match from {
+                Type::F32 => Conversion::PackNarrow { to, relu: mode.relu },
+                Type::F16x2 => Conversion::HalvesToNarrow { from: Format::F16, to, relu: mode.relu },
+                Type::BF16x2 => Conversion::HalvesToNarrow { from: Format::BF16, to, relu: mode.relu },
+                _ => return Err("this source type is not supported".into()),
             }
-            Conversion::PackNarrow { to, relu: mode.relu }
+        } else if to == Type::BF16x2
+            && let Some(from) = eighth(from).map(Few::Eighth).or(narrow(from).map(Few::Narrow))
+        {
+            Conversion::ScaledToHalves { from, relu: mode.relu, finite }
         } else if let Some(from) = narrow(from) {
             if to != Type::F16x2 {
                 return Err("this type is not supported".into());
@@ -122,6 +129,13 @@ impl FunctionDecoder<'_> {
         for index in 1..instruction.operands.len().min(4) {
             let ty = if index == 3 { Type::B32 } else { from };
             sources[index - 1] = self.source_at(instruction, index, ty)?;
+        }
+        if matches!(conversion, Conversion::ScaledToHalves { .. }) {
+            // Without scale factors they are one.
+            sources[1] = match instruction.operands.len() {
+                3.. => self.source_at(instruction, 2, Type::B16)?,
+                _ => Source::Immediate(0x7f7f),
+            };
         }
         Ok(Action::Compute {
             operation: Operation::Convert(conversion),

@@ -30,6 +30,8 @@ pub enum Operation {
     Integer(IntegerOperation, Kind),
     /// The same on each 16-bit half.
     IntegerHalves(IntegerOperation, Kind),
+    /// The same on each byte of a word.
+    IntegerBytes(IntegerOperation, Kind),
     /// Floating arithmetic; `true`: on each 16-bit half.
     Float(FloatOperation, Format, Mode, bool),
     /// Floating arithmetic on each of two singles.
@@ -85,6 +87,11 @@ impl Operation {
             Operation::Integer(operation, kind) => integer::evaluate(*operation, *kind, operands),
             Operation::IntegerHalves(operation, kind) => halves(|shift| {
                 integer::evaluate(*operation, *kind, [a >> shift, b >> shift, c >> shift, d]) & 0xffff
+            }),
+            Operation::IntegerBytes(operation, kind) => (0..4).fold(0, |word, byte| {
+                let shift = 8 * byte;
+                let operands = [a >> shift, b >> shift, c >> shift, d];
+                word | (integer::evaluate(*operation, *kind, operands) & 0xff) << shift
             }),
             Operation::Float(operation, format, mode, false) => {
                 float::evaluate(*operation, *format, *mode, a, b, c)

@@ -41,7 +41,7 @@ const S19: &[S] = &[S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
 const S20: &[S] = &[S::May(&[W::Sat]),S::Type(&[T::S32])];
 const S21: &[S] = &[S::Type(&[T::U16x2,T::S16x2])];
 const S22: &[S] = &[S::May(&[W::Sat]),S::Type(&[T::U8x4,T::S8x4])];
-const R23: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always),o("b",K::Source,O::Fixed(T::B32),P::Always)];
+const R23: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("b",K::RegisterSource,O::Fixed(T::B32),P::Always)];
 const S24: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U16x2,T::S16x2,T::U32])];
 const S25: &[S] = &[S::Must(&[W::Cc]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
 const N26: &[Need] = &[Need{token:"s64",ptx:(4, 3),until:None,chips:From(20)},Need{token:"u64",ptx:(4, 3),until:None,chips:From(20)}];
@@ -92,8 +92,8 @@ const S70: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May
 const R71: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
 const S72: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add,W::Min,W::Max]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
 const S73: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F32])];
-const S74: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Vector(&[2]),S::Type(&[T::F32])];
-const R75: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
+const S74: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Must(&[W::L2CacheHint]),S::Type(&[T::F32])];
+const S75: &[S] = &[S::May(&[W::Relaxed,W::Acquire,W::Release,W::AcqRel]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F32])];
 const S76: &[S] = &[S::May(&[W::Cta]),S::Must(&[W::Sync])];
 const R77: &[OperandRow] = &[o("a",K::SourceInRange(0, 15),O::Word,P::Always),o("b",K::SourceMultipleOf(32),O::Word,P::Optional)];
 const N78: &[Need] = &[Need{token:"cta",ptx:(7, 8),until:None,chips:From(20)}];
@@ -170,1214 +170,1227 @@ const R148: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("s
 const N149: &[Need] = &[Need{token:"cp_mask",ptx:(8, 6),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
 const S150: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::May(&[W::L2CacheHint])];
 const R151: &[OperandRow] = &[o("src",K::Address,O::AddressIn(0),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S152: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes])];
-const R153: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(1),P::Always),o("src",K::Address,O::AddressIn(2),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S154: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global,Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes])];
-const R155: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S156: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup])];
-const R157: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always)];
-const S158: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Space(&[Space::Shared,Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Type(&[T::B128])];
-const S159: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Type(&[T::B128])];
-const S160: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::L2CacheHint]),S::Must(&[W::IgnoreOob])];
-const R161: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("ignored_left",K::Source,O::Word,P::Always),o("ignored_right",K::Source,O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S162: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b,W::MulticastCluster32b]),S::May(&[W::L2CacheHint])];
+const S152: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::L2CacheHint])];
+const S153: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global,Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes])];
+const S154: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Weak]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup])];
+const R155: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always)];
+const S156: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Space(&[Space::Shared,Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::L2CacheHint]),S::Type(&[T::B128])];
+const S157: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Type(&[T::B128])];
+const S158: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::L2CacheHint]),S::Must(&[W::IgnoreOob])];
+const R159: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("ignored_left",K::Source,O::Word,P::Always),o("ignored_right",K::Source,O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S160: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b]),S::May(&[W::L2CacheHint])];
+const R161: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S162: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster32b]),S::May(&[W::L2CacheHint])];
 const R163: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const N164: &[Need] = &[Need{token:"multicast::cluster::32b",ptx:(9, 4),until:None,chips:Family(&[107])}];
-const S165: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::WaitGroup]),S::Must(&[W::SyncRestrictProxyAsync])];
-const S166: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::L2EvictLast])];
-const R167: &[OperandRow] = &[o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always)];
-const S168: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const C169: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,3),(W::_4d,4),(W::_5d,5)];
-const R170: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::SourcesBy(C169),O::Fixed(T::S32),P::Always)];
-const R171: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const N172: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])}];
-const S173: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R174: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::Sources(5),O::Fixed(T::S32),P::Always)];
-const R175: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R174),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S176: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const C177: &[(W, u8)] = &[(W::_3d,1),(W::_4d,2),(W::_5d,3)];
-const R178: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C177),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S179: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R180: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S181: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R182: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const N183: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S184: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R185: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R174),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S186: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R187: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C177),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S188: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
-const R189: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R170),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const N190: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"im2col::w::128",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S191: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::May(&[W::Tile]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
-const R192: &[OperandRow] = &[o("map",K::Parts(R170),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S193: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::Im2colNoOffs]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
-const S194: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::TileScatter4]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
-const R195: &[OperandRow] = &[o("map",K::Parts(R174),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S196: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::May(&[W::L2CacheHint])];
-const R197: &[OperandRow] = &[o("map",K::Parts(R170),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S198: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::May(&[W::L2CacheHint])];
-const R199: &[OperandRow] = &[o("map",K::Parts(R174),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S200: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::May(&[W::L2CacheHint])];
-const R201: &[OperandRow] = &[o("map",K::Parts(R170),O::None,P::Always),o("window",K::SourcesBy(C177),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S202: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::May(&[W::L2CacheHint])];
-const R203: &[OperandRow] = &[o("map",K::Parts(R170),O::None,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S204: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
-const S205: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::Type(&[T::U32])];
-const S206: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::S32])];
-const S207: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add]),S::Type(&[T::U64])];
-const S208: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const R209: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S210: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
-const S211: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64])];
-const S212: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
-const S213: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S214: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Min,W::Max]),S::Type(&[T::F16,T::BF16])];
-const S215: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::BF16])];
-const S216: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::And,W::Or,W::Xor,W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::May(&[W::Tile]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
-const S217: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::And,W::Or,W::Xor,W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::Must(&[W::Im2colNoOffs]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
-const S218: &[S] = &[S::Head(&[W::Range]),S::MaySpace(&[Space::Global]),S::Must(&[W::L2EvictLast,W::L2EvictNormal,W::L2EvictFirst,W::L2EvictUnchanged]),S::May(&[W::L2EvictFirst,W::L2EvictUnchanged]),S::Type(&[T::B64])];
-const R219: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
-const S220: &[S] = &[S::Head(&[W::Range]),S::Must(&[W::Fabric]),S::Must(&[W::L2EvictLast]),S::May(&[W::L2EvictUnchanged]),S::Type(&[T::B64])];
-const R221: &[OperandRow] = &[o("peer",K::RegisterSource,O::Fixed(T::B32),P::Always),o("offset",K::RegisterSource,O::Fixed(T::B64),P::Always)];
-const R222: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("peer",K::Parts(R221),O::None,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
-const S223: &[S] = &[S::Head(&[W::Fractional]),S::Must(&[W::L2EvictLast,W::L2EvictNormal,W::L2EvictFirst,W::L2EvictUnchanged]),S::May(&[W::L2EvictFirst,W::L2EvictUnchanged]),S::Type(&[T::B64])];
-const R224: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("fraction",K::Source,O::Fixed(T::F32),P::Optional)];
-const S225: &[S] = &[S::Head(&[W::Cvt]),S::Must(&[W::L2]),S::Type(&[T::B64])];
-const R226: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Source,O::Fixed(T::B64),P::Always)];
-const S227: &[S] = &[S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const R228: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always)];
-const S229: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U8]),S::Type(&[T::S8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S230: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S8]),S::Type(&[T::U8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S231: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U16]),S::Type(&[T::S8,T::S16,T::U32,T::S32,T::U64,T::S64])];
-const S232: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S16]),S::Type(&[T::U16,T::U32,T::S32,T::U64,T::S64])];
-const S233: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U32]),S::Type(&[T::S8,T::S16,T::S32,T::U64,T::S64])];
-const S234: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S32]),S::Type(&[T::U32,T::U64,T::S64])];
-const S235: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U64]),S::Type(&[T::S8,T::S16,T::S32,T::S64])];
-const S236: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S64]),S::Type(&[T::U64])];
-const S237: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F32])];
-const S238: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F64])];
-const S239: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F16])];
-const S240: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::BF16])];
-const R241: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always)];
-const S242: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S243: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S244: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S245: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
-const S246: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F64])];
-const S247: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S248: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::F64])];
-const S249: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F32])];
-const N250: &[Need] = &[Need{token:"ftz",ptx:(1, 5),until:None,chips:From(10)}];
-const S251: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S252: &[S] = &[S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F16])];
-const S253: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32]),S::Type(&[T::BF16])];
-const N254: &[Need] = &[Need{token:"ftz",ptx:(7, 8),until:None,chips:From(90)}];
-const S255: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::BF16])];
-const S256: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F16]),S::Type(&[T::BF16])];
-const S257: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S258: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S259: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const S260: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S261: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S262: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S263: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const N264: &[Need] = &[Need{token:"relu",ptx:(7, 0),until:None,chips:From(80)},Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(70)}];
-const S265: &[S] = &[S::Must(&[W::Rn]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S266: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S267: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const N268: &[Need] = &[Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(80)}];
-const S269: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
-const R270: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
-const S271: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
-const R272: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("rbits",K::Source,O::Word,P::Always)];
-const S273: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::Must(&[W::Satfinite]),S::Type(&[T::E4M3x4,T::E5M2x4,T::E2M3x4,T::E3M2x4]),S::Type(&[T::F32])];
-const R274: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
-const S275: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::Must(&[W::Satfinite]),S::Type(&[T::E2M1x4]),S::Type(&[T::F32])];
-const R276: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B16),P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
-const S277: &[S] = &[S::Must(&[W::Rna]),S::May(&[W::Satfinite]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S278: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S279: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S280: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F32])];
-const R281: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
-const S282: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
-const S283: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S284: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
-const S285: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
-const S286: &[S] = &[S::Must(&[W::Rz,W::Rp]),S::May(&[W::Satfinite]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
-const S287: &[S] = &[S::Must(&[W::Rz,W::Rp]),S::May(&[W::Satfinite]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
-const R288: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
-const S289: &[S] = &[S::Must(&[W::Rn]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
-const R290: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Of(1),P::Always)];
-const S291: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E2M3x2,T::E3M2x2,T::E2M1x2]),S::Type(&[T::F16x2])];
-const S292: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2]),S::Type(&[T::BF16x2])];
-const S293: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::BF16x2]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2])];
-const S294: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Satfinite]),S::May(&[W::Relu]),S::Must(&[W::ScaledN2Ue8m0]),S::Type(&[T::BF16x2]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2])];
-const R295: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("scale",K::Source,O::Fixed(T::B16),P::Always)];
-const S296: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
-const R297: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
-const S298: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const R299: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
-const S300: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
-const S301: &[S] = &[S::Head(&[W::To]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R302: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
-const N303: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(20)}];
-const S304: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
-const R305: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S306: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&[W::L2])];
-const S307: &[S] = &[S::Must(&[W::Approx,W::Full]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
-const S308: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
-const S309: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64])];
-const N310: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
-const S311: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const R312: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const S313: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
-const S314: &[S] = &[S::Must(&[W::Sync])];
-const R315: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S316: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::F16,T::F16x2])];
-const S317: &[S] = &[S::Must(&[W::Approx]),S::Must(&[W::Ftz]),S::Type(&[T::BF16,T::BF16x2])];
-const S318: &[S] = &[S::Head(&[W::TryGet]),S::Head(&[W::Async]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MbarrierReportFabric]),S::May(&[W::L2CacheHint]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
-const R319: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("peer",K::Parts(R221),O::None,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
-const S320: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
-const R321: &[OperandRow] = &[o("peer",K::Parts(R221),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S322: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::CpMask]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
-const R323: &[OperandRow] = &[o("peer",K::Parts(R221),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("byte_mask",K::Source,O::Fixed(T::B16),P::Always)];
-const S324: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::CountedBytes]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
-const R325: &[OperandRow] = &[o("peer",K::RegisterSource,O::Fixed(T::B32),P::Always),o("offset",K::RegisterSource,O::Fixed(T::B64),P::Always),o("counter",K::RegisterSource,O::Fixed(T::B64),P::Always)];
-const R326: &[OperandRow] = &[o("peer",K::Parts(R325),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S327: &[S] = &[S::Head(&[W::TryRed]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64,T::U32,T::S32,T::U64,T::S64,T::F16,T::BF16,T::F32,T::F64])];
-const S328: &[S] = &[S::Head(&[W::TryPullred]),S::Head(&[W::Async]),S::Must(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor]),S::May(&[W::AccF32]),S::Type(&[T::B32,T::B64,T::U32,T::S32,T::U64,T::S64,T::F16,T::BF16,T::F32,T::F64,T::E4M3,T::E5M2]),S::Must(&[W::Sync])];
-const R329: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("peer",K::Parts(R221),O::None,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S330: &[S] = &[S::Head(&[W::TryAtom]),S::Head(&[W::Async]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor,W::Exch,W::Cas]),S::Type(&[T::B32,T::B64,T::B128,T::U32,T::S32,T::U64,T::S64,T::F32,T::F64,T::F16x2,T::BF16x2])];
-const R331: &[OperandRow] = &[o("peer",K::Parts(R221),O::None,P::Always),o("result",K::Address,O::AnyInteger,P::Always),o("operand",K::Address,O::AnyInteger,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
-const S332: &[S] = &[S::Head(&[W::Submit]),S::May(&[W::OpRestrictFetching,W::CommitGroup])];
-const N333: &[Need] = &[Need{token:"commit_group",ptx:(9, 5),until:None,chips:From(100)}];
-const S334: &[S] = &[S::Head(&[W::Wait]),S::Must(&[W::SyncRestrictReads])];
-const S335: &[S] = &[S::Head(&[W::Wait]),S::Must(&[W::SyncRestrictRead])];
-const S336: &[S] = &[S::May(&[W::Sc,W::AcqRel]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
-const S337: &[S] = &[S::Must(&[W::Acquire,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
-const S338: &[S] = &[S::Must(&[W::Acquire]),S::Must(&[W::SyncRestrictSharedCluster]),S::Must(&[W::Cluster])];
-const S339: &[S] = &[S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedCta]),S::Must(&[W::Cluster])];
-const S340: &[S] = &[S::Head(&[W::MbarrierInit]),S::Must(&[W::Release]),S::Must(&[W::Cluster])];
-const S341: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Alias])];
-const S342: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async])];
-const S343: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
-const S344: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
-const S345: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
-const R346: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S347: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Acquire]),S::Must(&[W::SyncRestrictSharedCluster]),S::Must(&[W::Cluster])];
-const S348: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedCta]),S::Must(&[W::Cluster])];
-const S349: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Alias]),S::Must(&[W::Release,W::Acquire]),S::Must(&[W::Sys])];
-const S350: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async]),S::Space(&[Space::SharedCluster]),S::Must(&[W::SyncRestrictSharedClusterRead])];
-const S351: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedClusterRead]),S::Must(&[W::Cluster])];
-const S352: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::FabricGeneric]),S::Must(&[W::Alias]),S::Must(&[W::Release,W::Acquire]),S::Must(&[W::Sys])];
-const S353: &[S] = &[S::Head(&[W::Alias]),S::Must(&[W::SyncRestrictRead]),S::Must(&[W::Release]),S::Must(&[W::Sys])];
-const S354: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32])];
-const N355: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
-const S356: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32x2])];
-const S357: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
-const R358: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const S359: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F16,T::F16x2])];
-const S360: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Ftz]),S::Must(&[W::Relu]),S::Type(&[T::F16,T::F16x2])];
-const S361: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
-const S362: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Oob]),S::May(&[W::Relu]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S363: &[S] = &[S::Must(&[W::Rz,W::Rm,W::Rp]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
-const S364: &[S] = &[S::Must(&[W::Rz,W::Rm,W::Rp]),S::Must(&[W::Oob]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
-const R365: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
-const S366: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
-const R367: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
-const S368: &[S] = &[S::Must(&[W::LaunchDependents,W::Wait])];
-const S369: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
-const R370: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
-const S371: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
-const R372: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
-const S373: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&[W::Ca,W::Cg,W::Cs,W::Lu,W::Cv]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R374: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const N375: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S376: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::Ca,W::Cg,W::Cs,W::Lu,W::Cv]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R377: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
-const N378: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S379: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N380: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S381: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S382: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S383: &[S] = &[S::Space(&[Space::Global]),S::May(&[W::Ca,W::Cg,W::Cs]),S::Must(&[W::Nc]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N384: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S385: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N386: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const S387: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S388: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S389: &[S] = &[S::Must(&[W::Volatile]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N390: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)}];
-const S391: &[S] = &[S::Must(&[W::Volatile]),S::MaySpace(&[Space::Global]),S::Must(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N392: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
-const S393: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N394: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
-const S395: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N396: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S397: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S398: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S399: &[S] = &[S::Must(&[W::Mmio]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N400: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
-const S401: &[S] = &[S::Must(&[W::Volatile]),S::Space(&[Space::Local]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N402: &[Need] = &[Need{token:"b128",ptx:(9, 1),until:None,chips:From(70)}];
-const S403: &[S] = &[S::Must(&[W::ProxyReadonly]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const S404: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8]),S::Must(&[W::X1,W::X2,W::X4]),S::May(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
-const C405: &[(W, u8)] = &[(W::X1,1),(W::X2,2),(W::X4,4)];
-const R406: &[OperandRow] = &[o("r",K::DestinationsBy(C405),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const N407: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(75)}];
-const S408: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n16]),S::Must(&[W::X1,W::X2,W::X4]),S::MaySpace(&[Space::Shared]),S::Type(&[T::S8]),S::Type(&[T::S4])];
-const S409: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n16]),S::Must(&[W::X1,W::X2]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const C410: &[(W, u8)] = &[(W::X1,2),(W::X2,4)];
-const R411: &[OperandRow] = &[o("r",K::DestinationsBy(C410),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
-const S412: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n16]),S::Must(&[W::X1,W::X2,W::X4]),S::MaySpace(&[Space::Shared]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
-const S413: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n16]),S::Must(&[W::X1,W::X2]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
-const S414: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N415: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
-const R416: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S417: &[S] = &[S::Must(&[W::Or,W::And]),S::Type(&[T::B32])];
-const R418: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N419: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
-const S420: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S421: &[S] = &[S::Head(&[W::Hi]),S::May(&[W::Sat]),S::Type(&[T::S32])];
-const S422: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Must(&[W::Cc]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S423: &[S] = &[S::Head(&[W::Wide]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
-const R424: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
-const S425: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U32,T::S32])];
-const S426: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::May(&[W::Cc]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
-const S427: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U16,T::S16])];
-const R428: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S429: &[S] = &[S::Must(&[W::Any]),S::Must(&[W::Sync]),S::Type(&[T::B32,T::B64])];
-const R430: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S431: &[S] = &[S::Must(&[W::All]),S::Must(&[W::Sync]),S::Type(&[T::B32,T::B64])];
-const R432: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S433: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::F32])];
-const N434: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S435: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::Abs]),S::Type(&[T::F32])];
-const S436: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::F16,T::F16x2])];
-const N437: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
-const S438: &[S] = &[S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::BF16,T::BF16x2])];
-const S439: &[S] = &[S::May(&[W::Relu]),S::Type(&[T::U8x4,T::S8x4])];
-const S440: &[S] = &[S::Must(&[W::Relu]),S::Type(&[T::S32,T::S16x2])];
-const S441: &[S] = &[S::Head(&[W::Init]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R442: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S443: &[S] = &[S::Head(&[W::Inval]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R444: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
-const S445: &[S] = &[S::Head(&[W::ExpectTx,W::CompleteTx]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const R446: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S447: &[S] = &[S::Head(&[W::ExpectTx,W::CompleteTx]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
-const S448: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R449: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N450: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(80)}];
-const S451: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N452: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S453: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R454: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
-const N455: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
-const S456: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S457: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R458: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S459: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N460: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S461: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R462: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
-const S463: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const S464: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::NoComplete]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R465: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
-const S466: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::NoComplete]),S::Must(&[W::Release]),S::Must(&[W::Cta]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S467: &[S] = &[S::Head(&[W::TestWait]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R468: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S469: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const N470: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
-const S471: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Parity]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R472: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
-const S473: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Parity]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S474: &[S] = &[S::Head(&[W::TryWait]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R475: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S476: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S477: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Parity]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R478: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
-const S479: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Parity]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S480: &[S] = &[S::Head(&[W::PendingCount]),S::Type(&[T::B64])];
-const R481: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S482: &[S] = &[S::Head(&[W::Init]),S::Must(&[W::LayoutV0,W::LayoutV1]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const S483: &[S] = &[S::Head(&[W::CheckLayout]),S::Must(&[W::LayoutV0,W::LayoutV1]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R484: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S485: &[S] = &[S::Head(&[W::PendingCount]),S::Must(&[W::LayoutV0]),S::Type(&[T::B64])];
-const S486: &[S] = &[S::Head(&[W::TestWait,W::TryWait]),S::Must(&[W::PhaseTypePrimary]),S::May(&[W::Acquire,W::Relaxed]),S::May(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R487: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S488: &[S] = &[S::Head(&[W::TestWait,W::TryWait]),S::Must(&[W::Parity]),S::Must(&[W::PhaseTypePrimary,W::PhaseTypeConditional]),S::May(&[W::Acquire,W::Relaxed]),S::May(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
-const R489: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
-const R490: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("report",K::Destination,O::Fixed(T::B8),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
-const S491: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop,W::ExpectTx,W::CompleteTx]),S::Must(&[W::MulticastCluster32b]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R492: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always),o("ctamask",K::Source,O::Fixed(T::B32),P::Always)];
-const S493: &[S] = &[S::Must(&[W::Cta,W::Gl,W::Sys])];
-const N494: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
-const S495: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R496: &[OperandRow] = &[o("d",K::Destinations(4),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
-const S497: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R498: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
-const S499: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R500: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S501: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R502: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S503: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R504: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S505: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R506: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S507: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R508: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S509: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k4]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R510: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::TF32),P::Always),o("b",K::Sources(1),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S511: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R512: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::TF32),P::Always),o("b",K::Sources(2),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S513: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R514: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(1),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S515: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R516: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S517: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R518: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S519: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R520: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S521: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R522: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
-const S523: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R524: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
-const S525: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const N526: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
-const S527: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S528: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R529: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
-const S530: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k4]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R531: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S532: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R533: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S534: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const R535: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
-const S536: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R537: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Word,P::Always),o("b",K::Sources(1),O::Word,P::Always),o("c",K::Sources(2),O::Word,P::Always)];
-const S538: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R539: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
-const S540: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R541: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
-const S542: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S543: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S544: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S545: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
-const R546: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Word,P::Always)];
-const S547: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
-const S548: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
-const S549: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
-const S550: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k256]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
-const S551: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k256]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
-const S552: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R553: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S554: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S555: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S556: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S557: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec1X]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S558: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R559: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S560: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S561: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R562: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S563: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S564: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R565: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
-const S566: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S567: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R568: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S569: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S570: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R571: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S572: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S573: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R574: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S575: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const S576: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S577: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S578: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S579: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const S580: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const R581: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S582: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
-const S583: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
-const R584: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S585: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R586: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
-const S587: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S588: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const R589: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
-const S590: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
-const S591: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S592: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S593: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S594: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
-const S595: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
-const S596: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
-const S597: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const R598: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
-const S599: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S600: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
-const S601: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec1X]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
-const S602: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R603: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
-const S604: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R605: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
-const S606: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8]),S::Must(&[W::Trans]),S::Type(&[T::B16])];
-const R607: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
-const R608: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S609: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
-const R610: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S611: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
-const S612: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const S613: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S614: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R615: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S616: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R617: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
-const S618: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S619: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S620: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S621: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S622: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S623: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S624: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S625: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S626: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S627: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
-const S628: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
-const S629: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const S630: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S631: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S632: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S633: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S634: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S635: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S636: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S637: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S638: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S639: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S640: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S641: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S642: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R643: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S644: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R645: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
-const S646: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R647: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
-const S648: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S649: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S650: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S651: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S652: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const S653: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S654: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S655: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S656: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
-const S657: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
-const S658: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
-const S659: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
-const S660: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
-const S661: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const S662: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S663: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S664: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S665: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S666: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
-const S667: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
-const S668: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const S669: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S670: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const S671: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const S672: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S673: &[S] = &[S::Head(&[W::St]),S::Head(&[W::Async]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R674: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
-const S675: &[S] = &[S::Head(&[W::Red]),S::Head(&[W::Async]),S::Must(&[W::Release]),S::Must(&[W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
-const S676: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::CpMask])];
-const R677: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("byte_mask",K::Source,O::Fixed(T::B16),P::With(W::CpMask))];
-const N678: &[Need] = &[Need{token:"cp_mask",ptx:(9, 1),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S679: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const R680: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always)];
-const S681: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
-const S682: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64])];
-const S683: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64,T::F16,T::BF16])];
-const S684: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
-const S685: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::BF16,T::F32])];
-const N686: &[Need] = &[Need{token:"f32",ptx:(9, 4),until:None,chips:From(90)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
-const S687: &[S] = &[S::Type(&[T::U32])];
-const R688: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
-const S689: &[S] = &[S::Type(&[T::S8x4])];
-const R690: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
-const R691: &[OperandRow] = &[o("a",K::Constant(0, 15),O::None,P::Always)];
-const S692: &[S] = &[S::Must(&[W::Mask])];
-const R693: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::None,P::Always)];
-const S694: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&[W::L1,W::L2])];
-const S695: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::L2EvictLast,W::L2EvictNormal])];
-const S696: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&[W::L132B]),S::Must(&[W::ValidAddr])];
-const S697: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&[W::Tensormap])];
-const S698: &[S] = &[S::Must(&[W::L1])];
-const S699: &[S] = &[S::Type(&[T::B32]),S::May(&[W::F4e,W::B4e,W::Rc8,W::Ecl,W::Ecr,W::Rc16])];
-const R700: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
-const S701: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F64])];
-const N702: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
-const S703: &[S] = &[S::Must(&[W::Approx]),S::Must(&[W::Ftz]),S::Type(&[T::F64])];
-const S704: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const N705: &[Need] = &[Need{token:"shared&u64",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
-const S706: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
-const R707: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
-const S708: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
-const N709: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S710: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Must(&[W::L2CacheHint]),S::Type(&[T::B32,T::B64])];
-const S711: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
-const N712: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
-const S713: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Inc,W::Dec]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32])];
-const S714: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const N715: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
-const S716: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S717: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const N718: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
-const S719: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Must(&[W::L2CacheHint]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
-const S720: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F32])];
-const R721: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
-const S722: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add,W::Min,W::Max]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
-const R723: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
-const S724: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add,W::Min,W::Max]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
-const S725: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F32])];
-const S726: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Vector(&[2]),S::Type(&[T::F32])];
-const S727: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
-const R728: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S729: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
-const S730: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
-const S731: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S732: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Mmio]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
-const S733: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
-const R734: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S735: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
-const S736: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
-const R737: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S738: &[S] = &[S::Must(&[W::Approx]),S::May(&[W::Ftz]),S::Type(&[T::F64])];
-const N739: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
-const S740: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R741: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S742: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const S743: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S744: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S745: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S746: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S747: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const N748: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
-const S749: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S750: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S751: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S752: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S753: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S754: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N755: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S756: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S757: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S758: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N759: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S760: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S761: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
-const R762: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S763: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
-const S764: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
-const S765: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
-const S766: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
-const S767: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
-const S768: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
-const S769: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
-const S770: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S771: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16]),S::Type(&[T::F64])];
-const S772: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
-const S773: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
-const N774: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S775: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
-const S776: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
-const S777: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
-const N778: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
-const S779: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
-const S780: &[S] = &[S::Must(&[W::Inc,W::Dec]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::U32])];
-const R781: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
-const S782: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::S16,T::S32,T::S64])];
-const R783: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S784: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::U16,T::U32,T::U64])];
-const S785: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::B16,T::B32,T::B64])];
-const S786: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
-const S787: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::F64])];
-const S788: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16])];
-const R789: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
-const S790: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16x2])];
-const S791: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16])];
-const S792: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16x2])];
-const S793: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::S16,T::S32,T::S64])];
-const R794: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S795: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U16,T::U32,T::U64])];
-const S796: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B16,T::B32,T::B64])];
-const S797: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
-const S798: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F64])];
-const S799: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16])];
-const R800: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S801: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16x2])];
-const S802: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16])];
-const S803: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16x2])];
-const S804: &[S] = &[S::Head(&[W::L,W::R]),S::Must(&[W::Clamp,W::Wrap]),S::Type(&[T::B32])];
-const S805: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Up,W::Down,W::Bfly,W::Idx]),S::Type(&[T::B32])];
-const R806: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S807: &[S] = &[S::Must(&[W::Up,W::Down,W::Bfly,W::Idx]),S::Type(&[T::B32])];
-const R808: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
-const N809: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
-const R810: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
-const S811: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
-const S812: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
-const R813: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
-const S814: &[S] = &[S::May(&[W::Ftz]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
-const S815: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R816: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
-const N817: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S818: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const R819: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
-const N820: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
-const S821: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N822: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
-const S823: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S824: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S825: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const S826: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const N827: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
-const S828: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
-const S829: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
-const S830: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Weak]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
-const R831: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S832: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Mmio]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
-const S833: &[S] = &[S::Head(&[W::Bulk]),S::May(&[W::Weak]),S::MaySpace(&[Space::Shared])];
-const R834: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
-const S835: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Weak]),S::Space(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Type(&[T::B128])];
-const R836: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
-const R837: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C405),O::Fixed(T::B32),P::Always)];
-const S838: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8]),S::Must(&[W::X1,W::X2,W::X4]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
-const S839: &[S] = &[S::Head(&[W::B]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::May(&[W::Ca,W::Cg,W::Cs,W::Cv]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const C840: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,2),(W::A2d,4)];
-const R841: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C840),O::Fixed(T::S32),P::Always)];
-const R842: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R841),O::None,P::Always)];
-const N843: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S844: &[S] = &[S::Must(&[W::Width,W::Height,W::Depth]),S::Type(&[T::B32])];
-const R845: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
-const R846: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R845),O::None,P::Always)];
-const S847: &[S] = &[S::Must(&[W::ChannelDataType,W::ChannelOrder,W::ArraySize,W::MemoryLayout]),S::Type(&[T::B32])];
-const N848: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
-const S849: &[S] = &[S::Head(&[W::B]),S::Must(&[W::Add]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const R850: &[OperandRow] = &[o("a",K::Parts(R841),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
-const N851: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
-const S852: &[S] = &[S::Head(&[W::B]),S::Must(&[W::Min,W::Max]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const N853: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
-const S854: &[S] = &[S::Head(&[W::B]),S::Must(&[W::And,W::Or]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const S855: &[S] = &[S::Head(&[W::P]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const S856: &[S] = &[S::Head(&[W::P]),S::Must(&[W::Min,W::Max]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const S857: &[S] = &[S::Head(&[W::B]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const R858: &[OperandRow] = &[o("a",K::Parts(R841),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
-const N859: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
-const S860: &[S] = &[S::Head(&[W::P]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
-const N861: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
-const S862: &[S] = &[S::Must(&[W::Wrap,W::Clamp]),S::Type(&[T::U32,T::S32])];
-const S863: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::F32])];
-const S864: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::BF16,T::BF16x2])];
-const S865: &[S] = &[S::Head(&[W::Alloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
-const R866: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceOf(&[32, 64, 128, 256, 512]),O::Word,P::Always)];
-const S867: &[S] = &[S::Head(&[W::Dealloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::B32])];
-const R868: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
-const S869: &[S] = &[S::Head(&[W::Alloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Exclusive]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
-const R870: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
-const S871: &[S] = &[S::Head(&[W::Dealloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Exclusive]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::B32])];
-const S872: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MulticastCluster16b,W::MulticastCluster32b]),S::Type(&[T::B64])];
-const R873: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Word,P::Always)];
-const S874: &[S] = &[S::Head(&[W::RelinquishAllocPermit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
-const S875: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
-const R876: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
-const S877: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MulticastCluster]),S::Type(&[T::B64])];
-const R878: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
-const S879: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_128x256b,W::_4x256b,W::_128x128b])];
-const R880: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
-const S881: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_128x256b,W::_4x256b,W::_128x128b]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
-const S882: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_64x128b]),S::Must(&[W::Warpx20213,W::Warpx20123])];
-const S883: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_64x128b]),S::Must(&[W::Warpx20213,W::Warpx20123]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
-const S884: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_32x128b]),S::Must(&[W::Warpx4])];
-const S885: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_32x128b]),S::Must(&[W::Warpx4]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
-const S886: &[S] = &[S::Head(&[W::Shift]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Down])];
-const R887: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S888: &[S] = &[S::Must(&[W::FenceBeforeThreadSync,W::FenceAfterThreadSync])];
-const S889: &[S] = &[S::Must(&[W::WaitLd,W::WaitSt]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
-const S890: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x64b,W::_32x32b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
-const C891: &[(W, u8)] = &[(W::X1,1),(W::X2,2),(W::X4,4),(W::X8,8),(W::X16,16),(W::X32,32),(W::X64,64),(W::X128,128)];
-const R892: &[OperandRow] = &[o("r",K::DestinationsBy(C891),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S893: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x128b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
-const C894: &[(W, u8)] = &[(W::X1,2),(W::X2,4),(W::X4,8),(W::X8,16),(W::X16,32),(W::X32,64),(W::X64,128)];
-const R895: &[OperandRow] = &[o("r",K::DestinationsBy(C894),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S896: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x256b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
-const C897: &[(W, u8)] = &[(W::X1,4),(W::X2,8),(W::X4,16),(W::X8,32),(W::X16,64),(W::X32,128)];
-const R898: &[OperandRow] = &[o("r",K::DestinationsBy(C897),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S899: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
-const R900: &[OperandRow] = &[o("r",K::DestinationsBy(C891),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S901: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_32x32b]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
-const R902: &[OperandRow] = &[o("r",K::DestinationsBy(C891),O::Of(0),P::Always),o("red",K::Destination,O::Of(0),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
-const S903: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_32x32b]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
-const S904: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
-const R905: &[OperandRow] = &[o("r",K::DestinationsBy(C891),O::Of(0),P::Always),o("red",K::Destination,O::Of(0),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
-const S906: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
-const S907: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x64b,W::_32x32b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
-const R908: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C891),O::Fixed(T::B32),P::Always)];
-const S909: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x128b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
-const R910: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C894),O::Fixed(T::B32),P::Always)];
-const S911: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x256b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
-const R912: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C897),O::Fixed(T::B32),P::Always)];
-const S913: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
-const R914: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C891),O::Fixed(T::B32),P::Always)];
-const S915: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R916: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S917: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R918: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R919: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R920: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S921: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S922: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S923: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R924: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R925: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S926: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S927: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R928: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S929: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec1X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const N930: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S931: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S932: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const N933: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S934: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::ScaleVec4X,W::Block16,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const N935: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S936: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R937: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S938: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R939: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R940: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R941: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S942: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S943: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S944: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R945: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R946: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S947: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R948: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S949: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R950: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S951: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R952: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R953: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R954: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S955: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S956: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S957: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R958: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R959: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S960: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S961: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R962: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S963: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec1X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S964: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S965: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const N966: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S967: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::ScaleVec4X,W::Block16,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const N968: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
-const S969: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R970: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S971: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R972: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const R973: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R974: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S975: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S976: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const S977: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R978: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const R979: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
-const S980: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
-const R981: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const S982: &[S] = &[S::Head(&[W::Mma]),S::Head(&[W::Ws]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4,W::KindI8]),S::May(&[W::CollectorB0Fill,W::CollectorB0Use,W::CollectorB0Lastuse,W::CollectorB0Discard,W::CollectorB1Fill,W::CollectorB1Use,W::CollectorB1Lastuse,W::CollectorB1Discard,W::CollectorB2Fill,W::CollectorB2Use,W::CollectorB2Lastuse,W::CollectorB2Discard,W::CollectorB3Fill,W::CollectorB3Use,W::CollectorB3Lastuse,W::CollectorB3Discard])];
-const R983: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const N984: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
-const R985: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S986: &[S] = &[S::Head(&[W::Mma]),S::Head(&[W::Ws]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4,W::KindI8]),S::May(&[W::CollectorB0Fill,W::CollectorB0Use,W::CollectorB0Lastuse,W::CollectorB0Discard,W::CollectorB1Fill,W::CollectorB1Use,W::CollectorB1Lastuse,W::CollectorB1Discard,W::CollectorB2Fill,W::CollectorB2Use,W::CollectorB2Lastuse,W::CollectorB2Discard,W::CollectorB3Fill,W::CollectorB3Use,W::CollectorB3Lastuse,W::CollectorB3Discard])];
-const R987: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const R988: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
-const S989: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalAddress]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R990: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S991: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::Rank]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R992: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S993: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::BoxDim,W::GlobalDim,W::ElementStride]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R994: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
-const S995: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalStride]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const R996: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
-const S997: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::Elemtype]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R998: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
-const S999: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::InterleaveLayout]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R1000: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
-const S1001: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::SwizzleMode]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R1002: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 4),O::Word,P::Always)];
-const R1003: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
-const S1004: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::SwizzleAtomicity]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const S1005: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::FillMode]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
-const R1006: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
-const S1007: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalAddress]),S::Must(&[W::AllocLarge,W::AllocSmall,W::AllocSame]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
-const S1008: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::AllocLarge,W::AllocSmall]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024])];
-const R1009: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always)];
-const S1010: &[S] = &[S::Head(&[W::Query]),S::Must(&[W::AllocClassLarge]),S::May(&[W::GlobalAddress]),S::MaySpace(&[Space::Global]),S::Type(&[T::B1024])];
-const S1011: &[S] = &[S::Head(&[W::CpFenceproxy]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
-const R1012: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
-const S1013: &[S] = &[S::Must(&[W::Finite,W::Infinite,W::Number,W::Notanumber,W::Normal,W::Subnormal]),S::Type(&[T::F32,T::F64])];
-const R1014: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
-const S1015: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const C1016: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,2),(W::A2d,4),(W::Cube,4),(W::Acube,4),(W::_2dms,4),(W::A2dms,4)];
-const R1017: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C1016),O::Of(1),P::Always)];
-const R1018: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const N1019: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const C1020: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,1),(W::A2d,2),(W::_2dms,2),(W::A2dms,2)];
-const R1021: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const N1022: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S1023: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1024: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C1016),O::Of(1),P::Always)];
-const R1025: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1026: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S1027: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1028: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const N1029: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S1030: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1031: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const R1032: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const S1033: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1034: &[S] = &[S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1035: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N1036: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
-const S1037: &[S] = &[S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1038: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1039: &[S] = &[S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1040: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1041: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1042: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1043: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1044: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1045: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1046: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1047: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1048: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1049: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1050: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1051: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S1052: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1053: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1054: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const S1055: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1056: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const S1057: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1058: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const R1059: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const S1060: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1061: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1062: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1063: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1064: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1065: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const C1066: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,1),(W::A2d,2),(W::Cube,4),(W::Acube,4)];
-const R1067: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1068: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1069: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const S1070: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1071: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1072: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1073: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const S1074: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1075: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1076: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1077: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1078: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1079: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1017),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const N1080: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
-const S1081: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1082: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1024),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1083: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const N1084: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S1085: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1086: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const N1087: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
-const S1088: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1089: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1090: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1091: &[S] = &[S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const N1092: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
-const S1093: &[S] = &[S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1094: &[S] = &[S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1095: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1096: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1097: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1098: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1099: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1100: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1101: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1102: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1103: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1104: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1105: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1106: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1107: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1108: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1109: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1110: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1111: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1112: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1113: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1114: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1115: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1116: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1117: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
-const S1118: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1119: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1120: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C1016),O::Of(1),P::Always)];
-const R1121: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1122: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1123: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C1016),O::Of(1),P::Always)];
-const R1124: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1125: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1126: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1127: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1128: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1129: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1130: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1131: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1132: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1133: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
-const R1134: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1135: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1136: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1137: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1138: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1139: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1140: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1141: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
-const R1142: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Optional)];
-const R1143: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1020),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
-const R1144: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1120),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const R1145: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1123),O::None,P::Always),o("dpdx",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1066),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
-const S1146: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const N1147: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
-const S1148: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1149: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const S1150: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
-const R1151: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
-const R1152: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1151),O::None,P::Always)];
-const S1153: &[S] = &[S::Must(&[W::ChannelDataType,W::ChannelOrder,W::NormalizedCoords,W::ArraySize,W::NumMipmapLevels,W::NumSamples]),S::Type(&[T::B32])];
-const N1154: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
-const S1155: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Width,W::Height,W::Depth]),S::Type(&[T::B32])];
-const R1156: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1151),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
-const S1157: &[S] = &[S::Must(&[W::ForceUnnormalizedCoords,W::FilterMode,W::AddrMode0,W::AddrMode1,W::AddrMode2]),S::Type(&[T::B32])];
-const R1158: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
-const R1159: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1158),O::None,P::Always)];
-const N1160: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
-const S1161: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat])];
-const R1162: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
-const R1163: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1164: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat]),S::Must(&[W::Add,W::Min,W::Max])];
-const R1165: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const R1166: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1167: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Add])];
-const R1168: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1169: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat]),S::May(&[W::Shr7,W::Shr15]),S::May(&[W::Po])];
-const R1170: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
-const S1171: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::All,W::Any,W::Uni]),S::Type(&[T::Pred])];
-const R1172: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1173: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Ballot]),S::Type(&[T::B32])];
-const R1174: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
-const S1175: &[S] = &[S::Must(&[W::All,W::Any,W::Uni]),S::Type(&[T::Pred])];
-const R1176: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1177: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
-const S1178: &[S] = &[S::Must(&[W::Ballot]),S::Type(&[T::B32])];
-const R1179: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
-const N1180: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
-const S1181: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge])];
-const R1182: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
-const R1183: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1184: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::Add,W::Min,W::Max])];
-const R1185: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
-const S1186: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::May(&[W::Add])];
-const R1187: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const R1188: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
-const S1189: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&[W::Sat]),S::Must(&[W::Clamp,W::Wrap])];
-const S1190: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&[W::Sat]),S::Must(&[W::Clamp,W::Wrap]),S::Must(&[W::Add,W::Min,W::Max])];
-const S1191: &[S] = &[S::Head(&[W::Fence]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
-const S1192: &[S] = &[S::Head(&[W::CommitGroup]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
-const S1193: &[S] = &[S::Head(&[W::WaitGroup]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
-const R1194: &[OperandRow] = &[o("n",K::Constant(0, 9223372036854775807),O::Word,P::Always)];
-const S1195: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1196: &[(W, u8)] = &[(W::M64n8k16,2),(W::M64n16k16,4),(W::M64n24k16,6),(W::M64n32k16,8),(W::M64n40k16,10),(W::M64n48k16,12),(W::M64n56k16,14),(W::M64n64k16,16),(W::M64n72k16,18),(W::M64n80k16,20),(W::M64n88k16,22),(W::M64n96k16,24),(W::M64n104k16,26),(W::M64n112k16,28),(W::M64n120k16,30),(W::M64n128k16,32),(W::M64n136k16,34),(W::M64n144k16,36),(W::M64n152k16,38),(W::M64n160k16,40),(W::M64n168k16,42),(W::M64n176k16,44),(W::M64n184k16,46),(W::M64n192k16,48),(W::M64n200k16,50),(W::M64n208k16,52),(W::M64n216k16,54),(W::M64n224k16,56),(W::M64n232k16,58),(W::M64n240k16,60),(W::M64n248k16,62),(W::M64n256k16,64)];
-const R1197: &[OperandRow] = &[o("d",K::DestinationsBy(C1196),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1198: &[OperandRow] = &[o("d",K::DestinationsBy(C1196),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1199: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const C1200: &[(W, u8)] = &[(W::M64n8k16,4),(W::M64n16k16,8),(W::M64n24k16,12),(W::M64n32k16,16),(W::M64n40k16,20),(W::M64n48k16,24),(W::M64n56k16,28),(W::M64n64k16,32),(W::M64n72k16,36),(W::M64n80k16,40),(W::M64n88k16,44),(W::M64n96k16,48),(W::M64n104k16,52),(W::M64n112k16,56),(W::M64n120k16,60),(W::M64n128k16,64),(W::M64n136k16,68),(W::M64n144k16,72),(W::M64n152k16,76),(W::M64n160k16,80),(W::M64n168k16,84),(W::M64n176k16,88),(W::M64n184k16,92),(W::M64n192k16,96),(W::M64n200k16,100),(W::M64n208k16,104),(W::M64n216k16,108),(W::M64n224k16,112),(W::M64n232k16,116),(W::M64n240k16,120),(W::M64n248k16,124),(W::M64n256k16,128)];
-const R1201: &[OperandRow] = &[o("d",K::DestinationsBy(C1200),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1202: &[OperandRow] = &[o("d",K::DestinationsBy(C1200),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1203: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1204: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k8,W::M64n16k8,W::M64n24k8,W::M64n32k8,W::M64n40k8,W::M64n48k8,W::M64n56k8,W::M64n64k8,W::M64n72k8,W::M64n80k8,W::M64n88k8,W::M64n96k8,W::M64n104k8,W::M64n112k8,W::M64n120k8,W::M64n128k8,W::M64n136k8,W::M64n144k8,W::M64n152k8,W::M64n160k8,W::M64n168k8,W::M64n176k8,W::M64n184k8,W::M64n192k8,W::M64n200k8,W::M64n208k8,W::M64n216k8,W::M64n224k8,W::M64n232k8,W::M64n240k8,W::M64n248k8,W::M64n256k8]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const C1205: &[(W, u8)] = &[(W::M64n8k8,4),(W::M64n16k8,8),(W::M64n24k8,12),(W::M64n32k8,16),(W::M64n40k8,20),(W::M64n48k8,24),(W::M64n56k8,28),(W::M64n64k8,32),(W::M64n72k8,36),(W::M64n80k8,40),(W::M64n88k8,44),(W::M64n96k8,48),(W::M64n104k8,52),(W::M64n112k8,56),(W::M64n120k8,60),(W::M64n128k8,64),(W::M64n136k8,68),(W::M64n144k8,72),(W::M64n152k8,76),(W::M64n160k8,80),(W::M64n168k8,84),(W::M64n176k8,88),(W::M64n184k8,92),(W::M64n192k8,96),(W::M64n200k8,100),(W::M64n208k8,104),(W::M64n216k8,108),(W::M64n224k8,112),(W::M64n232k8,116),(W::M64n240k8,120),(W::M64n248k8,124),(W::M64n256k8,128)];
-const R1206: &[OperandRow] = &[o("d",K::DestinationsBy(C1205),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1207: &[OperandRow] = &[o("d",K::DestinationsBy(C1205),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1208: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1209: &[(W, u8)] = &[(W::M64n8k32,2),(W::M64n16k32,4),(W::M64n24k32,6),(W::M64n32k32,8),(W::M64n40k32,10),(W::M64n48k32,12),(W::M64n56k32,14),(W::M64n64k32,16),(W::M64n72k32,18),(W::M64n80k32,20),(W::M64n88k32,22),(W::M64n96k32,24),(W::M64n104k32,26),(W::M64n112k32,28),(W::M64n120k32,30),(W::M64n128k32,32),(W::M64n136k32,34),(W::M64n144k32,36),(W::M64n152k32,38),(W::M64n160k32,40),(W::M64n168k32,42),(W::M64n176k32,44),(W::M64n184k32,46),(W::M64n192k32,48),(W::M64n200k32,50),(W::M64n208k32,52),(W::M64n216k32,54),(W::M64n224k32,56),(W::M64n232k32,58),(W::M64n240k32,60),(W::M64n248k32,62),(W::M64n256k32,64)];
-const R1210: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1211: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1212: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1213: &[(W, u8)] = &[(W::M64n8k32,4),(W::M64n16k32,8),(W::M64n24k32,12),(W::M64n32k32,16),(W::M64n40k32,20),(W::M64n48k32,24),(W::M64n56k32,28),(W::M64n64k32,32),(W::M64n72k32,36),(W::M64n80k32,40),(W::M64n88k32,44),(W::M64n96k32,48),(W::M64n104k32,52),(W::M64n112k32,56),(W::M64n120k32,60),(W::M64n128k32,64),(W::M64n136k32,68),(W::M64n144k32,72),(W::M64n152k32,76),(W::M64n160k32,80),(W::M64n168k32,84),(W::M64n176k32,88),(W::M64n184k32,92),(W::M64n192k32,96),(W::M64n200k32,100),(W::M64n208k32,104),(W::M64n216k32,108),(W::M64n224k32,112),(W::M64n232k32,116),(W::M64n240k32,120),(W::M64n248k32,124),(W::M64n256k32,128)];
-const R1214: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1215: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1216: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1217: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1218: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1219: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1220: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1221: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1222: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1223: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1224: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1225: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1226: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const R1227: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
-const S1228: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
-const S1229: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
-const R1230: &[OperandRow] = &[o("d",K::DestinationsBy(C1200),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1231: &[OperandRow] = &[o("d",K::DestinationsBy(C1200),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1232: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n40k64,W::M64n48k64,W::M64n56k64,W::M64n64k64,W::M64n72k64,W::M64n80k64,W::M64n88k64,W::M64n96k64,W::M64n104k64,W::M64n112k64,W::M64n120k64,W::M64n128k64,W::M64n136k64,W::M64n144k64,W::M64n152k64,W::M64n160k64,W::M64n168k64,W::M64n176k64,W::M64n184k64,W::M64n192k64,W::M64n200k64,W::M64n208k64,W::M64n216k64,W::M64n224k64,W::M64n232k64,W::M64n240k64,W::M64n248k64,W::M64n256k64]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1233: &[(W, u8)] = &[(W::M64n8k64,2),(W::M64n16k64,4),(W::M64n24k64,6),(W::M64n32k64,8),(W::M64n40k64,10),(W::M64n48k64,12),(W::M64n56k64,14),(W::M64n64k64,16),(W::M64n72k64,18),(W::M64n80k64,20),(W::M64n88k64,22),(W::M64n96k64,24),(W::M64n104k64,26),(W::M64n112k64,28),(W::M64n120k64,30),(W::M64n128k64,32),(W::M64n136k64,34),(W::M64n144k64,36),(W::M64n152k64,38),(W::M64n160k64,40),(W::M64n168k64,42),(W::M64n176k64,44),(W::M64n184k64,46),(W::M64n192k64,48),(W::M64n200k64,50),(W::M64n208k64,52),(W::M64n216k64,54),(W::M64n224k64,56),(W::M64n232k64,58),(W::M64n240k64,60),(W::M64n248k64,62),(W::M64n256k64,64)];
-const R1234: &[OperandRow] = &[o("d",K::DestinationsBy(C1233),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1235: &[OperandRow] = &[o("d",K::DestinationsBy(C1233),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1236: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n40k64,W::M64n48k64,W::M64n56k64,W::M64n64k64,W::M64n72k64,W::M64n80k64,W::M64n88k64,W::M64n96k64,W::M64n104k64,W::M64n112k64,W::M64n120k64,W::M64n128k64,W::M64n136k64,W::M64n144k64,W::M64n152k64,W::M64n160k64,W::M64n168k64,W::M64n176k64,W::M64n184k64,W::M64n192k64,W::M64n200k64,W::M64n208k64,W::M64n216k64,W::M64n224k64,W::M64n232k64,W::M64n240k64,W::M64n248k64,W::M64n256k64]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
-const C1237: &[(W, u8)] = &[(W::M64n8k64,4),(W::M64n16k64,8),(W::M64n24k64,12),(W::M64n32k64,16),(W::M64n40k64,20),(W::M64n48k64,24),(W::M64n56k64,28),(W::M64n64k64,32),(W::M64n72k64,36),(W::M64n80k64,40),(W::M64n88k64,44),(W::M64n96k64,48),(W::M64n104k64,52),(W::M64n112k64,56),(W::M64n120k64,60),(W::M64n128k64,64),(W::M64n136k64,68),(W::M64n144k64,72),(W::M64n152k64,76),(W::M64n160k64,80),(W::M64n168k64,84),(W::M64n176k64,88),(W::M64n184k64,92),(W::M64n192k64,96),(W::M64n200k64,100),(W::M64n208k64,104),(W::M64n216k64,108),(W::M64n224k64,112),(W::M64n232k64,116),(W::M64n240k64,120),(W::M64n248k64,124),(W::M64n256k64,128)];
-const R1238: &[OperandRow] = &[o("d",K::DestinationsBy(C1237),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const R1239: &[OperandRow] = &[o("d",K::DestinationsBy(C1237),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
-const S1240: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
-const R1241: &[OperandRow] = &[o("d",K::DestinationsBy(C1237),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1242: &[OperandRow] = &[o("d",K::DestinationsBy(C1237),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1243: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
-const S1244: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
-const S1245: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
-const S1246: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k256,W::M64n16k256,W::M64n24k256,W::M64n32k256,W::M64n48k256,W::M64n64k256,W::M64n80k256,W::M64n96k256,W::M64n112k256,W::M64n128k256,W::M64n144k256,W::M64n160k256,W::M64n176k256,W::M64n192k256,W::M64n208k256,W::M64n224k256,W::M64n240k256,W::M64n256k256]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&[W::And]),S::Must(&[W::Popc])];
-const C1247: &[(W, u8)] = &[(W::M64n8k256,4),(W::M64n16k256,8),(W::M64n24k256,12),(W::M64n32k256,16),(W::M64n48k256,24),(W::M64n64k256,32),(W::M64n80k256,40),(W::M64n96k256,48),(W::M64n112k256,56),(W::M64n128k256,64),(W::M64n144k256,72),(W::M64n160k256,80),(W::M64n176k256,88),(W::M64n192k256,96),(W::M64n208k256,104),(W::M64n224k256,112),(W::M64n240k256,120),(W::M64n256k256,128)];
-const R1248: &[OperandRow] = &[o("d",K::DestinationsBy(C1247),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const R1249: &[OperandRow] = &[o("d",K::DestinationsBy(C1247),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
-const S1250: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1251: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const N1252: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
-const S1253: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1254: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1255: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1256: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1257: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1258: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1259: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const N1260: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(72)}];
-const S1261: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1262: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1263: &[OperandRow] = &[o("r",K::Destinations(8),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1264: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1265: &[OperandRow] = &[o("r",K::Destinations(4),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1266: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1267: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1268: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1269: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1270: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1271: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const R1272: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1273: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1274: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1275: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1276: &[OperandRow] = &[o("r",K::Destinations(2),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1277: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const R1278: &[OperandRow] = &[o("r",K::Destinations(8),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1279: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1280: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1281: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1282: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1283: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1284: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
-const S1285: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1286: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1287: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
-const S1288: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1289: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
-const S1290: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1291: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1292: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1293: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const S1294: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1295: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1296: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1297: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
-const S1298: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1299: &[OperandRow] = &[o("r",K::Destinations(2),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1300: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1301: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
-const S1302: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1303: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const R1304: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1305: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const R1306: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1307: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1308: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1309: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1310: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1311: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1312: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
-const S1313: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1314: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1315: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
-const S1316: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
-const R1317: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1318: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const R1319: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
-const S1320: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
-const S1321: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const R1322: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const N1323: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
-const S1324: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const R1325: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1326: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const R1327: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
-const S1328: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const R1329: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1330: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const R1331: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1332: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const S1333: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1334: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1335: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1336: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1337: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1338: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1339: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const R1340: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1341: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const S1342: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1343: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1344: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
-const S1345: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
-const S1346: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
-const S1347: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
-const S1348: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const R1349: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
-const S1350: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const S1351: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
-const R1352: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1353: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
-const R1354: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
-const S1355: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
-const S1356: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const S1357: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
-const S1358: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Xor]),S::Must(&[W::Popc]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
-const S1359: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::And]),S::Must(&[W::Popc]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S164: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::WaitGroup]),S::Must(&[W::SyncRestrictProxyAsync])];
+const S165: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::L2EvictLast])];
+const R166: &[OperandRow] = &[o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always)];
+const S167: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const C168: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,3),(W::_4d,4),(W::_5d,5)];
+const R169: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::SourcesBy(C168),O::Fixed(T::S32),P::Always)];
+const R170: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const N171: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])}];
+const S172: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R173: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const N174: &[Need] = &[Need{token:"cta_group::1",ptx:(9, 4),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(9, 4),until:None,chips:Family(&[100, 110])}];
+const S175: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R176: &[OperandRow] = &[o("map",K::RegisterSource,O::Fixed(T::B64),P::Always),o("coords",K::Sources(5),O::Fixed(T::S32),P::Always)];
+const R177: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R176),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S178: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R179: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R176),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S180: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const C181: &[(W, u8)] = &[(W::_3d,1),(W::_4d,2),(W::_5d,3)];
+const R182: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C181),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S183: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R184: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C181),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S185: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::MulticastCluster]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R186: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::With(W::MulticastCluster)),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S187: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MulticastCluster16b]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R188: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cta_mask",K::Source,O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S189: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R190: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const N191: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S192: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R193: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R176),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S194: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R195: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::SourcesBy(C181),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S196: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Shared]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::Must(&[W::MbarrierCompleteTxBytes]),S::May(&[W::CtaGroup1,W::CtaGroup2]),S::May(&[W::L2CacheHint])];
+const R197: &[OperandRow] = &[u("dst",K::Address,O::AddressIn(0),P::Always),o("map",K::Parts(R169),O::None,P::Always),u("mbar",K::Address,O::AddressInShared,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const N198: &[Need] = &[Need{token:"cta_group::1",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"cta_group::2",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"im2col::w::128",ptx:(8, 6),until:None,chips:Family(&[100, 110])},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S199: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::May(&[W::Tile]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
+const R200: &[OperandRow] = &[o("map",K::Parts(R169),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S201: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::Im2colNoOffs]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
+const S202: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::TileScatter4]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
+const R203: &[OperandRow] = &[o("map",K::Parts(R176),O::None,P::Always),u("src",K::Address,O::AddressIn(1),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S204: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::May(&[W::Tile]),S::May(&[W::L2CacheHint])];
+const R205: &[OperandRow] = &[o("map",K::Parts(R169),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S206: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_2d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::TileGather4]),S::May(&[W::L2CacheHint])];
+const R207: &[OperandRow] = &[o("map",K::Parts(R176),O::None,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S208: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::Im2col]),S::May(&[W::L2CacheHint])];
+const R209: &[OperandRow] = &[o("map",K::Parts(R169),O::None,P::Always),o("window",K::SourcesBy(C181),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S210: &[S] = &[S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Prefetch]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Must(&[W::L2]),S::Space(&[Space::Global]),S::Must(&[W::Im2colW,W::Im2colW128]),S::May(&[W::L2CacheHint])];
+const R211: &[OperandRow] = &[o("map",K::Parts(R169),O::None,P::Always),o("window",K::Sources(2),O::Fixed(T::B16),P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S212: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
+const S213: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::Type(&[T::U32])];
+const S214: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::S32])];
+const S215: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::SharedCluster]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add]),S::Type(&[T::U64])];
+const S216: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const R217: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S218: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
+const S219: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64])];
+const S220: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
+const S221: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S222: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Min,W::Max]),S::Type(&[T::F16,T::BF16])];
+const S223: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::BF16,T::F32])];
+const N224: &[Need] = &[Need{token:"f32",ptx:(9, 4),until:None,chips:From(90)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S225: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_1d,W::_2d,W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::And,W::Or,W::Xor,W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::May(&[W::Tile]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
+const S226: &[S] = &[S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Head(&[W::Tensor]),S::Must(&[W::_3d,W::_4d,W::_5d]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::And,W::Or,W::Xor,W::Add,W::Inc,W::Dec,W::Min,W::Max]),S::Must(&[W::Im2colNoOffs]),S::Must(&[W::BulkGroup]),S::May(&[W::L2CacheHint])];
+const S227: &[S] = &[S::Head(&[W::Range]),S::MaySpace(&[Space::Global]),S::Must(&[W::L2EvictLast,W::L2EvictNormal,W::L2EvictFirst,W::L2EvictUnchanged]),S::May(&[W::L2EvictFirst,W::L2EvictUnchanged]),S::Type(&[T::B64])];
+const R228: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
+const S229: &[S] = &[S::Head(&[W::Range]),S::Must(&[W::Fabric]),S::Must(&[W::L2EvictLast]),S::May(&[W::L2EvictUnchanged]),S::Type(&[T::B64])];
+const R230: &[OperandRow] = &[o("peer",K::RegisterSource,O::Fixed(T::B32),P::Always),o("offset",K::RegisterSource,O::Fixed(T::B64),P::Always)];
+const R231: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("peer",K::Parts(R230),O::None,P::Always),o("primary_size",K::Source,O::Word,P::Always),o("total_size",K::Source,O::Word,P::Always)];
+const S232: &[S] = &[S::Head(&[W::Fractional]),S::Must(&[W::L2EvictLast,W::L2EvictNormal,W::L2EvictFirst,W::L2EvictUnchanged]),S::May(&[W::L2EvictFirst,W::L2EvictUnchanged]),S::Type(&[T::B64])];
+const R233: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("fraction",K::Source,O::Fixed(T::F32),P::Optional)];
+const S234: &[S] = &[S::Head(&[W::Cvt]),S::Must(&[W::L2]),S::Type(&[T::B64])];
+const R235: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B64),P::Always),o("a",K::Source,O::Fixed(T::B64),P::Always)];
+const S236: &[S] = &[S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const R237: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always)];
+const S238: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U8]),S::Type(&[T::S8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S239: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S8]),S::Type(&[T::U8,T::U16,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S240: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U16]),S::Type(&[T::S8,T::S16,T::U32,T::S32,T::U64,T::S64])];
+const S241: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S16]),S::Type(&[T::U16,T::U32,T::S32,T::U64,T::S64])];
+const S242: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U32]),S::Type(&[T::S8,T::S16,T::S32,T::U64,T::S64])];
+const S243: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S32]),S::Type(&[T::U32,T::U64,T::S64])];
+const S244: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::U64]),S::Type(&[T::S8,T::S16,T::S32,T::S64])];
+const S245: &[S] = &[S::Must(&[W::Sat]),S::Type(&[T::S64]),S::Type(&[T::U64])];
+const S246: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F32])];
+const S247: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F64])];
+const S248: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::F16])];
+const S249: &[S] = &[S::Must(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64]),S::Type(&[T::BF16])];
+const R250: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always)];
+const S251: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S252: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S253: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S254: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64])];
+const S255: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F64])];
+const S256: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S257: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::F64])];
+const S258: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F32])];
+const N259: &[Need] = &[Need{token:"ftz",ptx:(1, 5),until:None,chips:From(10)}];
+const S260: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S261: &[S] = &[S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F16])];
+const S262: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32]),S::Type(&[T::BF16])];
+const N263: &[Need] = &[Need{token:"ftz",ptx:(7, 8),until:None,chips:From(90)}];
+const S264: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::BF16])];
+const S265: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F16]),S::Type(&[T::BF16])];
+const S266: &[S] = &[S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S267: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S268: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const S269: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S270: &[S] = &[S::May(&[W::Rni,W::Rzi,W::Rmi,W::Rpi]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S271: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S272: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const N273: &[Need] = &[Need{token:"relu",ptx:(7, 0),until:None,chips:From(80)},Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(70)}];
+const S274: &[S] = &[S::Must(&[W::Rn]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S275: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S276: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const N277: &[Need] = &[Need{token:"satfinite",ptx:(8, 1),until:None,chips:From(80)}];
+const S278: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
+const R279: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
+const S280: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::May(&[W::Satfinite]),S::Type(&[T::F16x2,T::BF16x2]),S::Type(&[T::F32])];
+const R281: &[OperandRow] = &[o("d",K::Destination,O::Widening(0),P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("rbits",K::Source,O::Word,P::Always)];
+const S282: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::Must(&[W::Satfinite]),S::Type(&[T::E4M3x4,T::E5M2x4,T::E2M3x4,T::E3M2x4]),S::Type(&[T::F32])];
+const R283: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
+const S284: &[S] = &[S::Must(&[W::Rs]),S::May(&[W::Relu]),S::Must(&[W::Satfinite]),S::Type(&[T::E2M1x4]),S::Type(&[T::F32])];
+const R285: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B16),P::Always),o("a",K::Sources(4),O::Of(1),P::Always),o("rbits",K::RegisterSource,O::Word,P::Always)];
+const S286: &[S] = &[S::Must(&[W::Rna]),S::May(&[W::Satfinite]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S287: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::May(&[W::Relu]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S288: &[S] = &[S::Must(&[W::Rn,W::Rz]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S289: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F32])];
+const R290: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always)];
+const S291: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2]),S::Type(&[T::F16x2])];
+const S292: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::F16x2]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S293: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2]),S::Type(&[T::F32])];
+const S294: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::F16x2]),S::Type(&[T::E2M1x2,T::E2M3x2,T::E3M2x2])];
+const S295: &[S] = &[S::Must(&[W::Rz,W::Rp]),S::May(&[W::Satfinite]),S::Type(&[T::UE8M0x2]),S::Type(&[T::F32])];
+const S296: &[S] = &[S::Must(&[W::Rz,W::Rp]),S::May(&[W::Satfinite]),S::Type(&[T::UE8M0x2]),S::Type(&[T::BF16x2])];
+const R297: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Fixed(T::B32),P::Always)];
+const S298: &[S] = &[S::Must(&[W::Rn]),S::Type(&[T::BF16x2]),S::Type(&[T::UE8M0x2])];
+const R299: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Source,O::Of(1),P::Always)];
+const S300: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E2M3x2,T::E3M2x2,T::E2M1x2]),S::Type(&[T::F16x2])];
+const S301: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2]),S::Type(&[T::BF16x2])];
+const S302: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Satfinite]),S::May(&[W::Relu]),S::Type(&[T::BF16x2]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2])];
+const S303: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Satfinite]),S::May(&[W::Relu]),S::Must(&[W::ScaledN2Ue8m0]),S::Type(&[T::BF16x2]),S::Type(&[T::E4M3x2,T::E5M2x2,T::E2M3x2,T::E3M2x2,T::E2M1x2])];
+const R304: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("scale",K::Source,O::Fixed(T::B16),P::Always)];
+const S305: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U16,T::S16]),S::Type(&[T::S32])];
+const R306: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always)];
+const S307: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const R308: &[OperandRow] = &[o("d",K::Destination,O::WideWord,P::Always),o("a",K::Source,O::Widening(1),P::Always),o("b",K::Source,O::Widening(1),P::Always),o("c",K::Source,O::Widening(2),P::Always)];
+const S309: &[S] = &[S::Head(&[W::Pack]),S::Must(&[W::Sat]),S::Type(&[T::U4,T::S4,T::U2,T::S2]),S::Type(&[T::S32]),S::Type(&[T::B32])];
+const S310: &[S] = &[S::Head(&[W::To]),S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R311: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::RegisterSource,O::Of(0),P::Always)];
+const N312: &[Need] = &[Need{token:"const",ptx:(3, 1),until:None,chips:From(20)},Need{token:"param",ptx:(7, 7),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(20)}];
+const S313: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter]),S::Type(&[T::U32,T::U64])];
+const R314: &[OperandRow] = &[o("p",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S315: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&[W::L2])];
+const S316: &[S] = &[S::Must(&[W::Approx,W::Full]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
+const S317: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
+const S318: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64])];
+const N319: &[Need] = &[Need{token:"rm",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 0),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 0),until:None,chips:From(20)}];
+const S320: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const R321: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const S322: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32])];
+const S323: &[S] = &[S::Must(&[W::Sync])];
+const R324: &[OperandRow] = &[o("d",K::Elected,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S325: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::F16,T::F16x2])];
+const S326: &[S] = &[S::Must(&[W::Approx]),S::Must(&[W::Ftz]),S::Type(&[T::BF16,T::BF16x2])];
+const S327: &[S] = &[S::Head(&[W::TryGet]),S::Head(&[W::Async]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MbarrierReportFabric]),S::May(&[W::L2CacheHint]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
+const R328: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("peer",K::Parts(R230),O::None,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("cache_policy",K::Source,O::Fixed(T::B64),P::With(W::L2CacheHint))];
+const S329: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
+const R330: &[OperandRow] = &[o("peer",K::Parts(R230),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
+const S331: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::CpMask]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
+const R332: &[OperandRow] = &[o("peer",K::Parts(R230),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("byte_mask",K::Source,O::Fixed(T::B16),P::Always)];
+const S333: &[S] = &[S::Head(&[W::TryPut]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::CountedBytes]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Type(&[T::B128])];
+const R334: &[OperandRow] = &[o("peer",K::RegisterSource,O::Fixed(T::B32),P::Always),o("offset",K::RegisterSource,O::Fixed(T::B64),P::Always),o("counter",K::RegisterSource,O::Fixed(T::B64),P::Always)];
+const R335: &[OperandRow] = &[o("peer",K::Parts(R334),O::None,P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
+const S336: &[S] = &[S::Head(&[W::TryRed]),S::Head(&[W::Async]),S::May(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64,T::U32,T::S32,T::U64,T::S64,T::F16,T::BF16,T::F32,T::F64])];
+const S337: &[S] = &[S::Head(&[W::TryPullred]),S::Head(&[W::Async]),S::Must(&[W::Multimem]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor]),S::May(&[W::AccF32]),S::Type(&[T::B32,T::B64,T::U32,T::S32,T::U64,T::S64,T::F16,T::BF16,T::F32,T::F64,T::E4M3,T::E5M2]),S::Must(&[W::Sync])];
+const R338: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("peer",K::Parts(R230),O::None,P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S339: &[S] = &[S::Head(&[W::TryAtom]),S::Head(&[W::Async]),S::Space(&[Space::Shared]),S::Must(&[W::MbarrierCompleteTx16B]),S::Must(&[W::MbarrierReportFabric]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or,W::Xor,W::Exch,W::Cas]),S::Type(&[T::B32,T::B64,T::B128,T::U32,T::S32,T::U64,T::S64,T::F32,T::F64,T::F16x2,T::BF16x2])];
+const R340: &[OperandRow] = &[o("peer",K::Parts(R230),O::None,P::Always),o("result",K::Address,O::AnyInteger,P::Always),o("operand",K::Address,O::AnyInteger,P::Always),o("mbar",K::Address,O::AddressInShared,P::Always)];
+const S341: &[S] = &[S::Head(&[W::Submit]),S::May(&[W::OpRestrictFetching,W::CommitGroup])];
+const N342: &[Need] = &[Need{token:"commit_group",ptx:(9, 5),until:None,chips:From(100)}];
+const S343: &[S] = &[S::Head(&[W::Wait]),S::Must(&[W::SyncRestrictReads])];
+const S344: &[S] = &[S::Head(&[W::Wait]),S::Must(&[W::SyncRestrictRead])];
+const S345: &[S] = &[S::May(&[W::Sc,W::AcqRel]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
+const S346: &[S] = &[S::Must(&[W::Acquire,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
+const S347: &[S] = &[S::Must(&[W::Acquire]),S::Must(&[W::SyncRestrictSharedCluster]),S::Must(&[W::Cluster])];
+const S348: &[S] = &[S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedCta]),S::Must(&[W::Cluster])];
+const S349: &[S] = &[S::Head(&[W::MbarrierInit]),S::Must(&[W::Release]),S::Must(&[W::Cluster])];
+const S350: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Alias])];
+const S351: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async])];
+const S352: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async]),S::Space(&[Space::Global,Space::Shared,Space::SharedCluster])];
+const S353: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
+const S354: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys])];
+const R355: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S356: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Acquire]),S::Must(&[W::SyncRestrictSharedCluster]),S::Must(&[W::Cluster])];
+const S357: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedCta]),S::Must(&[W::Cluster])];
+const S358: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Alias]),S::Must(&[W::Release,W::Acquire]),S::Must(&[W::Sys])];
+const S359: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::Async]),S::Space(&[Space::SharedCluster]),S::Must(&[W::SyncRestrictSharedClusterRead])];
+const S360: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::AsyncGeneric]),S::Must(&[W::Release]),S::Must(&[W::SyncRestrictSharedClusterRead]),S::Must(&[W::Cluster])];
+const S361: &[S] = &[S::Head(&[W::Proxy]),S::Must(&[W::FabricGeneric]),S::Must(&[W::Alias]),S::Must(&[W::Release,W::Acquire]),S::Must(&[W::Sys])];
+const S362: &[S] = &[S::Head(&[W::Alias]),S::Must(&[W::SyncRestrictRead]),S::Must(&[W::Release]),S::Must(&[W::Sys])];
+const S363: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F32])];
+const N364: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(13)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(13)}];
+const S365: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F32x2])];
+const S366: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Sat]),S::Type(&[T::F32]),S::Type(&[T::F16,T::BF16])];
+const R367: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const S368: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Ftz]),S::May(&[W::Sat]),S::Type(&[T::F16,T::F16x2])];
+const S369: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Ftz]),S::Must(&[W::Relu]),S::Type(&[T::F16,T::F16x2])];
+const S370: &[S] = &[S::Must(&[W::Rn]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
+const S371: &[S] = &[S::Must(&[W::Rn]),S::Must(&[W::Oob]),S::May(&[W::Relu]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S372: &[S] = &[S::Must(&[W::Rz,W::Rm,W::Rp]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
+const S373: &[S] = &[S::Must(&[W::Rz,W::Rm,W::Rp]),S::Must(&[W::Oob]),S::May(&[W::Relu]),S::Type(&[T::BF16,T::BF16x2])];
+const R374: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("mask",K::Source,O::Of(0),P::Always),o("base",K::Source,O::Word,P::Always),o("offset",K::Source,O::Word,P::Always)];
+const S375: &[S] = &[S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::U32,T::U64])];
+const R376: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::AddressSource,O::Of(0),P::Always)];
+const S377: &[S] = &[S::Must(&[W::LaunchDependents,W::Wait])];
+const S378: &[S] = &[S::Space(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::Constant,Space::KernelParameter])];
+const R379: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::AnyInteger,P::Always)];
+const S380: &[S] = &[S::Type(&[T::Texref,T::Samplerref,T::Surfref])];
+const R381: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::RegisterSource,O::Fixed(T::B64),P::Always)];
+const S382: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Constant,Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&[W::Ca,W::Cg,W::Cs,W::Lu,W::Cv]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R383: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const N384: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(10)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S385: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::Ca,W::Cg,W::Cs,W::Lu,W::Cv]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R386: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
+const N387: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"lu",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S388: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N389: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S390: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S391: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S392: &[S] = &[S::Space(&[Space::Global]),S::May(&[W::Ca,W::Cg,W::Cs]),S::Must(&[W::Nc]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N393: &[Need] = &[Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S394: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N395: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const S396: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S397: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::Nc]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S398: &[S] = &[S::Must(&[W::Volatile]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N399: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)}];
+const S400: &[S] = &[S::Must(&[W::Volatile]),S::MaySpace(&[Space::Global]),S::Must(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N401: &[Need] = &[Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(75)}];
+const S402: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N403: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
+const S404: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N405: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::128B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::256B",ptx:(7, 4),until:None,chips:From(80)},Need{token:"L2::64B",ptx:(7, 4),until:None,chips:From(75)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S406: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S407: &[S] = &[S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::May(&[W::L264B,W::L2128B,W::L2256B]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S408: &[S] = &[S::Must(&[W::Mmio]),S::Must(&[W::Relaxed]),S::Must(&[W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N409: &[Need] = &[Need{token:"b128",ptx:(8, 4),until:None,chips:From(70)}];
+const S410: &[S] = &[S::Must(&[W::Volatile]),S::Space(&[Space::Local]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N411: &[Need] = &[Need{token:"b128",ptx:(9, 1),until:None,chips:From(70)}];
+const S412: &[S] = &[S::Must(&[W::ProxyReadonly]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const S413: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8]),S::Must(&[W::X1,W::X2,W::X4]),S::May(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B16])];
+const C414: &[(W, u8)] = &[(W::X1,1),(W::X2,2),(W::X4,4)];
+const R415: &[OperandRow] = &[o("r",K::DestinationsBy(C414),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
+const N416: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(75)}];
+const S417: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n16]),S::Must(&[W::X1,W::X2,W::X4]),S::MaySpace(&[Space::Shared]),S::Type(&[T::S8]),S::Type(&[T::S4])];
+const S418: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n16]),S::Must(&[W::X1,W::X2]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const C419: &[(W, u8)] = &[(W::X1,2),(W::X2,4)];
+const R420: &[OperandRow] = &[o("r",K::DestinationsBy(C419),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always)];
+const S421: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n16]),S::Must(&[W::X1,W::X2,W::X4]),S::MaySpace(&[Space::Shared]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
+const S422: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n16]),S::Must(&[W::X1,W::X2]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
+const S423: &[S] = &[S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N424: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)}];
+const R425: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S426: &[S] = &[S::Must(&[W::Or,W::And]),S::Type(&[T::B32])];
+const R427: &[OperandRow] = &[o("d",K::BothDestinations,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(0),P::Always),o("immLut",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("q",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N428: &[Need] = &[Need{token:"ftz",ptx:(1, 4),until:None,chips:From(20)}];
+const S429: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S430: &[S] = &[S::Head(&[W::Hi]),S::May(&[W::Sat]),S::Type(&[T::S32])];
+const S431: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Must(&[W::Cc]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S432: &[S] = &[S::Head(&[W::Wide]),S::Type(&[T::U16,T::U32,T::S16,T::S32])];
+const R433: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Double(0),P::Always)];
+const S434: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U32,T::S32])];
+const S435: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::May(&[W::Cc]),S::Type(&[T::U32,T::U64,T::S32,T::S64])];
+const S436: &[S] = &[S::Head(&[W::Lo,W::Hi]),S::Type(&[T::U16,T::S16])];
+const R437: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::AddressSource,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S438: &[S] = &[S::Must(&[W::Any]),S::Must(&[W::Sync]),S::Type(&[T::B32,T::B64])];
+const R439: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S440: &[S] = &[S::Must(&[W::All]),S::Must(&[W::Sync]),S::Type(&[T::B32,T::B64])];
+const R441: &[OperandRow] = &[o("d",K::PairDestination,O::Word,P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S442: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::F32])];
+const N443: &[Need] = &[Need{token:"NaN",ptx:(7, 0),until:None,chips:From(80)},Need{token:"ftz",ptx:(1, 4),until:None,chips:From(10)},Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S444: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::Abs]),S::Type(&[T::F32])];
+const S445: &[S] = &[S::May(&[W::Ftz]),S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::F16,T::F16x2])];
+const N446: &[Need] = &[Need{token:"xorsign.abs",ptx:(7, 2),until:None,chips:From(86)}];
+const S447: &[S] = &[S::May(&[W::NaN]),S::May(&[W::XorsignAbs]),S::Type(&[T::BF16,T::BF16x2])];
+const S448: &[S] = &[S::Type(&[T::U8x4,T::S8x4])];
+const S449: &[S] = &[S::Must(&[W::Relu]),S::Type(&[T::S8x4])];
+const S450: &[S] = &[S::Must(&[W::Relu]),S::Type(&[T::S32,T::S16x2])];
+const S451: &[S] = &[S::Head(&[W::Init]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R452: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S453: &[S] = &[S::Head(&[W::Inval]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R454: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always)];
+const S455: &[S] = &[S::Head(&[W::ExpectTx,W::CompleteTx]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const R456: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S457: &[S] = &[S::Head(&[W::ExpectTx,W::CompleteTx]),S::Must(&[W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared,Space::SharedCluster]),S::Type(&[T::B64])];
+const S458: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R459: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N460: &[Need] = &[Need{token:"+count",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(80)}];
+const S461: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N462: &[Need] = &[Need{token:"+count",ptx:(8, 0),until:None,chips:From(90)},Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S463: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R464: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Optional)];
+const N465: &[Need] = &[Need{token:"arrive_drop",ptx:(8, 0),until:None,chips:From(90)}];
+const S466: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S467: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R468: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S469: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N470: &[Need] = &[Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S471: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R472: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("bytes",K::Source,O::Word,P::Always)];
+const S473: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::ExpectTx]),S::Must(&[W::Release,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const S474: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::NoComplete]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R475: &[OperandRow] = &[o("state",K::DestinationOrSink,O::Fixed(T::U64),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always)];
+const S476: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop]),S::Must(&[W::NoComplete]),S::Must(&[W::Release]),S::Must(&[W::Cta]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S477: &[S] = &[S::Head(&[W::TestWait]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R478: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S479: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const N480: &[Need] = &[Need{token:"cluster",ptx:(8, 0),until:None,chips:From(90)},Need{token:"relaxed",ptx:(8, 6),until:None,chips:From(90)}];
+const S481: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Parity]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R482: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
+const S483: &[S] = &[S::Head(&[W::TestWait]),S::Must(&[W::Parity]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S484: &[S] = &[S::Head(&[W::TryWait]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R485: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S486: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S487: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Parity]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R488: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always),o("hint",K::Source,O::Word,P::Optional)];
+const S489: &[S] = &[S::Head(&[W::TryWait]),S::Must(&[W::Parity]),S::Must(&[W::Acquire,W::Relaxed]),S::Must(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S490: &[S] = &[S::Head(&[W::PendingCount]),S::Type(&[T::B64])];
+const R491: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S492: &[S] = &[S::Head(&[W::Init]),S::Must(&[W::LayoutV0,W::LayoutV1]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const S493: &[S] = &[S::Head(&[W::CheckLayout]),S::Must(&[W::LayoutV0,W::LayoutV1]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R494: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S495: &[S] = &[S::Head(&[W::PendingCount]),S::Must(&[W::LayoutV0]),S::Type(&[T::B64])];
+const S496: &[S] = &[S::Head(&[W::TestWait,W::TryWait]),S::Must(&[W::PhaseTypePrimary]),S::May(&[W::Acquire,W::Relaxed]),S::May(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R497: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S498: &[S] = &[S::Head(&[W::TestWait,W::TryWait]),S::Must(&[W::Parity]),S::Must(&[W::PhaseTypePrimary]),S::May(&[W::Acquire,W::Relaxed]),S::May(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R499: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
+const S500: &[S] = &[S::Head(&[W::TestWait,W::TryWait]),S::Must(&[W::Parity]),S::Must(&[W::PhaseTypeConditional]),S::May(&[W::Acquire,W::Relaxed]),S::May(&[W::Cta,W::Cluster]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B64])];
+const R501: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("report",K::Destination,O::Fixed(T::B8),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("parity",K::Source,O::Word,P::Always)];
+const R502: &[OperandRow] = &[o("p",K::PairDestination,O::Fixed(T::Pred),P::Always),o("report",K::Destination,O::Fixed(T::B8),P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("state",K::Source,O::Fixed(T::U64),P::Always)];
+const S503: &[S] = &[S::Head(&[W::Arrive,W::ArriveDrop,W::ExpectTx,W::CompleteTx]),S::Must(&[W::MulticastCluster32b]),S::Space(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R504: &[OperandRow] = &[o("state",K::Sink,O::None,P::Always),o("a",K::Address,O::AnyInteger,P::Always),o("count",K::Source,O::Word,P::Always),o("ctamask",K::Source,O::Fixed(T::B32),P::Always)];
+const S505: &[S] = &[S::Must(&[W::Cta,W::Gl,W::Sys])];
+const N506: &[Need] = &[Need{token:"sys",ptx:(2, 0),until:None,chips:From(20)}];
+const S507: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R508: &[OperandRow] = &[o("d",K::Destinations(4),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S509: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R510: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Exact(T::F16x2),P::Always)];
+const S511: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R512: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S513: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R514: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S515: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R516: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(1),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S517: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R518: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S519: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R520: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S521: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k4]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R522: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::TF32),P::Always),o("b",K::Sources(1),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S523: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R524: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::TF32),P::Always),o("b",K::Sources(2),O::Exact(T::TF32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S525: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R526: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(1),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S527: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R528: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S529: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R530: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S531: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R532: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S533: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R534: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always)];
+const S535: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R536: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always)];
+const S537: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const N538: &[Need] = &[Need{token:"e2m1",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e2m3",ptx:(8, 7),until:None,chips:Family(&[120])},Need{token:"e3m2",ptx:(8, 7),until:None,chips:Family(&[120])}];
+const S539: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S540: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k4]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R541: &[OperandRow] = &[o("d",K::Destinations(2),O::Fixed(T::B64),P::Always),o("a",K::Sources(1),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(2),O::Fixed(T::B64),P::Always)];
+const S542: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k4]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R543: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(2),O::Fixed(T::B64),P::Always),o("b",K::Sources(1),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S544: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R545: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(4),O::Fixed(T::B64),P::Always),o("b",K::Sources(2),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S546: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const R547: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B64),P::Always),o("a",K::Sources(8),O::Fixed(T::B64),P::Always),o("b",K::Sources(4),O::Fixed(T::B64),P::Always),o("c",K::Sources(4),O::Fixed(T::B64),P::Always)];
+const S548: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R549: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Word,P::Always),o("b",K::Sources(1),O::Word,P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S550: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R551: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S552: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R553: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always)];
+const S554: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S555: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S556: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S557: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
+const R558: &[OperandRow] = &[o("d",K::Destinations(2),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Word,P::Always)];
+const S559: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
+const S560: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
+const S561: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
+const S562: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k256]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::Xor]),S::Must(&[W::Popc])];
+const S563: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k256]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32]),S::Must(&[W::And]),S::Must(&[W::Popc])];
+const S564: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R565: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S566: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S567: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S568: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S569: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec1X]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S570: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R571: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S572: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S573: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R574: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Exact(T::F16x2),P::Always),o("b",K::Sources(2),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S575: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S576: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R577: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 3),O::None,P::Always)];
+const S578: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S579: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R580: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S581: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S582: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R583: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Exact(T::F16x2),P::Always),o("b",K::Sources(4),O::Exact(T::F16x2),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S584: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S585: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R586: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S587: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const S588: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S589: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k8]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S590: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S591: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k16]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const S592: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const R593: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S594: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F32])];
+const S595: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::F16])];
+const R596: &[OperandRow] = &[o("d",K::Destinations(2),O::Exact(T::F16x2),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(2),O::Exact(T::F16x2),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S597: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R598: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 1),O::None,P::Always)];
+const S599: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k32]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S600: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const R601: &[OperandRow] = &[o("d",K::Destinations(4),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Word,P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always)];
+const S602: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8,T::S8]),S::Type(&[T::U8,T::S8]),S::Type(&[T::S32])];
+const S603: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S604: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S605: &[S] = &[S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S606: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U4,T::S4]),S::Type(&[T::U4,T::S4]),S::Type(&[T::S32])];
+const S607: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32])];
+const S608: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindF8f6f4]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F16])];
+const S609: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const R610: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::F32),P::Always),u("e",K::RegisterSource,O::Fixed(T::B32),P::Always),o("f",K::Constant(0, 0),O::Word,P::Always),u("scale_a",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_a",K::Sources(2),O::Fixed(T::U16),P::Always),u("scale_b",K::RegisterSource,O::Fixed(T::B32),P::Always),o("byte_b",K::Sources(2),O::Fixed(T::U16),P::Always)];
+const S611: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S612: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE4M3])];
+const S613: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k128]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec4X]),S::Type(&[T::F32]),S::Type(&[T::E2M1]),S::Type(&[T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S614: &[S] = &[S::Must(&[W::SpOrderedMetadata]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8k64]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::ScaleVec1X]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::E4M3,T::E5M2,T::E3M2,T::E2M3,T::E2M1]),S::Type(&[T::F32]),S::Type(&[T::UE8M0])];
+const S615: &[S] = &[S::Type(&[T::Pred,T::B16,T::B32,T::B64,T::B128,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R616: &[OperandRow] = &[o("d",K::MoveDestination,O::Of(0),P::Always),o("a",K::MoveSource,O::Of(0),P::Always)];
+const S617: &[S] = &[S::Vector(&[2,4]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R618: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::VectorSource,O::Of(0),P::Always)];
+const S619: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M8n8]),S::Must(&[W::Trans]),S::Type(&[T::B16])];
+const R620: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::RegisterSource,O::Word,P::Always)];
+const R621: &[OperandRow] = &[o("d",K::Destination,O::Double(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S622: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
+const R623: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S624: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
+const S625: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const S626: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S627: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R628: &[OperandRow] = &[o("d",K::VectorDestination,O::Of(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S629: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R630: &[OperandRow] = &[o("d",K::VectorDestination,O::Bits(0),P::Always),o("a",K::Address,O::AnyInteger,P::Always)];
+const S631: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S632: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S633: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S634: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S635: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S636: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S637: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S638: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S639: &[S] = &[S::Head(&[W::LdReduce]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S640: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
+const S641: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
+const S642: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const S643: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S644: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S645: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S646: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S647: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S648: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::AccF32]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S649: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S650: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S651: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S652: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S653: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S654: &[S] = &[S::Head(&[W::LdReduce]),S::Must(&[W::Relaxed,W::Acquire]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::AccF16]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S655: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R656: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S657: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R658: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always)];
+const S659: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R660: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always)];
+const S661: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S662: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S663: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S664: &[S] = &[S::Head(&[W::St]),S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S665: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const S666: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S667: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S668: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S669: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[4,8]),S::Type(&[T::E4M3,T::E5M2])];
+const S670: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Vector(&[2,4,8]),S::Type(&[T::E4M3x2,T::E5M2x2])];
+const S671: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::MayVector(&[2,4]),S::Type(&[T::E4M3x4,T::E5M2x4])];
+const S672: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
+const S673: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
+const S674: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const S675: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S676: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S677: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S678: &[S] = &[S::Head(&[W::Red]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S679: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max,W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
+const S680: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64])];
+const S681: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const S682: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S683: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S684: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const S685: &[S] = &[S::Head(&[W::Red]),S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::MayVector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S686: &[S] = &[S::Head(&[W::St]),S::Head(&[W::Async]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R687: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Widening(0),P::Always)];
+const S688: &[S] = &[S::Head(&[W::Red]),S::Head(&[W::Async]),S::Must(&[W::Release]),S::Must(&[W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64])];
+const S689: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::May(&[W::CpMask])];
+const R690: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AddressIn(1),P::Always),o("size",K::SourceMultipleOf(16),O::Word,P::Always),o("byte_mask",K::Source,O::Fixed(T::B16),P::With(W::CpMask))];
+const N691: &[Need] = &[Need{token:"cp_mask",ptx:(9, 1),until:None,chips:From(100)},Need{token:"shared",ptx:(1, 0),until:None,chips:AnyOf(&[])}];
+const S692: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const S693: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
+const S694: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64])];
+const S695: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Min,W::Max]),S::Type(&[T::S64,T::F16,T::BF16])];
+const S696: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add]),S::Type(&[T::F32,T::F64])];
+const S697: &[S] = &[S::Head(&[W::Cp]),S::Head(&[W::Reduce]),S::Head(&[W::Async]),S::Head(&[W::Bulk]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::BulkGroup]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::BF16,T::F32])];
+const S698: &[S] = &[S::Type(&[T::U32])];
+const R699: &[OperandRow] = &[o("t",K::Source,O::Of(0),P::Always)];
+const S700: &[S] = &[S::Type(&[T::S8x4])];
+const R701: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::RegisterSource,O::Fixed(T::B32),P::Always)];
+const R702: &[OperandRow] = &[o("a",K::Constant(0, 15),O::None,P::Always)];
+const S703: &[S] = &[S::Must(&[W::Mask])];
+const R704: &[OperandRow] = &[o("a",K::Constant(0, 65535),O::None,P::Always)];
+const S705: &[S] = &[S::MaySpace(&[Space::Global,Space::Local]),S::Must(&[W::L1,W::L2])];
+const S706: &[S] = &[S::Space(&[Space::Global]),S::Must(&[W::L2EvictLast,W::L2EvictNormal])];
+const S707: &[S] = &[S::MaySpace(&[Space::Global]),S::Must(&[W::L132B]),S::Must(&[W::ValidAddr])];
+const S708: &[S] = &[S::MaySpace(&[Space::Constant,Space::KernelParameter]),S::Must(&[W::Tensormap])];
+const S709: &[S] = &[S::Must(&[W::L1])];
+const S710: &[S] = &[S::Type(&[T::B32]),S::May(&[W::F4e,W::B4e,W::Rc8,W::Ecl,W::Ecr,W::Rc16])];
+const R711: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Word,P::Always)];
+const S712: &[S] = &[S::Must(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::May(&[W::Ftz]),S::Type(&[T::F64])];
+const N713: &[Need] = &[Need{token:"rm",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rp",ptx:(1, 4),until:None,chips:From(20)},Need{token:"rz",ptx:(1, 4),until:None,chips:From(20)}];
+const S714: &[S] = &[S::Must(&[W::Approx]),S::Must(&[W::Ftz]),S::Type(&[T::F64])];
+const S715: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const N716: &[Need] = &[Need{token:"shared&u64",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"f32",ptx:(2, 0),until:None,chips:From(20)},Need{token:"f64",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(1, 2),until:None,chips:From(12)}];
+const S717: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32,T::S32,T::U64,T::F32,T::F64])];
+const R718: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
+const S719: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32,T::B64])];
+const N720: &[Need] = &[Need{token:"b64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S721: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::And,W::Or,W::Xor]),S::Must(&[W::L2CacheHint]),S::Type(&[T::B32,T::B64])];
+const S722: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
+const N723: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)}];
+const S724: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Inc,W::Dec]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32])];
+const S725: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const N726: &[Need] = &[Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(5, 0),until:None,chips:From(60)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"gpu",ptx:(5, 0),until:None,chips:From(60)},Need{token:"relaxed",ptx:(6, 0),until:None,chips:From(70)},Need{token:"release",ptx:(6, 0),until:None,chips:From(70)},Need{token:"s64",ptx:(3, 1),until:None,chips:From(32)},Need{token:"shared",ptx:(1, 2),until:None,chips:From(12)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(12)},Need{token:"sys",ptx:(5, 0),until:None,chips:From(60)},Need{token:"u64",ptx:(3, 1),until:None,chips:From(32)}];
+const S727: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Min,W::Max]),S::Must(&[W::L2CacheHint]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S728: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const N729: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)},Need{token:"bf16x2",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"cta",ptx:(6, 3),until:None,chips:From(70)},Need{token:"f16",ptx:(6, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(6, 3),until:None,chips:From(70)},Need{token:"gpu",ptx:(6, 3),until:None,chips:From(70)},Need{token:"relaxed",ptx:(6, 3),until:None,chips:From(70)},Need{token:"release",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared",ptx:(6, 3),until:None,chips:From(70)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)},Need{token:"sys",ptx:(6, 3),until:None,chips:From(70)}];
+const S730: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Must(&[W::L2CacheHint]),S::Type(&[T::F16,T::F16x2,T::BF16,T::BF16x2])];
+const S731: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const R732: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
+const S733: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add,W::Min,W::Max]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4,8]),S::Type(&[T::F16,T::BF16])];
+const R734: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Bits(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
+const S735: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add,W::Min,W::Max]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F16x2,T::BF16x2])];
+const S736: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Type(&[T::F32])];
+const S737: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::Must(&[W::L2CacheHint]),S::Type(&[T::F32])];
+const S738: &[S] = &[S::May(&[W::Relaxed,W::Release]),S::May(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Must(&[W::Noftz]),S::May(&[W::L2CacheHint]),S::Vector(&[2,4]),S::Type(&[T::F32])];
+const S739: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Inc,W::Dec]),S::Type(&[T::U32])];
+const R740: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::Source,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S741: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
+const S742: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
+const S743: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Relaxed]),S::Must(&[W::Cluster]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S744: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Mmio]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Must(&[W::Add]),S::Type(&[T::U32,T::S32,T::U64,T::S64])];
+const S745: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Add,W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
+const R746: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S747: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B32])];
+const S748: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
+const R749: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S750: &[S] = &[S::Must(&[W::Approx]),S::May(&[W::Ftz]),S::Type(&[T::F64])];
+const N751: &[Need] = &[Need{token:"ftz",ptx:(4, 0),until:None,chips:From(20)}];
+const S752: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R753: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S754: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const S755: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S756: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S757: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S758: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S759: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const N760: &[Need] = &[Need{token:"bf16",ptx:(7, 8),until:None,chips:From(90)}];
+const S761: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S762: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S763: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S764: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S765: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S766: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N767: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S768: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S769: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S770: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N771: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S772: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S773: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::S16,T::S32,T::S64])];
+const R774: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(1),P::Always),o("b",K::Source,O::Of(1),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S775: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::U16,T::U32,T::U64])];
+const S776: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::B16,T::B32,T::B64])];
+const S777: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32])];
+const S778: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F64])];
+const S779: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::S16,T::S32,T::S64])];
+const S780: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::U16,T::U32,T::U64])];
+const S781: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16,T::BF16]),S::Type(&[T::B16,T::B32,T::B64])];
+const S782: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S783: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F16]),S::Type(&[T::F64])];
+const S784: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16]),S::Type(&[T::F32,T::F64])];
+const S785: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::F16]),S::Type(&[T::F16])];
+const N786: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u16",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S787: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16]),S::Type(&[T::F16])];
+const S788: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U16,T::S16,T::U32,T::S32,T::BF16]),S::Type(&[T::BF16])];
+const S789: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::U32,T::S32,T::F16x2]),S::Type(&[T::F16x2])];
+const N790: &[Need] = &[Need{token:"equ",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ge",ptx:(6, 5),until:None,chips:From(53)},Need{token:"geu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"gtu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"le",ptx:(6, 5),until:None,chips:From(53)},Need{token:"leu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"lt",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ltu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"ne",ptx:(6, 5),until:None,chips:From(53)},Need{token:"neu",ptx:(6, 5),until:None,chips:From(53)},Need{token:"num",ptx:(6, 5),until:None,chips:From(53)},Need{token:"or",ptx:(6, 5),until:None,chips:From(53)},Need{token:"s32",ptx:(6, 5),until:None,chips:From(53)},Need{token:"u32",ptx:(6, 5),until:None,chips:From(53)}];
+const S791: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U32,T::S32,T::BF16x2]),S::Type(&[T::BF16x2])];
+const S792: &[S] = &[S::Must(&[W::Inc,W::Dec]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::U32])];
+const R793: &[OperandRow] = &[o("imm",K::Constant(24, 256),O::Word,P::Always)];
+const S794: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Type(&[T::S16,T::S32,T::S64])];
+const R795: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S796: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Type(&[T::U16,T::U32,T::U64])];
+const S797: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Type(&[T::B16,T::B32,T::B64])];
+const S798: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
+const S799: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::F64])];
+const S800: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16])];
+const R801: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always)];
+const S802: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::May(&[W::Ftz]),S::Type(&[T::F16x2])];
+const S803: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16])];
+const S804: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Type(&[T::BF16x2])];
+const S805: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::S16,T::S32,T::S64])];
+const R806: &[OperandRow] = &[o("p",K::PairDestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S807: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Lo,W::Ls,W::Hi,W::Hs]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::U16,T::U32,T::U64])];
+const S808: &[S] = &[S::Must(&[W::Eq,W::Ne]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::B16,T::B32,T::B64])];
+const S809: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F32])];
+const S810: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::F64])];
+const S811: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16])];
+const R812: &[OperandRow] = &[o("p",K::DestinationOrSink,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S813: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::May(&[W::Ftz]),S::Type(&[T::F16x2])];
+const S814: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16])];
+const S815: &[S] = &[S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge,W::Equ,W::Neu,W::Ltu,W::Leu,W::Gtu,W::Geu,W::Num,W::Nan]),S::Must(&[W::And,W::Or,W::Xor]),S::Type(&[T::BF16x2])];
+const S816: &[S] = &[S::Head(&[W::L,W::R]),S::Must(&[W::Clamp,W::Wrap]),S::Type(&[T::B32])];
+const S817: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Up,W::Down,W::Bfly,W::Idx]),S::Type(&[T::B32])];
+const R818: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S819: &[S] = &[S::Must(&[W::Up,W::Down,W::Bfly,W::Idx]),S::Type(&[T::B32])];
+const R820: &[OperandRow] = &[o("d",K::PairDestination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always),o("c",K::Source,O::Word,P::Always)];
+const N821: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(30)}];
+const R822: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Word,P::Always)];
+const S823: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64])];
+const S824: &[S] = &[S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::S32])];
+const R825: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Source,O::Of(0),P::Always),o("b",K::Source,O::Of(0),P::Always),o("c",K::Source,O::Of(1),P::Always)];
+const S826: &[S] = &[S::May(&[W::Ftz]),S::Type(&[T::B16,T::B32,T::B64,T::U16,T::U32,T::U64,T::S16,T::S32,T::S64,T::F32,T::F64]),S::Type(&[T::F32])];
+const S827: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global,Space::Local,Space::Shared,Space::SharedCluster,Space::KernelParameter,Space::FunctionParameter]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R828: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always)];
+const N829: &[Need] = &[Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"param",ptx:(1, 0),until:None,chips:From(20)},Need{token:"param::func",ptx:(8, 3),until:None,chips:From(20)},Need{token:"shared::cluster",ptx:(7, 8),until:None,chips:From(90)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(10)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S830: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const R831: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Widening(0),P::Always),o("cache_policy",K::Source,O::Fixed(T::U64),P::With(W::L2CacheHint))];
+const N832: &[Need] = &[Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)}];
+const S833: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N834: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"generic",ptx:(2, 0),until:None,chips:From(20)},Need{token:"weak",ptx:(6, 0),until:None,chips:From(70)}];
+const S835: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S836: &[S] = &[S::May(&[W::Weak]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S837: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global,Space::Shared,Space::SharedCluster]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const S838: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::May(&[W::L2CacheHint]),S::MayVector(&[2,4,8]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::B128,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const N839: &[Need] = &[Need{token:"L1::evict_first",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_last",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_normal",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::evict_unchanged",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L1::no_allocate",ptx:(7, 4),until:None,chips:From(70)},Need{token:"L2::cache_hint",ptx:(7, 4),until:None,chips:From(80)},Need{token:"b128",ptx:(8, 3),until:None,chips:From(70)},Need{token:"cluster",ptx:(7, 8),until:None,chips:From(90)}];
+const S840: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[8]),S::Type(&[T::B32,T::U32,T::S32,T::F32])];
+const S841: &[S] = &[S::Must(&[W::Relaxed,W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::May(&[W::L1EvictNormal,W::L1EvictUnchanged,W::L1EvictFirst,W::L1EvictLast,W::L1NoAllocate]),S::Must(&[W::L2EvictNormal,W::L2EvictFirst,W::L2EvictLast]),S::May(&[W::L2CacheHint]),S::Vector(&[4]),S::Type(&[T::B64,T::U64,T::S64,T::F64])];
+const S842: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Weak]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::MayVector(&[2,4]),S::Type(&[T::B32,T::B64,T::U32,T::U64,T::S32,T::S64,T::F32,T::F64])];
+const R843: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("b",K::VectorSource,O::Of(0),P::Always),o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S844: &[S] = &[S::Head(&[W::Async]),S::May(&[W::Mmio]),S::Must(&[W::Release]),S::Must(&[W::Gpu,W::Sys]),S::MaySpace(&[Space::Global]),S::Type(&[T::B8,T::B16,T::B32,T::B64,T::U8,T::U16,T::U32,T::U64,T::S8,T::S16,T::S32,T::S64,T::F32,T::F64])];
+const S845: &[S] = &[S::Head(&[W::Bulk]),S::May(&[W::Weak]),S::MaySpace(&[Space::Shared])];
+const R846: &[OperandRow] = &[o("a",K::Address,O::AnyInteger,P::Always),o("size",K::Source,O::AnyInteger,P::Always),o("initval",K::ConstantOf(&[0]),O::Word,P::Always)];
+const S847: &[S] = &[S::Head(&[W::Async]),S::Must(&[W::Weak]),S::Space(&[Space::SharedCluster]),S::Must(&[W::MbarrierCompleteTxBytes]),S::Type(&[T::B128])];
+const R848: &[OperandRow] = &[o("a",K::RegisterSource,O::Of(0),P::Always)];
+const R849: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::SourcesBy(C414),O::Fixed(T::B32),P::Always)];
+const S850: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::M16n8]),S::Must(&[W::X1,W::X2,W::X4]),S::Must(&[W::Trans]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B8])];
+const S851: &[S] = &[S::Head(&[W::B]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::May(&[W::Ca,W::Cg,W::Cs,W::Cv]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const C852: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,2),(W::A2d,4)];
+const R853: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always),o("b",K::Coordinates(C852),O::Fixed(T::S32),P::Always)];
+const R854: &[OperandRow] = &[o("d",K::VectorDestination,O::Widening(0),P::Always),o("a",K::Parts(R853),O::None,P::Always)];
+const N855: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"ca",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"cv",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S856: &[S] = &[S::Must(&[W::Width,W::Height,W::Depth]),S::Type(&[T::B32])];
+const R857: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Surface),O::None,P::Always)];
+const R858: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R857),O::None,P::Always)];
+const S859: &[S] = &[S::Must(&[W::ChannelDataType,W::ChannelOrder,W::ArraySize,W::MemoryLayout]),S::Type(&[T::B32])];
+const N860: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"memory_layout",ptx:(4, 2),until:None,chips:From(10)}];
+const S861: &[S] = &[S::Head(&[W::B]),S::Must(&[W::Add]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::U32,T::U64,T::S32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const R862: &[OperandRow] = &[o("a",K::Parts(R853),O::None,P::Always),o("c",K::Source,O::Of(0),P::Always)];
+const N863: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)}];
+const S864: &[S] = &[S::Head(&[W::B]),S::Must(&[W::Min,W::Max]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::U32,T::S32,T::U64,T::S64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const N865: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"s64",ptx:(8, 1),until:None,chips:From(50)},Need{token:"u64",ptx:(8, 1),until:None,chips:From(50)}];
+const S866: &[S] = &[S::Head(&[W::B]),S::Must(&[W::And,W::Or]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const S867: &[S] = &[S::Head(&[W::P]),S::Must(&[W::Add,W::Min,W::Max,W::And,W::Or]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const S868: &[S] = &[S::Head(&[W::P]),S::Must(&[W::Min,W::Max]),S::Must(&[W::_1d,W::_2d,W::_3d]),S::Type(&[T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const S869: &[S] = &[S::Head(&[W::B]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::May(&[W::Wb,W::Cg,W::Cs,W::Wt]),S::MayVector(&[2,4]),S::Type(&[T::B8,T::B16,T::B32,T::B64]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const R870: &[OperandRow] = &[o("a",K::Parts(R853),O::None,P::Always),o("c",K::VectorSource,O::Widening(0),P::Always)];
+const N871: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a2d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"cg",ptx:(2, 0),until:None,chips:From(20)},Need{token:"clamp",ptx:(2, 0),until:None,chips:From(10)},Need{token:"cs",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wb",ptx:(2, 0),until:None,chips:From(20)},Need{token:"wt",ptx:(2, 0),until:None,chips:From(20)},Need{token:"zero",ptx:(2, 0),until:None,chips:From(10)}];
+const S872: &[S] = &[S::Head(&[W::P]),S::Must(&[W::_1d,W::_2d,W::_3d,W::A1d,W::A2d]),S::MayVector(&[2,4]),S::Type(&[T::B32]),S::Must(&[W::Trap,W::Clamp,W::Zero])];
+const N873: &[Need] = &[Need{token:"3d",ptx:(3, 0),until:None,chips:From(20)},Need{token:"a1d",ptx:(4, 1),until:None,chips:From(30)},Need{token:"a2d",ptx:(4, 1),until:None,chips:From(30)}];
+const S874: &[S] = &[S::Must(&[W::Wrap,W::Clamp]),S::Type(&[T::U32,T::S32])];
+const S875: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::F32])];
+const S876: &[S] = &[S::Must(&[W::Approx]),S::Type(&[T::BF16,T::BF16x2])];
+const S877: &[S] = &[S::Head(&[W::Alloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
+const R878: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceOf(&[32, 64, 128, 256, 512]),O::Word,P::Always)];
+const S879: &[S] = &[S::Head(&[W::Dealloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::B32])];
+const R880: &[OperandRow] = &[o("taddr",K::Source,O::Word,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
+const S881: &[S] = &[S::Head(&[W::Alloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Exclusive]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::MaySpace(&[Space::Shared]),S::Type(&[T::B32])];
+const R882: &[OperandRow] = &[o("dst",K::Address,O::AnyInteger,P::Always),o("columns",K::SourceMultipleOf(32),O::Word,P::Always)];
+const S883: &[S] = &[S::Head(&[W::Dealloc]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Exclusive]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Type(&[T::B32])];
+const S884: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MulticastCluster16b]),S::Type(&[T::B64])];
+const R885: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Fixed(T::B16),P::Always)];
+const S886: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MulticastCluster32b]),S::Type(&[T::B64])];
+const R887: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always),o("ctamask",K::Source,O::Word,P::Always)];
+const S888: &[S] = &[S::Head(&[W::RelinquishAllocPermit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
+const S889: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Type(&[T::B64])];
+const R890: &[OperandRow] = &[o("mbar",K::Address,O::AnyInteger,P::Always)];
+const S891: &[S] = &[S::Head(&[W::Commit]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::MbarrierArriveOne]),S::MaySpace(&[Space::SharedCluster]),S::Must(&[W::MulticastCluster]),S::Type(&[T::B64])];
+const S892: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_128x256b,W::_4x256b,W::_128x128b])];
+const R893: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("s_desc",K::Source,O::Fixed(T::U64),P::Always)];
+const S894: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_128x256b,W::_4x256b,W::_128x128b]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
+const S895: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_64x128b]),S::Must(&[W::Warpx20213,W::Warpx20123])];
+const S896: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_64x128b]),S::Must(&[W::Warpx20213,W::Warpx20123]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
+const S897: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_32x128b]),S::Must(&[W::Warpx4])];
+const S898: &[S] = &[S::Head(&[W::Cp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::_32x128b]),S::Must(&[W::Warpx4]),S::Must(&[W::B8x16]),S::Must(&[W::B6x16P32,W::B4x16P64])];
+const S899: &[S] = &[S::Head(&[W::Shift]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::Down])];
+const R900: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S901: &[S] = &[S::Must(&[W::FenceBeforeThreadSync,W::FenceAfterThreadSync])];
+const S902: &[S] = &[S::Must(&[W::WaitLd,W::WaitSt]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
+const S903: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x64b,W::_32x32b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
+const C904: &[(W, u8)] = &[(W::X1,1),(W::X2,2),(W::X4,4),(W::X8,8),(W::X16,16),(W::X32,32),(W::X64,64),(W::X128,128)];
+const R905: &[OperandRow] = &[o("r",K::DestinationsBy(C904),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S906: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x128b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
+const C907: &[(W, u8)] = &[(W::X1,2),(W::X2,4),(W::X4,8),(W::X8,16),(W::X16,32),(W::X32,64),(W::X64,128)];
+const R908: &[OperandRow] = &[o("r",K::DestinationsBy(C907),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S909: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x256b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
+const C910: &[(W, u8)] = &[(W::X1,4),(W::X2,8),(W::X4,16),(W::X8,32),(W::X16,64),(W::X32,128)];
+const R911: &[OperandRow] = &[o("r",K::DestinationsBy(C910),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S912: &[S] = &[S::Head(&[W::Ld]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Pack16b]),S::Type(&[T::B32])];
+const R913: &[OperandRow] = &[o("r",K::DestinationsBy(C904),O::Fixed(T::B32),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S914: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_32x32b]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
+const R915: &[OperandRow] = &[o("r",K::DestinationsBy(C904),O::Of(0),P::Always),o("red",K::Destination,O::Of(0),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always)];
+const S916: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_32x32b]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
+const S917: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::Type(&[T::U32,T::S32])];
+const R918: &[OperandRow] = &[o("r",K::DestinationsBy(C904),O::Of(0),P::Always),o("red",K::Destination,O::Of(0),P::Always),o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always)];
+const S919: &[S] = &[S::Head(&[W::Ld]),S::Head(&[W::Red]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::Must(&[W::Min,W::Max]),S::May(&[W::Abs]),S::May(&[W::NaN]),S::Type(&[T::F32])];
+const S920: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x64b,W::_32x32b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
+const R921: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C904),O::Fixed(T::B32),P::Always)];
+const S922: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x128b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
+const R923: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C907),O::Fixed(T::B32),P::Always)];
+const S924: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x256b]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
+const R925: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("r",K::SourcesBy(C910),O::Fixed(T::B32),P::Always)];
+const S926: &[S] = &[S::Head(&[W::St]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::_16x32bx2]),S::Must(&[W::X1,W::X2,W::X4,W::X8,W::X16,W::X32,W::X64,W::X128]),S::May(&[W::Unpack16b]),S::Type(&[T::B32])];
+const R927: &[OperandRow] = &[o("taddr",K::TensorAddress,O::Fixed(T::B32),P::Always),o("half_split",K::Constant(i64::MIN, i64::MAX),O::Word,P::Always),o("r",K::SourcesBy(C904),O::Fixed(T::B32),P::Always)];
+const S928: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R929: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S930: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R931: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R932: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R933: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S934: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S935: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S936: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R937: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R938: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S939: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S940: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R941: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S942: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec1X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const N943: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::1X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S944: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S945: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const N946: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 6),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S947: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::ScaleVec4X,W::Block16,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const N948: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Family(&[100, 110])},Need{token:"scale_vec::2X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"scale_vec::4X",ptx:(8, 7),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S949: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R950: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S951: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R952: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R953: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R954: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S955: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S956: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S957: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R958: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R959: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S960: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R961: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S962: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R963: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S964: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R965: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R966: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R967: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S968: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S969: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S970: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R971: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R972: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S973: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S974: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R975: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S976: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf8f6f4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec1X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S977: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S978: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const N979: &[Need] = &[Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S980: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1,W::CtaGroup2]),S::Must(&[W::KindMxf4nvf4]),S::Must(&[W::BlockScale]),S::Must(&[W::ScaleVec2X,W::ScaleVec4X,W::Block16,W::Block32]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const N981: &[Need] = &[Need{token:"block16",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])},Need{token:"block32",ptx:(8, 8),until:None,chips:Accelerated(&[100, 103, 110])}];
+const S982: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R983: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S984: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R985: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const R986: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R987: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(4),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S988: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S989: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const S990: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindF16,W::KindTf32]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R991: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const R992: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("disable_output_lane",K::Sources(8),O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("scale_input_d",K::Constant(0, 15),O::Word,P::Always)];
+const S993: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup2]),S::Must(&[W::KindI8]),S::May(&[W::Ashift]),S::May(&[W::CollectorAFill,W::CollectorAUse,W::CollectorALastuse,W::CollectorADiscard])];
+const R994: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("scale_a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("scale_b",K::TensorAddress,O::Fixed(T::B32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const S995: &[S] = &[S::Head(&[W::Mma]),S::Head(&[W::Ws]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4,W::KindI8]),S::May(&[W::CollectorB0Fill,W::CollectorB0Use,W::CollectorB0Lastuse,W::CollectorB0Discard,W::CollectorB1Fill,W::CollectorB1Use,W::CollectorB1Lastuse,W::CollectorB1Discard,W::CollectorB2Fill,W::CollectorB2Use,W::CollectorB2Lastuse,W::CollectorB2Discard,W::CollectorB3Fill,W::CollectorB3Use,W::CollectorB3Lastuse,W::CollectorB3Discard])];
+const R996: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const N997: &[Need] = &[Need{token:"kind::i8",ptx:(8, 6),until:None,chips:Accelerated(&[100, 110])}];
+const R998: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S999: &[S] = &[S::Head(&[W::Mma]),S::Head(&[W::Ws]),S::Must(&[W::Sp]),S::Must(&[W::CtaGroup1]),S::Must(&[W::KindF16,W::KindTf32,W::KindF8f6f4,W::KindI8]),S::May(&[W::CollectorB0Fill,W::CollectorB0Use,W::CollectorB0Lastuse,W::CollectorB0Discard,W::CollectorB1Fill,W::CollectorB1Use,W::CollectorB1Lastuse,W::CollectorB1Discard,W::CollectorB2Fill,W::CollectorB2Use,W::CollectorB2Lastuse,W::CollectorB2Discard,W::CollectorB3Fill,W::CollectorB3Use,W::CollectorB3Lastuse,W::CollectorB3Discard])];
+const R1000: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const R1001: &[OperandRow] = &[o("d",K::TensorAddress,O::Fixed(T::B32),P::Always),o("a",K::TensorAddress,O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("sp_meta",K::TensorAddress,O::Fixed(T::B32),P::Always),o("idesc",K::Source,O::Fixed(T::U32),P::Always),o("enable_input_d",K::Predicate,O::Fixed(T::Pred),P::Always),o("zero_column_mask",K::Source,O::Fixed(T::B64),P::Optional)];
+const S1002: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalAddress]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R1003: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S1004: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::Rank]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1005: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S1006: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::BoxDim,W::GlobalDim,W::ElementStride]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1007: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B32),P::Always)];
+const S1008: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalStride]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const R1009: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("ord",K::Constant(0, 4),O::Word,P::Always),o("value",K::Source,O::Fixed(T::B64),P::Always)];
+const S1010: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::Elemtype]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1011: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 15),O::Word,P::Always)];
+const S1012: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::InterleaveLayout]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1013: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 2),O::Word,P::Always)];
+const S1014: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::SwizzleMode]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1015: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 4),O::Word,P::Always)];
+const R1016: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 3),O::Word,P::Always)];
+const S1017: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::SwizzleAtomicity]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const S1018: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::FillMode]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B32])];
+const R1019: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always),o("value",K::Constant(0, 1),O::Word,P::Always)];
+const S1020: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::GlobalAddress]),S::Must(&[W::AllocLarge,W::AllocSmall,W::AllocSame]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024]),S::Type(&[T::B64])];
+const S1021: &[S] = &[S::Head(&[W::Replace]),S::Must(&[W::Tile]),S::Must(&[W::AllocLarge,W::AllocSmall]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1024])];
+const R1022: &[OperandRow] = &[o("addr",K::Address,O::AnyInteger,P::Always)];
+const S1023: &[S] = &[S::Head(&[W::Query]),S::Must(&[W::AllocClassLarge]),S::May(&[W::GlobalAddress]),S::MaySpace(&[Space::Global]),S::Type(&[T::B1024])];
+const S1024: &[S] = &[S::Head(&[W::CpFenceproxy]),S::Space(&[Space::Global]),S::Space(&[Space::Shared]),S::Must(&[W::TensormapGeneric]),S::Must(&[W::Release]),S::Must(&[W::Cta,W::Cluster,W::Gpu,W::Sys]),S::Must(&[W::Sync]),S::Must(&[W::Aligned])];
+const R1025: &[OperandRow] = &[o("dst",K::Address,O::AddressIn(0),P::Always),o("src",K::Address,O::AnyInteger,P::Always),o("size",K::ConstantOf(&[128]),O::Word,P::Always)];
+const S1026: &[S] = &[S::Must(&[W::Finite,W::Infinite,W::Number,W::Notanumber,W::Normal,W::Subnormal]),S::Type(&[T::F32,T::F64])];
+const R1027: &[OperandRow] = &[o("p",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Source,O::Of(0),P::Always)];
+const S1028: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const C1029: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,2),(W::A2d,4),(W::Cube,4),(W::Acube,4),(W::_2dms,4),(W::A2dms,4)];
+const R1030: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::Coordinates(C1029),O::Of(1),P::Always)];
+const R1031: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const N1032: &[Need] = &[Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const C1033: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,1),(W::A2d,2),(W::_2dms,2),(W::A2dms,2)];
+const R1034: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const N1035: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S1036: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1037: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("c",K::LayerCoordinates(C1029),O::Of(1),P::Always)];
+const R1038: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1039: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S1040: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1041: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const N1042: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S1043: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1044: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const R1045: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const S1046: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1047: &[S] = &[S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1048: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N1049: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 2),until:None,chips:From(53)}];
+const S1050: &[S] = &[S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1051: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1052: &[S] = &[S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1053: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1054: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1055: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1056: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1057: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1058: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1059: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1060: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1061: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1062: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1063: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1064: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S1065: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1066: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1067: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const S1068: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1069: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const S1070: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1071: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const R1072: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const S1073: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1074: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1075: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1076: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1077: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1078: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const C1079: &[(W, u8)] = &[(W::_1d,1),(W::_2d,2),(W::_3d,4),(W::A1d,1),(W::A2d,2),(W::Cube,4),(W::Acube,4)];
+const R1080: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1081: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1082: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
+const S1083: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1084: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1085: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1086: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
+const S1087: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1088: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1089: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1090: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1091: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1092: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1030),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const N1093: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)},Need{token:"f16",ptx:(4, 3),until:None,chips:From(53)}];
+const S1094: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F16,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1095: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1037),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1096: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const N1097: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S1098: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1099: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const N1100: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(53)}];
+const S1101: &[S] = &[S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1102: &[S] = &[S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1103: &[S] = &[S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1104: &[S] = &[S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const N1105: &[Need] = &[Need{token:"+f",ptx:(4, 3),until:None,chips:From(53)}];
+const S1106: &[S] = &[S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1107: &[S] = &[S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1108: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1109: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1110: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1111: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1112: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1113: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1114: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1115: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1116: &[S] = &[S::Head(&[W::Base]),S::Must(&[W::_2dms,W::A2dms]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1117: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1118: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1119: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1120: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1121: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1122: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1123: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1124: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1125: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1126: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1127: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1128: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_1d,W::_2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1129: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::A1d,W::A2d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1130: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::_3d]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::S32]),S::May(&[W::Uni])];
+const S1131: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Cube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1132: &[S] = &[S::Head(&[W::Grad]),S::Must(&[W::Acube]),S::Vector(&[2]),S::Type(&[T::F16x2]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1133: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::Coordinates(C1029),O::Of(1),P::Always)];
+const R1134: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1135: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1136: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always),o("b",K::Opaque(super::Opaque::Sampler),O::None,P::Always),o("c",K::LayerCoordinates(C1029),O::Of(1),P::Always)];
+const R1137: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1138: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1139: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1140: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1141: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1142: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1143: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1144: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1145: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1146: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional),o("f",K::Source,O::Fixed(T::F32),P::Optional)];
+const R1147: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1148: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1149: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1150: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),u("lod",K::Source,O::Of(1),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1151: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1152: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1153: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
+const R1154: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Always)];
+const R1155: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Optional)];
+const R1156: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("e",K::Offsets(C1033),O::Word,P::Always),o("f",K::Source,O::Fixed(T::F32),P::Always)];
+const R1157: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1133),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const R1158: &[OperandRow] = &[o("d",K::Texels,O::Loose(0),P::Always),o("a",K::Parts(R1136),O::None,P::Always),o("dpdx",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("dpdy",K::SourcesBy(C1079),O::Fixed(T::F32),P::Always),o("f",K::Source,O::LooseFloat,P::Optional)];
+const S1159: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::_2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const N1160: &[Need] = &[Need{token:"+e",ptx:(4, 3),until:None,chips:From(30)},Need{token:"+f",ptx:(4, 3),until:None,chips:From(30)}];
+const S1161: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::A2d]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1162: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::Cube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const S1163: &[S] = &[S::Must(&[W::R,W::G,W::B,W::A]),S::Must(&[W::Acube]),S::Vector(&[4]),S::Type(&[T::U32,T::S32,T::F32]),S::Type(&[T::F32]),S::May(&[W::Uni])];
+const R1164: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::Texture),O::None,P::Always)];
+const R1165: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1164),O::None,P::Always)];
+const S1166: &[S] = &[S::Must(&[W::ChannelDataType,W::ChannelOrder,W::NormalizedCoords,W::ArraySize,W::NumMipmapLevels,W::NumSamples]),S::Type(&[T::B32])];
+const N1167: &[Need] = &[Need{token:"array_size",ptx:(4, 1),until:None,chips:From(10)},Need{token:"channel_data_type",ptx:(2, 1),until:None,chips:From(10)},Need{token:"channel_order",ptx:(2, 1),until:None,chips:From(10)},Need{token:"num_mipmap_levels",ptx:(4, 1),until:None,chips:From(20)},Need{token:"num_samples",ptx:(4, 1),until:None,chips:From(30)}];
+const S1168: &[S] = &[S::Head(&[W::Level]),S::Must(&[W::Width,W::Height,W::Depth]),S::Type(&[T::B32])];
+const R1169: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1164),O::None,P::Always),o("lod",K::Source,O::Fixed(T::B32),P::Always)];
+const S1170: &[S] = &[S::Must(&[W::ForceUnnormalizedCoords,W::FilterMode,W::AddrMode0,W::AddrMode1,W::AddrMode2]),S::Type(&[T::B32])];
+const R1171: &[OperandRow] = &[o("a",K::Opaque(super::Opaque::TextureOrSampler),O::None,P::Always)];
+const R1172: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::B32),P::Always),o("a",K::Parts(R1171),O::None,P::Always)];
+const N1173: &[Need] = &[Need{token:"force_unnormalized_coords",ptx:(2, 2),until:None,chips:From(10)}];
+const S1174: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat])];
+const R1175: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always)];
+const R1176: &[OperandRow] = &[o("d",K::SelectedDestination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1177: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat]),S::Must(&[W::Add,W::Min,W::Max])];
+const R1178: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Selected,O::Of(1),P::Always),o("b",K::Selected,O::Of(2),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const R1179: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Of(0),P::Always),o("a",K::Lanes(2),O::Of(1),P::Always),o("b",K::Lanes(2),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1180: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Add])];
+const R1181: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Of(0),P::Always),o("a",K::Lanes(4),O::Of(1),P::Always),o("b",K::Lanes(4),O::Of(2),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1182: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::May(&[W::Sat]),S::May(&[W::Shr7,W::Shr15]),S::May(&[W::Po])];
+const R1183: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::SelectedSigned,O::Of(1),P::Always),o("b",K::SelectedSigned,O::Of(2),P::Always),o("c",K::SelectedSigned,O::Fixed(T::U32),P::Always)];
+const S1184: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::All,W::Any,W::Uni]),S::Type(&[T::Pred])];
+const R1185: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1186: &[S] = &[S::Must(&[W::Sync]),S::Must(&[W::Ballot]),S::Type(&[T::B32])];
+const R1187: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always),o("membermask",K::Source,O::Word,P::Always)];
+const S1188: &[S] = &[S::Must(&[W::All,W::Any,W::Uni]),S::Type(&[T::Pred])];
+const R1189: &[OperandRow] = &[o("d",K::Destination,O::Fixed(T::Pred),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1190: &[Need] = &[Need{token:"pred",ptx:(1, 0),until:None,chips:From(12)}];
+const S1191: &[S] = &[S::Must(&[W::Ballot]),S::Type(&[T::B32])];
+const R1192: &[OperandRow] = &[o("d",K::Destination,O::Of(0),P::Always),o("a",K::Predicate,O::Fixed(T::Pred),P::Always)];
+const N1193: &[Need] = &[Need{token:"b32",ptx:(1, 0),until:None,chips:From(20)}];
+const S1194: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge])];
+const R1195: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always)];
+const R1196: &[OperandRow] = &[o("d",K::SelectedDestination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1197: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::Must(&[W::Add,W::Min,W::Max])];
+const R1198: &[OperandRow] = &[o("d",K::Destination,O::Word,P::Always),o("a",K::Selected,O::Of(0),P::Always),o("b",K::Selected,O::Of(1),P::Always),o("c",K::Source,O::Fixed(T::U32),P::Always)];
+const S1199: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Must(&[W::Eq,W::Ne,W::Lt,W::Le,W::Gt,W::Ge]),S::May(&[W::Add])];
+const R1200: &[OperandRow] = &[o("d",K::LanesDestination(2),O::Word,P::Always),o("a",K::Lanes(2),O::Of(0),P::Always),o("b",K::Lanes(2),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const R1201: &[OperandRow] = &[o("d",K::LanesDestination(4),O::Word,P::Always),o("a",K::Lanes(4),O::Of(0),P::Always),o("b",K::Lanes(4),O::Of(1),P::Always),o("c",K::RegisterSource,O::Word,P::Always)];
+const S1202: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&[W::Sat]),S::Must(&[W::Clamp,W::Wrap])];
+const S1203: &[S] = &[S::Type(&[T::U32,T::S32]),S::Type(&[T::U32,T::S32]),S::Type(&[T::U32]),S::May(&[W::Sat]),S::Must(&[W::Clamp,W::Wrap]),S::Must(&[W::Add,W::Min,W::Max])];
+const S1204: &[S] = &[S::Head(&[W::Fence]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
+const S1205: &[S] = &[S::Head(&[W::CommitGroup]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
+const S1206: &[S] = &[S::Head(&[W::WaitGroup]),S::Must(&[W::Sync]),S::May(&[W::Aligned])];
+const R1207: &[OperandRow] = &[o("n",K::Constant(0, 9223372036854775807),O::Word,P::Always)];
+const S1208: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1209: &[(W, u8)] = &[(W::M64n8k16,2),(W::M64n16k16,4),(W::M64n24k16,6),(W::M64n32k16,8),(W::M64n40k16,10),(W::M64n48k16,12),(W::M64n56k16,14),(W::M64n64k16,16),(W::M64n72k16,18),(W::M64n80k16,20),(W::M64n88k16,22),(W::M64n96k16,24),(W::M64n104k16,26),(W::M64n112k16,28),(W::M64n120k16,30),(W::M64n128k16,32),(W::M64n136k16,34),(W::M64n144k16,36),(W::M64n152k16,38),(W::M64n160k16,40),(W::M64n168k16,42),(W::M64n176k16,44),(W::M64n184k16,46),(W::M64n192k16,48),(W::M64n200k16,50),(W::M64n208k16,52),(W::M64n216k16,54),(W::M64n224k16,56),(W::M64n232k16,58),(W::M64n240k16,60),(W::M64n248k16,62),(W::M64n256k16,64)];
+const R1210: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1211: &[OperandRow] = &[o("d",K::DestinationsBy(C1209),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1212: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const C1213: &[(W, u8)] = &[(W::M64n8k16,4),(W::M64n16k16,8),(W::M64n24k16,12),(W::M64n32k16,16),(W::M64n40k16,20),(W::M64n48k16,24),(W::M64n56k16,28),(W::M64n64k16,32),(W::M64n72k16,36),(W::M64n80k16,40),(W::M64n88k16,44),(W::M64n96k16,48),(W::M64n104k16,52),(W::M64n112k16,56),(W::M64n120k16,60),(W::M64n128k16,64),(W::M64n136k16,68),(W::M64n144k16,72),(W::M64n152k16,76),(W::M64n160k16,80),(W::M64n168k16,84),(W::M64n176k16,88),(W::M64n184k16,92),(W::M64n192k16,96),(W::M64n200k16,100),(W::M64n208k16,104),(W::M64n216k16,108),(W::M64n224k16,112),(W::M64n232k16,116),(W::M64n240k16,120),(W::M64n248k16,124),(W::M64n256k16,128)];
+const R1214: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1215: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1216: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1217: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k8,W::M64n16k8,W::M64n24k8,W::M64n32k8,W::M64n40k8,W::M64n48k8,W::M64n56k8,W::M64n64k8,W::M64n72k8,W::M64n80k8,W::M64n88k8,W::M64n96k8,W::M64n104k8,W::M64n112k8,W::M64n120k8,W::M64n128k8,W::M64n136k8,W::M64n144k8,W::M64n152k8,W::M64n160k8,W::M64n168k8,W::M64n176k8,W::M64n184k8,W::M64n192k8,W::M64n200k8,W::M64n208k8,W::M64n216k8,W::M64n224k8,W::M64n232k8,W::M64n240k8,W::M64n248k8,W::M64n256k8]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const C1218: &[(W, u8)] = &[(W::M64n8k8,4),(W::M64n16k8,8),(W::M64n24k8,12),(W::M64n32k8,16),(W::M64n40k8,20),(W::M64n48k8,24),(W::M64n56k8,28),(W::M64n64k8,32),(W::M64n72k8,36),(W::M64n80k8,40),(W::M64n88k8,44),(W::M64n96k8,48),(W::M64n104k8,52),(W::M64n112k8,56),(W::M64n120k8,60),(W::M64n128k8,64),(W::M64n136k8,68),(W::M64n144k8,72),(W::M64n152k8,76),(W::M64n160k8,80),(W::M64n168k8,84),(W::M64n176k8,88),(W::M64n184k8,92),(W::M64n192k8,96),(W::M64n200k8,100),(W::M64n208k8,104),(W::M64n216k8,108),(W::M64n224k8,112),(W::M64n232k8,116),(W::M64n240k8,120),(W::M64n248k8,124),(W::M64n256k8,128)];
+const R1219: &[OperandRow] = &[o("d",K::DestinationsBy(C1218),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1220: &[OperandRow] = &[o("d",K::DestinationsBy(C1218),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1221: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1222: &[(W, u8)] = &[(W::M64n8k32,2),(W::M64n16k32,4),(W::M64n24k32,6),(W::M64n32k32,8),(W::M64n40k32,10),(W::M64n48k32,12),(W::M64n56k32,14),(W::M64n64k32,16),(W::M64n72k32,18),(W::M64n80k32,20),(W::M64n88k32,22),(W::M64n96k32,24),(W::M64n104k32,26),(W::M64n112k32,28),(W::M64n120k32,30),(W::M64n128k32,32),(W::M64n136k32,34),(W::M64n144k32,36),(W::M64n152k32,38),(W::M64n160k32,40),(W::M64n168k32,42),(W::M64n176k32,44),(W::M64n184k32,46),(W::M64n192k32,48),(W::M64n200k32,50),(W::M64n208k32,52),(W::M64n216k32,54),(W::M64n224k32,56),(W::M64n232k32,58),(W::M64n240k32,60),(W::M64n248k32,62),(W::M64n256k32,64)];
+const R1223: &[OperandRow] = &[o("d",K::DestinationsBy(C1222),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1224: &[OperandRow] = &[o("d",K::DestinationsBy(C1222),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1225: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1226: &[(W, u8)] = &[(W::M64n8k32,4),(W::M64n16k32,8),(W::M64n24k32,12),(W::M64n32k32,16),(W::M64n40k32,20),(W::M64n48k32,24),(W::M64n56k32,28),(W::M64n64k32,32),(W::M64n72k32,36),(W::M64n80k32,40),(W::M64n88k32,44),(W::M64n96k32,48),(W::M64n104k32,52),(W::M64n112k32,56),(W::M64n120k32,60),(W::M64n128k32,64),(W::M64n136k32,68),(W::M64n144k32,72),(W::M64n152k32,76),(W::M64n160k32,80),(W::M64n168k32,84),(W::M64n176k32,88),(W::M64n184k32,92),(W::M64n192k32,96),(W::M64n200k32,100),(W::M64n208k32,104),(W::M64n216k32,108),(W::M64n224k32,112),(W::M64n232k32,116),(W::M64n240k32,120),(W::M64n248k32,124),(W::M64n256k32,128)];
+const R1227: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1228: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1229: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1230: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1231: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1232: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1233: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1234: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n48k32,W::M64n64k32,W::M64n80k32,W::M64n96k32,W::M64n112k32,W::M64n128k32,W::M64n144k32,W::M64n160k32,W::M64n176k32,W::M64n192k32,W::M64n208k32,W::M64n224k32,W::M64n240k32,W::M64n256k32]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1235: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F16]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1236: &[OperandRow] = &[o("d",K::DestinationsBy(C1222),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1237: &[OperandRow] = &[o("d",K::DestinationsBy(C1222),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1238: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1239: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_a",K::Constant(0, 1),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const R1240: &[OperandRow] = &[o("d",K::DestinationsBy(C1226),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_trans_b",K::Constant(0, 1),O::None,P::Always)];
+const S1241: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k32,W::M64n16k32,W::M64n24k32,W::M64n32k32,W::M64n40k32,W::M64n48k32,W::M64n56k32,W::M64n64k32,W::M64n72k32,W::M64n80k32,W::M64n88k32,W::M64n96k32,W::M64n104k32,W::M64n112k32,W::M64n120k32,W::M64n128k32,W::M64n136k32,W::M64n144k32,W::M64n152k32,W::M64n160k32,W::M64n168k32,W::M64n176k32,W::M64n184k32,W::M64n192k32,W::M64n200k32,W::M64n208k32,W::M64n216k32,W::M64n224k32,W::M64n232k32,W::M64n240k32,W::M64n248k32,W::M64n256k32]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16])];
+const S1242: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k16,W::M64n16k16,W::M64n24k16,W::M64n32k16,W::M64n40k16,W::M64n48k16,W::M64n56k16,W::M64n64k16,W::M64n72k16,W::M64n80k16,W::M64n88k16,W::M64n96k16,W::M64n104k16,W::M64n112k16,W::M64n120k16,W::M64n128k16,W::M64n136k16,W::M64n144k16,W::M64n152k16,W::M64n160k16,W::M64n168k16,W::M64n176k16,W::M64n184k16,W::M64n192k16,W::M64n200k16,W::M64n208k16,W::M64n216k16,W::M64n224k16,W::M64n232k16,W::M64n240k16,W::M64n248k16,W::M64n256k16]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32])];
+const R1243: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1244: &[OperandRow] = &[o("d",K::DestinationsBy(C1213),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 1),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1245: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n40k64,W::M64n48k64,W::M64n56k64,W::M64n64k64,W::M64n72k64,W::M64n80k64,W::M64n88k64,W::M64n96k64,W::M64n104k64,W::M64n112k64,W::M64n120k64,W::M64n128k64,W::M64n136k64,W::M64n144k64,W::M64n152k64,W::M64n160k64,W::M64n168k64,W::M64n176k64,W::M64n184k64,W::M64n192k64,W::M64n200k64,W::M64n208k64,W::M64n216k64,W::M64n224k64,W::M64n232k64,W::M64n240k64,W::M64n248k64,W::M64n256k64]),S::Type(&[T::F16]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1246: &[(W, u8)] = &[(W::M64n8k64,2),(W::M64n16k64,4),(W::M64n24k64,6),(W::M64n32k64,8),(W::M64n40k64,10),(W::M64n48k64,12),(W::M64n56k64,14),(W::M64n64k64,16),(W::M64n72k64,18),(W::M64n80k64,20),(W::M64n88k64,22),(W::M64n96k64,24),(W::M64n104k64,26),(W::M64n112k64,28),(W::M64n120k64,30),(W::M64n128k64,32),(W::M64n136k64,34),(W::M64n144k64,36),(W::M64n152k64,38),(W::M64n160k64,40),(W::M64n168k64,42),(W::M64n176k64,44),(W::M64n184k64,46),(W::M64n192k64,48),(W::M64n200k64,50),(W::M64n208k64,52),(W::M64n216k64,54),(W::M64n224k64,56),(W::M64n232k64,58),(W::M64n240k64,60),(W::M64n248k64,62),(W::M64n256k64,64)];
+const R1247: &[OperandRow] = &[o("d",K::DestinationsBy(C1246),O::Fixed(T::B32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1248: &[OperandRow] = &[o("d",K::DestinationsBy(C1246),O::Fixed(T::B32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1249: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n40k64,W::M64n48k64,W::M64n56k64,W::M64n64k64,W::M64n72k64,W::M64n80k64,W::M64n88k64,W::M64n96k64,W::M64n104k64,W::M64n112k64,W::M64n120k64,W::M64n128k64,W::M64n136k64,W::M64n144k64,W::M64n152k64,W::M64n160k64,W::M64n168k64,W::M64n176k64,W::M64n184k64,W::M64n192k64,W::M64n200k64,W::M64n208k64,W::M64n216k64,W::M64n224k64,W::M64n232k64,W::M64n240k64,W::M64n248k64,W::M64n256k64]),S::Type(&[T::F32]),S::Type(&[T::E4M3,T::E5M2]),S::Type(&[T::E4M3,T::E5M2])];
+const C1250: &[(W, u8)] = &[(W::M64n8k64,4),(W::M64n16k64,8),(W::M64n24k64,12),(W::M64n32k64,16),(W::M64n40k64,20),(W::M64n48k64,24),(W::M64n56k64,28),(W::M64n64k64,32),(W::M64n72k64,36),(W::M64n80k64,40),(W::M64n88k64,44),(W::M64n96k64,48),(W::M64n104k64,52),(W::M64n112k64,56),(W::M64n120k64,60),(W::M64n128k64,64),(W::M64n136k64,68),(W::M64n144k64,72),(W::M64n152k64,76),(W::M64n160k64,80),(W::M64n168k64,84),(W::M64n176k64,88),(W::M64n184k64,92),(W::M64n192k64,96),(W::M64n200k64,100),(W::M64n208k64,104),(W::M64n216k64,108),(W::M64n224k64,112),(W::M64n232k64,116),(W::M64n240k64,120),(W::M64n248k64,124),(W::M64n256k64,128)];
+const R1251: &[OperandRow] = &[o("d",K::DestinationsBy(C1250),O::Fixed(T::F32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const R1252: &[OperandRow] = &[o("d",K::DestinationsBy(C1250),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always),o("imm_scale_a",K::ConstantOf(&[-1, 1]),O::None,P::Always),o("imm_scale_b",K::ConstantOf(&[-1, 1]),O::None,P::Always)];
+const S1253: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8])];
+const R1254: &[OperandRow] = &[o("d",K::DestinationsBy(C1250),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1255: &[OperandRow] = &[o("d",K::DestinationsBy(C1250),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),u("sp_meta",K::RegisterSource,O::Fixed(T::B32),P::Always),o("sp_sel",K::Constant(0, 0),O::Word,P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1256: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8])];
+const S1257: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::U8])];
+const S1258: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sp]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k64,W::M64n16k64,W::M64n24k64,W::M64n32k64,W::M64n48k64,W::M64n64k64,W::M64n80k64,W::M64n96k64,W::M64n112k64,W::M64n128k64,W::M64n144k64,W::M64n160k64,W::M64n176k64,W::M64n192k64,W::M64n208k64,W::M64n224k64,W::M64n240k64,W::M64n256k64]),S::May(&[W::Satfinite]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::S8])];
+const S1259: &[S] = &[S::Head(&[W::MmaAsync]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::M64n8k256,W::M64n16k256,W::M64n24k256,W::M64n32k256,W::M64n48k256,W::M64n64k256,W::M64n80k256,W::M64n96k256,W::M64n112k256,W::M64n128k256,W::M64n144k256,W::M64n160k256,W::M64n176k256,W::M64n192k256,W::M64n208k256,W::M64n224k256,W::M64n240k256,W::M64n256k256]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Must(&[W::And]),S::Must(&[W::Popc])];
+const C1260: &[(W, u8)] = &[(W::M64n8k256,4),(W::M64n16k256,8),(W::M64n24k256,12),(W::M64n32k256,16),(W::M64n48k256,24),(W::M64n64k256,32),(W::M64n80k256,40),(W::M64n96k256,48),(W::M64n112k256,56),(W::M64n128k256,64),(W::M64n144k256,72),(W::M64n160k256,80),(W::M64n176k256,88),(W::M64n192k256,96),(W::M64n208k256,104),(W::M64n224k256,112),(W::M64n240k256,120),(W::M64n256k256,128)];
+const R1261: &[OperandRow] = &[o("d",K::DestinationsBy(C1260),O::Fixed(T::S32),P::Always),o("a_desc",K::Source,O::Fixed(T::U64),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const R1262: &[OperandRow] = &[o("d",K::DestinationsBy(C1260),O::Fixed(T::S32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b_desc",K::Source,O::Fixed(T::U64),P::Always),o("scale_d",K::SourceInRange(0, 1),O::Fixed(T::Pred),P::Always)];
+const S1263: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1264: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const N1265: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(70)}];
+const S1266: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1267: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1268: &[OperandRow] = &[o("r",K::Destinations(4),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1269: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1270: &[OperandRow] = &[o("r",K::Destinations(8),O::Fixed(T::F32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1271: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1272: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const N1273: &[Need] = &[Need{token:"shared::cta",ptx:(7, 8),until:None,chips:From(72)}];
+const S1274: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1275: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1276: &[OperandRow] = &[o("r",K::Destinations(8),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1277: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1278: &[OperandRow] = &[o("r",K::Destinations(4),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1279: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1280: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1281: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1282: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1283: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1284: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const R1285: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B32),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1286: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1287: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1288: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1289: &[OperandRow] = &[o("r",K::Destinations(2),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1290: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const R1291: &[OperandRow] = &[o("r",K::Destinations(8),O::Exact(T::BF16x2),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1292: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1293: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1294: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1295: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1296: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1297: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U8,T::S8])];
+const S1298: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1299: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1300: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::BF16])];
+const S1301: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1302: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::TF32])];
+const S1303: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1304: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1305: &[OperandRow] = &[o("r",K::Destinations(1),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1306: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const S1307: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1308: &[OperandRow] = &[o("r",K::Destinations(2),O::Fixed(T::B64),P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1309: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1310: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::U4,T::S4])];
+const S1311: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1312: &[OperandRow] = &[o("r",K::Destinations(2),O::Word,P::Always),o("p",K::Address,O::AnyInteger,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1313: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::A]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1314: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::B]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::B1])];
+const S1315: &[S] = &[S::Head(&[W::Load]),S::Head(&[W::C]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1316: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const R1317: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(4),O::Fixed(T::B32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1318: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const R1319: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Fixed(T::F32),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1320: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1321: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(8),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1322: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1323: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1324: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1325: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F16])];
+const S1326: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1327: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1328: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F32])];
+const S1329: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::F64])];
+const R1330: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Fixed(T::B64),P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1331: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const R1332: &[OperandRow] = &[o("p",K::Address,O::AnyInteger,P::Always),o("r",K::Sources(2),O::Word,P::Always),o("stride",K::Source,O::Word,P::Optional)];
+const S1333: &[S] = &[S::Head(&[W::Store]),S::Head(&[W::D]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::MaySpace(&[Space::Global,Space::Shared]),S::Type(&[T::S32])];
+const S1334: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const R1335: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const N1336: &[Need] = &[Need{token:"aligned",ptx:(6, 3),until:None,chips:From(70)},Need{token:"-aligned",ptx:(1, 0),until:Some((6, 3)),chips:From(10)},Need{token:"satfinite",ptx:(1, 0),until:Some((6, 5)),chips:From(10)}];
+const S1337: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const R1338: &[OperandRow] = &[o("d",K::Destinations(4),O::Fixed(T::B32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1339: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const R1340: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(4),O::Fixed(T::B32),P::Always)];
+const S1341: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const R1342: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Fixed(T::B32),P::Always),o("b",K::Sources(8),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1343: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const R1344: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(2),O::Fixed(T::B32),P::Always),o("b",K::Sources(2),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1345: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const S1346: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1347: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(4),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1348: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1349: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1350: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1351: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1352: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const R1353: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(1),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1354: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const S1355: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n32k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1356: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1357: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F16])];
+const S1358: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F16]),S::Type(&[T::F32])];
+const S1359: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F16])];
+const S1360: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::May(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::May(&[W::Satfinite]),S::Type(&[T::F32]),S::Type(&[T::F32])];
+const S1361: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::S32]),S::Type(&[T::U8]),S::Type(&[T::U8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const R1362: &[OperandRow] = &[o("d",K::Destinations(8),O::Word,P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(1),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Word,P::Always)];
+const S1363: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::S32]),S::Type(&[T::S8]),S::Type(&[T::S8]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const S1364: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M32n8k16]),S::Type(&[T::F32]),S::Type(&[T::BF16]),S::Type(&[T::BF16]),S::Type(&[T::F32])];
+const R1365: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(8),O::Exact(T::BF16x2),P::Always),o("b",K::Sources(2),O::Exact(T::BF16x2),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1366: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M16n16k8]),S::Type(&[T::F32]),S::Type(&[T::TF32]),S::Type(&[T::TF32]),S::Type(&[T::F32])];
+const R1367: &[OperandRow] = &[o("d",K::Destinations(8),O::Fixed(T::F32),P::Always),o("a",K::Sources(4),O::Fixed(T::B32),P::Always),o("b",K::Sources(4),O::Fixed(T::B32),P::Always),o("c",K::Sources(8),O::Fixed(T::F32),P::Always)];
+const S1368: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Must(&[W::Row,W::Col]),S::Must(&[W::Row,W::Col]),S::Must(&[W::M8n8k4]),S::May(&[W::Rn,W::Rz,W::Rm,W::Rp]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64]),S::Type(&[T::F64])];
+const S1369: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::Type(&[T::S32]),S::Type(&[T::U4]),S::Type(&[T::U4]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const S1370: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k32]),S::Type(&[T::S32]),S::Type(&[T::S4]),S::Type(&[T::S4]),S::Type(&[T::S32]),S::May(&[W::Satfinite])];
+const S1371: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::Xor]),S::Must(&[W::Popc]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
+const S1372: &[S] = &[S::Head(&[W::Mma]),S::Must(&[W::And]),S::Must(&[W::Popc]),S::Must(&[W::Sync]),S::Must(&[W::Aligned]),S::Sequence(&[W::Row,W::Col]),S::Must(&[W::M8n8k128]),S::Type(&[T::S32]),S::Type(&[T::B1]),S::Type(&[T::B1]),S::Type(&[T::S32])];
 
 static ABS: [Row; 5] = [
     Row { opcode: Opcode::Abs, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Absolute value.", family: "float", supported: true },
@@ -1399,8 +1412,8 @@ static ADD: [Row; 12] = [
     Row { opcode: Opcode::Add, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Adds; the result wraps.", family: "integer", supported: true },
     Row { opcode: Opcode::Add, slots: S20, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Adds and clamps to the range of `.s32`.", family: "integer", supported: true },
     Row { opcode: Opcode::Add, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "Adds two packed pairs of halves.", family: "integer", supported: true },
-    Row { opcode: Opcode::Add, slots: S22, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Adds four packed bytes.", family: "integer", supported: false },
-    Row { opcode: Opcode::Add, slots: S24, operands: R10, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Adds and clamps.", family: "integer", supported: false },
+    Row { opcode: Opcode::Add, slots: S22, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Adds four packed bytes.", family: "integer", supported: true },
+    Row { opcode: Opcode::Add, slots: S24, operands: R10, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Adds and clamps.", family: "integer", supported: true },
     Row { opcode: Opcode::Add, slots: S25, operands: R10, ptx: (1, 2), chips: From(10), needs: N26, doc: "Adds and writes the carry.", family: "integer", supported: true },
 ];
 static ADDC: [Row; 3] = [
@@ -1418,7 +1431,7 @@ static APPLYPRIORITY: [Row; 2] = [
     Row { opcode: Opcode::Applypriority, slots: S34, operands: R35, ptx: (7, 4), chips: From(80), needs: &[], doc: "Changes the eviction priority of a line.", family: "memory", supported: true },
     Row { opcode: Opcode::Applypriority, slots: S36, operands: R37, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Changes the eviction priority of a block of bytes.", family: "memory", supported: false },
 ];
-static ATOM: [Row; 22] = [
+static ATOM: [Row; 23] = [
     Row { opcode: Opcode::Atom, slots: S38, operands: R39, ptx: (1, 0), chips: From(11), needs: N40, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S41, operands: R42, ptx: (7, 4), chips: From(80), needs: N43, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S44, operands: R39, ptx: (1, 0), chips: From(11), needs: N45, doc: "Reads, changes and writes memory in one step.", family: "atomics", supported: true },
@@ -1439,8 +1452,9 @@ static ATOM: [Row; 22] = [
     Row { opcode: Opcode::Atom, slots: S68, operands: R69, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S70, operands: R71, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
     Row { opcode: Opcode::Atom, slots: S72, operands: R69, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Atom, slots: S73, operands: R39, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Atom, slots: S74, operands: R75, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Atom, slots: S73, operands: R39, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S74, operands: R42, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Atom, slots: S75, operands: R69, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory and keeps subnormal numbers.", family: "atomics", supported: true },
 ];
 static BAR: [Row; 7] = [
     Row { opcode: Opcode::Bar, slots: S76, operands: R77, ptx: (1, 0), chips: From(10), needs: N78, doc: "Waits for the threads of the block.", family: "barrier", supported: true },
@@ -1489,7 +1503,7 @@ static CALL: [Row; 1] = [
     Row { opcode: Opcode::Call, slots: S106, operands: R110, ptx: (1, 0), chips: From(10), needs: &[], doc: "Calls a function, by name or by address.", family: "control", supported: true },
 ];
 static CLMAD: [Row; 1] = [
-    Row { opcode: Opcode::Clmad, slots: S111, operands: R112, ptx: (9, 3), chips: From(80), needs: &[], doc: "Multiplies without carries and adds without them.", family: "integer", supported: false },
+    Row { opcode: Opcode::Clmad, slots: S111, operands: R112, ptx: (9, 3), chips: From(80), needs: &[], doc: "Multiplies without carries and adds without them.", family: "integer", supported: true },
 ];
 static CLUSTERLAUNCHCONTROL: [Row; 4] = [
     Row { opcode: Opcode::Clusterlaunchcontrol, slots: S113, operands: R114, ptx: (8, 6), chips: From(100), needs: N115, doc: "Asks to take over the work of a cluster that has not started.", family: "special", supported: true },
@@ -1510,7 +1524,7 @@ static COS: [Row; 2] = [
     Row { opcode: Opcode::Cos, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the cosine.", family: "float", supported: true },
     Row { opcode: Opcode::Cos, slots: S125, operands: R1, ptx: (9, 5), chips: From(10), needs: &[], doc: "Approximates the cosine of an angle in turns.", family: "float", supported: true },
 ];
-static CP: [Row; 50] = [
+static CP: [Row; 55] = [
     Row { opcode: Opcode::Cp, slots: S126, operands: R127, ptx: (7, 0), chips: From(80), needs: N128, doc: "Copies from global to shared memory.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S129, operands: R130, ptx: (7, 0), chips: From(80), needs: N128, doc: "Copies from global to shared memory past the first cache.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S131, operands: &[], ptx: (7, 0), chips: From(80), needs: &[], doc: "Closes a group of copies.", family: "transfer", supported: true },
@@ -1524,396 +1538,406 @@ static CP: [Row; 50] = [
     Row { opcode: Opcode::Cp, slots: S145, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Copies a block of bytes to shared memory of another block and signals a barrier object.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S147, operands: R148, ptx: (8, 0), chips: From(90), needs: N149, doc: "Copies a block of bytes from shared to global memory.", family: "transfer", supported: true },
     Row { opcode: Opcode::Cp, slots: S150, operands: R151, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a block of bytes into the second cache.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S152, operands: R153, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes to shared memory of this block and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S154, operands: R155, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S156, operands: R157, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes from shared to global memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S158, operands: R155, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes with a memory order to shared memory and signals a barrier object.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S159, operands: R157, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes with a memory order from shared to global memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S160, operands: R161, ptx: (9, 2), chips: From(90), needs: N142, doc: "Copies a block of bytes whose ends may lie outside of memory.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S162, operands: R163, ptx: (9, 4), chips: From(90), needs: N164, doc: "Copies a block of bytes to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S165, operands: R134, ptx: (9, 5), chips: From(90), needs: &[], doc: "Waits until all but the last groups of bulk copies have been read by their copies.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S166, operands: R167, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Brings a block of bytes into the second cache and keeps it.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Cp, slots: S168, operands: R171, ptx: (8, 0), chips: From(90), needs: N172, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S173, operands: R175, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S176, operands: R178, ptx: (8, 0), chips: From(90), needs: N172, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S179, operands: R180, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S181, operands: R182, ptx: (8, 6), chips: From(90), needs: N183, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S184, operands: R185, ptx: (8, 6), chips: From(100), needs: N183, doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S186, operands: R187, ptx: (8, 6), chips: From(90), needs: N183, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S188, operands: R189, ptx: (8, 6), chips: From(100), needs: N190, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S191, operands: R192, ptx: (8, 0), chips: From(90), needs: N142, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S193, operands: R192, ptx: (8, 0), chips: From(90), needs: N142, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S194, operands: R195, ptx: (8, 6), chips: Family(&[100, 110]), needs: N142, doc: "Scatters four rows from shared memory into a tensor.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S196, operands: R197, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S198, operands: R199, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S200, operands: R201, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S202, operands: R203, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S204, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S205, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S206, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S207, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S208, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S210, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S211, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S212, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S213, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S214, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S215, operands: R209, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S216, operands: R192, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a box into a tensor.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Cp, slots: S217, operands: R192, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a box into a tensor.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S152, operands: R141, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes to shared memory of this block and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S153, operands: R146, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S154, operands: R155, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes from shared to global memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S156, operands: R141, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes with a memory order to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S157, operands: R155, ptx: (9, 3), chips: From(90), needs: N142, doc: "Copies a block of bytes with a memory order from shared to global memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S158, operands: R159, ptx: (9, 2), chips: From(90), needs: N142, doc: "Copies a block of bytes whose ends may lie outside of memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S160, operands: R161, ptx: (9, 4), chips: From(90), needs: &[], doc: "Copies a block of bytes to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S162, operands: R163, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Copies a block of bytes to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S164, operands: R134, ptx: (9, 5), chips: From(90), needs: &[], doc: "Waits until all but the last groups of bulk copies have been read by their copies.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S165, operands: R166, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Brings a block of bytes into the second cache and keeps it.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Cp, slots: S167, operands: R170, ptx: (8, 0), chips: From(90), needs: N171, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S172, operands: R173, ptx: (9, 4), chips: From(90), needs: N174, doc: "Copies a box of a tensor to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S175, operands: R177, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S178, operands: R179, ptx: (9, 4), chips: Family(&[100, 110]), needs: &[], doc: "Gathers four rows of a tensor to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S180, operands: R182, ptx: (8, 0), chips: From(90), needs: N171, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S183, operands: R184, ptx: (9, 4), chips: From(90), needs: N174, doc: "Copies a box of a tensor to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S185, operands: R186, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S187, operands: R188, ptx: (9, 4), chips: Family(&[100, 110]), needs: &[], doc: "Copies a box of a tensor to shared memory of several blocks and signals their barrier objects.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S189, operands: R190, ptx: (8, 6), chips: From(90), needs: N191, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S192, operands: R193, ptx: (8, 6), chips: From(100), needs: N191, doc: "Gathers four rows of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S194, operands: R195, ptx: (8, 6), chips: From(90), needs: N191, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S196, operands: R197, ptx: (8, 6), chips: From(100), needs: N198, doc: "Copies a box of a tensor to shared memory and signals a barrier object.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S199, operands: R200, ptx: (8, 0), chips: From(90), needs: N142, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S201, operands: R200, ptx: (8, 0), chips: From(90), needs: N142, doc: "Copies a box from shared memory into a tensor.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S202, operands: R203, ptx: (8, 6), chips: Family(&[100, 110]), needs: N142, doc: "Scatters four rows from shared memory into a tensor.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S204, operands: R205, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S206, operands: R207, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S208, operands: R209, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S210, operands: R211, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Brings a box of a tensor into the second cache.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S212, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S213, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S214, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S215, operands: R146, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S216, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S218, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S219, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S220, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S221, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S222, operands: R217, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S223, operands: R217, ptx: (8, 0), chips: From(90), needs: N224, doc: "Reduces a block of bytes into memory.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S225, operands: R200, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a box into a tensor.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Cp, slots: S226, operands: R200, ptx: (8, 0), chips: From(90), needs: N142, doc: "Reduces a box into a tensor.", family: "transfer", supported: true },
 ];
 static CREATEPOLICY: [Row; 4] = [
-    Row { opcode: Opcode::Createpolicy, slots: S218, operands: R219, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a range of addresses.", family: "memory", supported: true },
-    Row { opcode: Opcode::Createpolicy, slots: S220, operands: R222, ptx: (9, 4), chips: From(100), needs: &[], doc: "Makes a cache policy from a range of addresses of another device.", family: "memory", supported: false },
-    Row { opcode: Opcode::Createpolicy, slots: S223, operands: R224, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a share of the accesses.", family: "memory", supported: true },
-    Row { opcode: Opcode::Createpolicy, slots: S225, operands: R226, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from an access property.", family: "memory", supported: true },
+    Row { opcode: Opcode::Createpolicy, slots: S227, operands: R228, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a range of addresses.", family: "memory", supported: true },
+    Row { opcode: Opcode::Createpolicy, slots: S229, operands: R231, ptx: (9, 4), chips: From(100), needs: &[], doc: "Makes a cache policy from a range of addresses of another device.", family: "memory", supported: false },
+    Row { opcode: Opcode::Createpolicy, slots: S232, operands: R233, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from a share of the accesses.", family: "memory", supported: true },
+    Row { opcode: Opcode::Createpolicy, slots: S234, operands: R235, ptx: (7, 4), chips: From(80), needs: &[], doc: "Makes a cache policy from an access property.", family: "memory", supported: true },
 ];
 static CVT: [Row; 58] = [
-    Row { opcode: Opcode::Cvt, slots: S227, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends or cuts an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S229, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S230, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S231, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S232, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S233, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S234, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S235, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S236, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S237, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S238, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S239, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S240, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S242, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Converts an integer to floating point.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S243, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to floating point.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S244, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S245, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S246, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S247, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S248, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S249, operands: R228, ptx: (1, 0), chips: From(10), needs: N250, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S251, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S252, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S253, operands: R241, ptx: (7, 1), chips: From(80), needs: N254, doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S255, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S256, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S257, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S258, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S259, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S260, operands: R228, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S261, operands: R241, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S262, operands: R228, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S263, operands: R228, ptx: (1, 0), chips: From(10), needs: N264, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S265, operands: R241, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S266, operands: R241, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S267, operands: R241, ptx: (7, 0), chips: From(80), needs: N268, doc: "Rounds to half precision.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S269, operands: R270, ptx: (7, 0), chips: From(80), needs: N268, doc: "Rounds two values to a pair.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S271, operands: R272, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds two values to a pair at random.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S273, operands: R274, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S275, operands: R276, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S277, operands: R228, ptx: (7, 0), chips: From(80), needs: N268, doc: "Rounds to the matrix type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S278, operands: R228, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S279, operands: R228, ptx: (8, 6), chips: From(100), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S280, operands: R281, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S282, operands: R241, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S283, operands: R241, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S284, operands: R281, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S285, operands: R241, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S286, operands: R281, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S287, operands: R288, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S289, operands: R290, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S291, operands: R241, ptx: (9, 1), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair of halves to a pair of narrow numbers.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S292, operands: R241, ptx: (9, 1), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair of halves to a pair of narrow numbers.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S293, operands: R241, ptx: (9, 2), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow numbers to a pair of halves.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S294, operands: R295, ptx: (9, 2), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow numbers with a scale to a pair of halves.", family: "conversion", supported: false },
-    Row { opcode: Opcode::Cvt, slots: S296, operands: R297, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S298, operands: R299, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
-    Row { opcode: Opcode::Cvt, slots: S300, operands: R299, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S236, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends or cuts an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S238, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S239, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S240, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S241, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S242, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S243, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S244, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S245, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer and clamps it to the range of the result.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S246, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S247, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S248, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S249, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to an integer.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S251, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Converts an integer to floating point.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S252, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to floating point.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S253, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S254, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Converts an integer to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S255, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S256, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S257, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a narrower type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S258, operands: R237, ptx: (1, 0), chips: From(10), needs: N259, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S260, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S261, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S262, operands: R250, ptx: (7, 1), chips: From(80), needs: N263, doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S264, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Extends to a wider type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S265, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S266, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Between the two half types.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S267, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S268, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S269, operands: R237, ptx: (1, 0), chips: From(10), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S270, operands: R250, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to a whole number, or copies.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S271, operands: R237, ptx: (1, 0), chips: From(10), needs: N2, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S272, operands: R237, ptx: (1, 0), chips: From(10), needs: N273, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S274, operands: R250, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S275, operands: R250, ptx: (7, 0), chips: From(80), needs: &[], doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S276, operands: R250, ptx: (7, 0), chips: From(80), needs: N277, doc: "Rounds to half precision.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S278, operands: R279, ptx: (7, 0), chips: From(80), needs: N277, doc: "Rounds two values to a pair.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S280, operands: R281, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds two values to a pair at random.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S282, operands: R283, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S284, operands: R285, ptx: (8, 7), chips: Accelerated(&[100, 103]), needs: &[], doc: "Rounds four values to small numbers at random.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S286, operands: R237, ptx: (7, 0), chips: From(80), needs: N277, doc: "Rounds to the matrix type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S287, operands: R237, ptx: (7, 8), chips: From(90), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S288, operands: R237, ptx: (8, 6), chips: From(100), needs: &[], doc: "Rounds to the matrix type.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S289, operands: R290, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds two values to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S291, operands: R250, ptx: (7, 8), chips: From(89), needs: &[], doc: "Rounds a pair of halves to a pair of bytes.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S292, operands: R250, ptx: (7, 8), chips: From(89), needs: &[], doc: "Extends a pair of bytes to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S293, operands: R290, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of narrow ones.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S294, operands: R250, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow values to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S295, operands: R290, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds two values to a pair of scale factors.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S296, operands: R297, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair to a pair of scale factors.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S298, operands: R299, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of scale factors.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S300, operands: R250, ptx: (9, 1), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair of halves to a pair of narrow numbers.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S301, operands: R250, ptx: (9, 1), chips: Family(&[100, 110, 120]), needs: &[], doc: "Rounds a pair of halves to a pair of narrow numbers.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S302, operands: R250, ptx: (9, 2), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow numbers to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S303, operands: R304, ptx: (9, 2), chips: Family(&[100, 110, 120]), needs: &[], doc: "Extends a pair of narrow numbers with a scale to a pair of halves.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S305, operands: R306, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S307, operands: R308, ptx: (6, 5), chips: From(72), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
+    Row { opcode: Opcode::Cvt, slots: S309, operands: R308, ptx: (6, 5), chips: From(75), needs: &[], doc: "Clamps two integers and packs them before what a register holds.", family: "conversion", supported: true },
 ];
 static CVTA: [Row; 2] = [
-    Row { opcode: Opcode::Cvta, slots: S301, operands: R302, ptx: (2, 0), chips: From(20), needs: N303, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
-    Row { opcode: Opcode::Cvta, slots: S304, operands: R305, ptx: (2, 0), chips: From(20), needs: N303, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S310, operands: R311, ptx: (2, 0), chips: From(20), needs: N312, doc: "From a generic address to one of a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Cvta, slots: S313, operands: R314, ptx: (2, 0), chips: From(20), needs: N312, doc: "From an address of a state space to a generic one.", family: "memory", supported: true },
 ];
 static DISCARD: [Row; 1] = [
-    Row { opcode: Opcode::Discard, slots: S306, operands: R35, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: true },
+    Row { opcode: Opcode::Discard, slots: S315, operands: R35, ptx: (7, 4), chips: From(80), needs: &[], doc: "Drops a line without writing it back.", family: "memory", supported: true },
 ];
 static DIV: [Row; 4] = [
-    Row { opcode: Opcode::Div, slots: S307, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S308, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Div, slots: S309, operands: R10, ptx: (1, 0), chips: From(10), needs: N310, doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S316, operands: R10, ptx: (1, 4), chips: From(10), needs: &[], doc: "Divides with a fast approximation.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S317, operands: R10, ptx: (1, 4), chips: From(20), needs: &[], doc: "Divides with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Div, slots: S318, operands: R10, ptx: (1, 0), chips: From(10), needs: N319, doc: "Divides with correct rounding.", family: "float", supported: true },
     Row { opcode: Opcode::Div, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Quotient, rounded towards zero.", family: "integer", supported: true },
 ];
 static DP2A: [Row; 1] = [
-    Row { opcode: Opcode::Dp2a, slots: S311, operands: R312, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp2a, slots: S320, operands: R321, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of two halves with two bytes, plus `c`.", family: "integer", supported: true },
 ];
 static DP4A: [Row; 1] = [
-    Row { opcode: Opcode::Dp4a, slots: S313, operands: R312, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
+    Row { opcode: Opcode::Dp4a, slots: S322, operands: R321, ptx: (5, 0), chips: From(61), needs: &[], doc: "Dot product of four bytes each, plus `c`.", family: "integer", supported: true },
 ];
 static ELECT: [Row; 1] = [
-    Row { opcode: Opcode::Elect, slots: S314, operands: R315, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: true },
+    Row { opcode: Opcode::Elect, slots: S323, operands: R324, ptx: (8, 0), chips: From(90), needs: &[], doc: "Elects one lane and says whether it is this one.", family: "warp", supported: true },
 ];
 static EX2: [Row; 3] = [
     Row { opcode: Opcode::Ex2, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates two to a power.", family: "float", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S316, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
-    Row { opcode: Opcode::Ex2, slots: S317, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S325, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
+    Row { opcode: Opcode::Ex2, slots: S326, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates two to a power.", family: "half", supported: true },
 ];
 static EXIT: [Row; 1] = [
     Row { opcode: Opcode::Exit, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Ends the thread.", family: "control", supported: true },
 ];
 static FABRIC: [Row; 10] = [
-    Row { opcode: Opcode::Fabric, slots: S318, operands: R319, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies from the memory of another device.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S320, operands: R321, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S322, operands: R323, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S324, operands: R326, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S327, operands: R321, ptx: (9, 3), chips: From(100), needs: N142, doc: "Reduces into the memory of another device.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S328, operands: R329, ptx: (9, 3), chips: From(100), needs: N142, doc: "Reduces from the copies that several devices hold.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S330, operands: R331, ptx: (9, 4), chips: From(100), needs: N142, doc: "Changes the memory of another device in one step.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S332, operands: &[], ptx: (9, 3), chips: From(100), needs: N333, doc: "Begins what was asked of other devices.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S334, operands: &[], ptx: (9, 3), chips: From(100), needs: &[], doc: "Waits for what was asked of other devices.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Fabric, slots: S335, operands: R134, ptx: (9, 5), chips: From(100), needs: &[], doc: "Waits for what was asked of other devices.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S327, operands: R328, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies from the memory of another device.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S329, operands: R330, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S331, operands: R332, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S333, operands: R335, ptx: (9, 3), chips: From(100), needs: N142, doc: "Copies to the memory of another device.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S336, operands: R330, ptx: (9, 3), chips: From(100), needs: N142, doc: "Reduces into the memory of another device.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S337, operands: R338, ptx: (9, 3), chips: From(100), needs: N142, doc: "Reduces from the copies that several devices hold.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S339, operands: R340, ptx: (9, 4), chips: From(100), needs: N142, doc: "Changes the memory of another device in one step.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S341, operands: &[], ptx: (9, 3), chips: From(100), needs: N342, doc: "Begins what was asked of other devices.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S343, operands: &[], ptx: (9, 3), chips: From(100), needs: &[], doc: "Waits for what was asked of other devices.", family: "transfer", supported: false },
+    Row { opcode: Opcode::Fabric, slots: S344, operands: R134, ptx: (9, 5), chips: From(100), needs: &[], doc: "Waits for what was asked of other devices.", family: "transfer", supported: false },
 ];
 static FENCE: [Row; 17] = [
-    Row { opcode: Opcode::Fence, slots: S336, operands: &[], ptx: (6, 0), chips: From(70), needs: N43, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S337, operands: &[], ptx: (6, 0), chips: From(70), needs: N43, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S338, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S339, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S340, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S341, operands: &[], ptx: (7, 5), chips: From(70), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S342, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S343, operands: &[], ptx: (8, 0), chips: From(90), needs: N142, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S344, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S345, operands: R346, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S347, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S348, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Fence, slots: S349, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S350, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders reads of shared memory through two kinds of address.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S351, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders reads of shared memory through two kinds of address, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S352, operands: &[], ptx: (9, 3), chips: From(100), needs: &[], doc: "Orders accesses through the fabric and others, in one direction.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Fence, slots: S353, operands: &[], ptx: (9, 5), chips: From(90), needs: &[], doc: "Orders reads through two kinds of address.", family: "barrier", supported: false },
+    Row { opcode: Opcode::Fence, slots: S345, operands: &[], ptx: (6, 0), chips: From(70), needs: N43, doc: "Orders memory accesses within a scope.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S346, operands: &[], ptx: (6, 0), chips: From(70), needs: N43, doc: "Orders memory accesses within a scope, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S347, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S348, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses to shared memory only.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S349, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Makes initialized barrier objects visible.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S350, operands: &[], ptx: (7, 5), chips: From(70), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S351, operands: &[], ptx: (8, 0), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S352, operands: &[], ptx: (8, 0), chips: From(90), needs: N142, doc: "Orders accesses through two kinds of address in one space.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S353, operands: &[], ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S354, operands: R355, ptx: (8, 3), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S356, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S357, operands: &[], ptx: (8, 6), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S358, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders accesses through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S359, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders reads of shared memory through two kinds of address.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S360, operands: &[], ptx: (9, 4), chips: From(90), needs: &[], doc: "Orders reads of shared memory through two kinds of address, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S361, operands: &[], ptx: (9, 3), chips: From(100), needs: &[], doc: "Orders accesses through the fabric and others, in one direction.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Fence, slots: S362, operands: &[], ptx: (9, 5), chips: From(90), needs: &[], doc: "Orders reads through two kinds of address.", family: "barrier", supported: true },
 ];
 static FMA: [Row; 10] = [
-    Row { opcode: Opcode::Fma, slots: S354, operands: R112, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S309, operands: R112, ptx: (1, 4), chips: From(10), needs: N355, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S356, operands: R112, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S357, operands: R358, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: true },
-    Row { opcode: Opcode::Fma, slots: S359, operands: R112, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S360, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S361, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S362, operands: R112, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S363, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
-    Row { opcode: Opcode::Fma, slots: S364, operands: R112, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S363, operands: R112, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S318, operands: R112, ptx: (1, 4), chips: From(10), needs: N364, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S365, operands: R112, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies and adds two pairs.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S366, operands: R367, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two halves and adds a single value.", family: "float", supported: true },
+    Row { opcode: Opcode::Fma, slots: S368, operands: R112, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S369, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds; a negative result becomes zero.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S370, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with one rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S371, operands: R112, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds; an out-of-bounds marker gives zero.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S372, operands: R112, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
+    Row { opcode: Opcode::Fma, slots: S373, operands: R112, ptx: (8, 1), chips: From(90), needs: &[], doc: "Multiplies and adds with another rounding.", family: "half", supported: true },
 ];
 static FNS: [Row; 1] = [
-    Row { opcode: Opcode::Fns, slots: S7, operands: R365, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
+    Row { opcode: Opcode::Fns, slots: S7, operands: R374, ptx: (6, 0), chips: From(30), needs: &[], doc: "Place of the n-th set bit, counted from a base.", family: "integer", supported: true },
 ];
 static GETCTARANK: [Row; 1] = [
-    Row { opcode: Opcode::Getctarank, slots: S366, operands: R367, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: true },
+    Row { opcode: Opcode::Getctarank, slots: S375, operands: R376, ptx: (7, 8), chips: From(90), needs: &[], doc: "The rank of the block that an address of shared memory belongs to.", family: "memory", supported: true },
 ];
 static GRIDDEPCONTROL: [Row; 1] = [
-    Row { opcode: Opcode::Griddepcontrol, slots: S368, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: true },
+    Row { opcode: Opcode::Griddepcontrol, slots: S377, operands: &[], ptx: (7, 8), chips: From(90), needs: &[], doc: "Lets dependent grids start, or waits for the grids before.", family: "special", supported: true },
 ];
 static ISSPACEP: [Row; 1] = [
-    Row { opcode: Opcode::Isspacep, slots: S369, operands: R370, ptx: (2, 0), chips: From(20), needs: N303, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
+    Row { opcode: Opcode::Isspacep, slots: S378, operands: R379, ptx: (2, 0), chips: From(20), needs: N312, doc: "Tests whether a generic address lies in a state space.", family: "memory", supported: true },
 ];
 static ISTYPEP: [Row; 1] = [
-    Row { opcode: Opcode::Istypep, slots: S371, operands: R372, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: true },
+    Row { opcode: Opcode::Istypep, slots: S380, operands: R381, ptx: (4, 0), chips: From(30), needs: &[], doc: "Tests what kind of opaque variable a handle names.", family: "texture", supported: true },
 ];
 static LD: [Row; 18] = [
-    Row { opcode: Opcode::Ld, slots: S373, operands: R374, ptx: (1, 0), chips: From(10), needs: N375, doc: "Loads from memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S376, operands: R377, ptx: (1, 0), chips: From(10), needs: N378, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S379, operands: R377, ptx: (1, 0), chips: From(10), needs: N380, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S381, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S382, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S383, operands: R377, ptx: (3, 1), chips: From(32), needs: N384, doc: "Loads from memory that nothing writes while the kernel runs.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S385, operands: R377, ptx: (3, 1), chips: From(32), needs: N386, doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S387, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S388, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S389, operands: R374, ptx: (1, 1), chips: From(10), needs: N390, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S391, operands: R374, ptx: (7, 4), chips: From(75), needs: N392, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S393, operands: R374, ptx: (6, 0), chips: From(70), needs: N394, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S395, operands: R377, ptx: (6, 0), chips: From(70), needs: N396, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S397, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S398, operands: R377, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S399, operands: R374, ptx: (8, 2), chips: From(70), needs: N400, doc: "Loads from a device.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S401, operands: R374, ptx: (9, 1), chips: From(10), needs: N402, doc: "Loads from local memory; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::Ld, slots: S403, operands: R374, ptx: (9, 4), chips: From(90), needs: &[], doc: "Loads from memory through the path for what nothing writes.", family: "memory", supported: false },
+    Row { opcode: Opcode::Ld, slots: S382, operands: R383, ptx: (1, 0), chips: From(10), needs: N384, doc: "Loads from memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S385, operands: R386, ptx: (1, 0), chips: From(10), needs: N387, doc: "Loads from memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S388, operands: R386, ptx: (1, 0), chips: From(10), needs: N389, doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S390, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S391, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S392, operands: R386, ptx: (3, 1), chips: From(32), needs: N393, doc: "Loads from memory that nothing writes while the kernel runs.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S394, operands: R386, ptx: (3, 1), chips: From(32), needs: N395, doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S396, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S397, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads from memory that nothing writes, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S398, operands: R383, ptx: (1, 1), chips: From(10), needs: N399, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S400, operands: R383, ptx: (7, 4), chips: From(75), needs: N401, doc: "Loads; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S402, operands: R383, ptx: (6, 0), chips: From(70), needs: N403, doc: "Loads with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S404, operands: R386, ptx: (6, 0), chips: From(70), needs: N405, doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S406, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S407, operands: R386, ptx: (8, 8), chips: From(100), needs: &[], doc: "Loads with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S408, operands: R383, ptx: (8, 2), chips: From(70), needs: N409, doc: "Loads from a device.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S410, operands: R383, ptx: (9, 1), chips: From(10), needs: N411, doc: "Loads from local memory; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ld, slots: S412, operands: R383, ptx: (9, 4), chips: From(90), needs: &[], doc: "Loads from memory through the path for what nothing writes.", family: "memory", supported: true },
 ];
 static LDMATRIX: [Row; 5] = [
-    Row { opcode: Opcode::Ldmatrix, slots: S404, operands: R406, ptx: (6, 5), chips: From(75), needs: N407, doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Ldmatrix, slots: S408, operands: R406, ptx: (9, 4), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Loads small matrices of narrow integers and spreads them to bytes.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Ldmatrix, slots: S409, operands: R411, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Ldmatrix, slots: S412, operands: R406, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Ldmatrix, slots: S413, operands: R411, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Ldmatrix, slots: S413, operands: R415, ptx: (6, 5), chips: From(75), needs: N416, doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Ldmatrix, slots: S417, operands: R415, ptx: (9, 4), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Loads small matrices of narrow integers and spreads them to bytes.", family: "matrix", supported: false },
+    Row { opcode: Opcode::Ldmatrix, slots: S418, operands: R420, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices from shared memory across the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Ldmatrix, slots: S421, operands: R415, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Ldmatrix, slots: S422, operands: R420, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Loads small matrices of narrow numbers and spreads them to bytes.", family: "matrix", supported: true },
 ];
 static LDU: [Row; 1] = [
-    Row { opcode: Opcode::Ldu, slots: S414, operands: R374, ptx: (2, 0), chips: From(20), needs: N415, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: true },
+    Row { opcode: Opcode::Ldu, slots: S423, operands: R383, ptx: (2, 0), chips: From(20), needs: N424, doc: "Loads from an address that is the same in the whole warp.", family: "memory", supported: true },
 ];
 static LG2: [Row; 1] = [
     Row { opcode: Opcode::Lg2, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the logarithm to base two.", family: "float", supported: true },
 ];
 static LOP3: [Row; 2] = [
-    Row { opcode: Opcode::Lop3, slots: S7, operands: R416, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
-    Row { opcode: Opcode::Lop3, slots: S417, operands: R418, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S7, operands: R425, ptx: (4, 3), chips: From(50), needs: &[], doc: "Any bitwise function of three operands.", family: "logic", supported: true },
+    Row { opcode: Opcode::Lop3, slots: S426, operands: R427, ptx: (8, 2), chips: From(70), needs: &[], doc: "Any bitwise function of three operands, and a predicate that says whether it is nonzero.", family: "logic", supported: true },
 ];
 static MAD: [Row; 6] = [
-    Row { opcode: Opcode::Mad, slots: S354, operands: R112, ptx: (1, 0), chips: From(20), needs: N419, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S309, operands: R112, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Mad, slots: S420, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S421, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S422, operands: R112, ptx: (3, 0), chips: From(20), needs: N26, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad, slots: S423, operands: R424, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S363, operands: R112, ptx: (1, 0), chips: From(20), needs: N428, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S318, operands: R112, ptx: (1, 0), chips: From(10), needs: N13, doc: "Multiplies and adds with one rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Mad, slots: S429, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S430, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "High half of the product plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S431, operands: R112, ptx: (3, 0), chips: From(20), needs: N26, doc: "Half of the product plus a third value; writes the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad, slots: S432, operands: R433, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product plus a value of twice the width.", family: "integer", supported: true },
 ];
 static MAD24: [Row; 2] = [
-    Row { opcode: Opcode::Mad24, slots: S425, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mad24, slots: S421, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S434, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values, plus a third value.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mad24, slots: S430, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "High 32 bits of a product of 24-bit values plus a third value, clamped.", family: "integer", supported: true },
 ];
 static MADC: [Row; 3] = [
-    Row { opcode: Opcode::Madc, slots: S426, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Madc, slots: S427, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
-    Row { opcode: Opcode::Madc, slots: S421, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: true },
+    Row { opcode: Opcode::Madc, slots: S435, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Madc, slots: S436, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "Half of the product plus a third value plus the carry.", family: "integer", supported: true },
+    Row { opcode: Opcode::Madc, slots: S430, operands: R112, ptx: (3, 0), chips: From(20), needs: &[], doc: "High half of the product plus a third value plus the carry, clamped.", family: "integer", supported: true },
 ];
 static MAPA: [Row; 1] = [
-    Row { opcode: Opcode::Mapa, slots: S366, operands: R428, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: true },
+    Row { opcode: Opcode::Mapa, slots: S375, operands: R437, ptx: (7, 8), chips: From(90), needs: &[], doc: "The address of a shared variable in another block of the cluster.", family: "memory", supported: true },
 ];
 static MATCH: [Row; 2] = [
-    Row { opcode: Opcode::Match, slots: S429, operands: R430, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
-    Row { opcode: Opcode::Match, slots: S431, operands: R432, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S438, operands: R439, ptx: (6, 0), chips: From(70), needs: &[], doc: "The lanes that hold the same value as this one.", family: "warp", supported: true },
+    Row { opcode: Opcode::Match, slots: S440, operands: R441, ptx: (6, 0), chips: From(70), needs: &[], doc: "All lanes if all hold the same value, else zero.", family: "warp", supported: true },
 ];
-static MAX: [Row; 9] = [
-    Row { opcode: Opcode::Max, slots: S433, operands: R10, ptx: (1, 0), chips: From(10), needs: N434, doc: "The larger value.", family: "float", supported: true },
+static MAX: [Row; 10] = [
+    Row { opcode: Opcode::Max, slots: S442, operands: R10, ptx: (1, 0), chips: From(10), needs: N443, doc: "The larger value.", family: "float", supported: true },
     Row { opcode: Opcode::Max, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "float", supported: true },
-    Row { opcode: Opcode::Max, slots: S435, operands: R112, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: true },
-    Row { opcode: Opcode::Max, slots: S436, operands: R10, ptx: (7, 0), chips: From(80), needs: N437, doc: "The larger value.", family: "half", supported: true },
-    Row { opcode: Opcode::Max, slots: S438, operands: R10, ptx: (7, 0), chips: From(80), needs: N437, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S444, operands: R112, ptx: (8, 8), chips: From(100), needs: &[], doc: "The largest of three values.", family: "float", supported: true },
+    Row { opcode: Opcode::Max, slots: S445, operands: R10, ptx: (7, 0), chips: From(80), needs: N446, doc: "The larger value.", family: "half", supported: true },
+    Row { opcode: Opcode::Max, slots: S447, operands: R10, ptx: (7, 0), chips: From(80), needs: N446, doc: "The larger value.", family: "half", supported: true },
     Row { opcode: Opcode::Max, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The larger value.", family: "integer", supported: true },
     Row { opcode: Opcode::Max, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Max, slots: S439, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The larger value of each packed byte.", family: "integer", supported: false },
-    Row { opcode: Opcode::Max, slots: S440, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Max, slots: S448, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The larger value of each packed byte.", family: "integer", supported: true },
+    Row { opcode: Opcode::Max, slots: S449, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The larger value of each packed byte, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Max, slots: S450, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The larger value, or zero where that is negative.", family: "integer", supported: true },
 ];
-static MBARRIER: [Row; 30] = [
-    Row { opcode: Opcode::Mbarrier, slots: S441, operands: R442, ptx: (7, 0), chips: From(80), needs: N137, doc: "Makes a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S443, operands: R444, ptx: (7, 0), chips: From(80), needs: N137, doc: "Ends a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S445, operands: R446, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S447, operands: R446, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S448, operands: R449, ptx: (7, 0), chips: From(80), needs: N450, doc: "Signals a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S451, operands: R449, ptx: (8, 0), chips: From(80), needs: N452, doc: "Signals a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S453, operands: R454, ptx: (8, 0), chips: From(90), needs: N455, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S456, operands: R454, ptx: (8, 0), chips: From(90), needs: N455, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S457, operands: R458, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S459, operands: R458, ptx: (8, 0), chips: From(90), needs: N460, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S461, operands: R462, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S463, operands: R462, ptx: (8, 0), chips: From(90), needs: N460, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S464, operands: R465, ptx: (7, 0), chips: From(80), needs: N137, doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S466, operands: R465, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S467, operands: R468, ptx: (7, 0), chips: From(80), needs: N137, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S469, operands: R468, ptx: (8, 0), chips: From(80), needs: N470, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S471, operands: R472, ptx: (7, 1), chips: From(80), needs: N137, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S473, operands: R472, ptx: (8, 0), chips: From(80), needs: N470, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S474, operands: R475, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S476, operands: R475, ptx: (8, 0), chips: From(90), needs: N460, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S477, operands: R478, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S479, operands: R478, ptx: (8, 0), chips: From(90), needs: N460, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S480, operands: R481, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Mbarrier, slots: S482, operands: R442, ptx: (9, 3), chips: From(90), needs: N142, doc: "Makes a barrier object of a layout.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S483, operands: R484, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests which layout a barrier object has.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S485, operands: R481, ptx: (9, 3), chips: From(90), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S486, operands: R487, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether a phase of a barrier object is complete, and what was reported in it.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S488, operands: R489, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether the phase of a parity is complete, and what was reported in it.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S486, operands: R490, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether a phase of a barrier object is complete, and what was reported in it.", family: "barrier", supported: false },
-    Row { opcode: Opcode::Mbarrier, slots: S491, operands: R492, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Signals barrier objects of several blocks.", family: "barrier", supported: false },
+static MBARRIER: [Row; 32] = [
+    Row { opcode: Opcode::Mbarrier, slots: S451, operands: R452, ptx: (7, 0), chips: From(80), needs: N137, doc: "Makes a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S453, operands: R454, ptx: (7, 0), chips: From(80), needs: N137, doc: "Ends a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S455, operands: R456, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S457, operands: R456, ptx: (8, 0), chips: From(90), needs: &[], doc: "Changes the count of outstanding bytes.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S458, operands: R459, ptx: (7, 0), chips: From(80), needs: N460, doc: "Signals a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S461, operands: R459, ptx: (8, 0), chips: From(80), needs: N462, doc: "Signals a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S463, operands: R464, ptx: (8, 0), chips: From(90), needs: N465, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S466, operands: R464, ptx: (8, 0), chips: From(90), needs: N465, doc: "Signals a barrier object of another block.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S467, operands: R468, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S469, operands: R468, ptx: (8, 0), chips: From(90), needs: N470, doc: "Signals a barrier object and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S471, operands: R472, ptx: (8, 0), chips: From(90), needs: &[], doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S473, operands: R472, ptx: (8, 0), chips: From(90), needs: N470, doc: "Signals a barrier object of another block and adds bytes to wait for.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S474, operands: R475, ptx: (7, 0), chips: From(80), needs: N137, doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S476, operands: R475, ptx: (8, 0), chips: From(80), needs: &[], doc: "Signals a barrier object without completing its phase.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S477, operands: R478, ptx: (7, 0), chips: From(80), needs: N137, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S479, operands: R478, ptx: (8, 0), chips: From(80), needs: N480, doc: "Tests whether a phase of a barrier object is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S481, operands: R482, ptx: (7, 1), chips: From(80), needs: N137, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S483, operands: R482, ptx: (8, 0), chips: From(80), needs: N480, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S484, operands: R485, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S486, operands: R485, ptx: (8, 0), chips: From(90), needs: N470, doc: "Waits a while for a phase of a barrier object.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S487, operands: R488, ptx: (7, 8), chips: From(90), needs: &[], doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S489, operands: R488, ptx: (8, 0), chips: From(90), needs: N470, doc: "Waits a while for the phase of a parity.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S490, operands: R491, ptx: (7, 0), chips: From(80), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S492, operands: R452, ptx: (9, 3), chips: From(90), needs: N142, doc: "Makes a barrier object of a layout.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S493, operands: R494, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests which layout a barrier object has.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S495, operands: R491, ptx: (9, 3), chips: From(90), needs: &[], doc: "The count of outstanding arrivals.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S496, operands: R497, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether a phase of a barrier object is complete, and what was reported in it.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S498, operands: R499, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether the phase of a parity is complete, and what was reported in it.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S500, operands: R482, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether the phase of a parity is complete.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S498, operands: R501, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether the phase of a parity is complete, and what was reported in it.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S496, operands: R502, ptx: (9, 3), chips: From(90), needs: N142, doc: "Tests whether a phase of a barrier object is complete, and what was reported in it.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Mbarrier, slots: S503, operands: R504, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Signals barrier objects of several blocks.", family: "barrier", supported: false },
 ];
 static MEMBAR: [Row; 2] = [
-    Row { opcode: Opcode::Membar, slots: S493, operands: &[], ptx: (1, 4), chips: From(10), needs: N494, doc: "Orders memory accesses.", family: "barrier", supported: true },
-    Row { opcode: Opcode::Membar, slots: S341, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Membar, slots: S505, operands: &[], ptx: (1, 4), chips: From(10), needs: N506, doc: "Orders memory accesses.", family: "barrier", supported: true },
+    Row { opcode: Opcode::Membar, slots: S350, operands: &[], ptx: (7, 5), chips: From(60), needs: &[], doc: "Orders accesses through two kinds of address.", family: "barrier", supported: true },
 ];
-static MIN: [Row; 9] = [
-    Row { opcode: Opcode::Min, slots: S433, operands: R10, ptx: (1, 0), chips: From(10), needs: N434, doc: "The smaller value.", family: "float", supported: true },
+static MIN: [Row; 10] = [
+    Row { opcode: Opcode::Min, slots: S442, operands: R10, ptx: (1, 0), chips: From(10), needs: N443, doc: "The smaller value.", family: "float", supported: true },
     Row { opcode: Opcode::Min, slots: S3, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "float", supported: true },
-    Row { opcode: Opcode::Min, slots: S435, operands: R112, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: true },
-    Row { opcode: Opcode::Min, slots: S436, operands: R10, ptx: (7, 0), chips: From(80), needs: N437, doc: "The smaller value.", family: "half", supported: true },
-    Row { opcode: Opcode::Min, slots: S438, operands: R10, ptx: (7, 0), chips: From(80), needs: N437, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S444, operands: R112, ptx: (8, 8), chips: From(100), needs: &[], doc: "The smallest of three values.", family: "float", supported: true },
+    Row { opcode: Opcode::Min, slots: S445, operands: R10, ptx: (7, 0), chips: From(80), needs: N446, doc: "The smaller value.", family: "half", supported: true },
+    Row { opcode: Opcode::Min, slots: S447, operands: R10, ptx: (7, 0), chips: From(80), needs: N446, doc: "The smaller value.", family: "half", supported: true },
     Row { opcode: Opcode::Min, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "The smaller value.", family: "integer", supported: true },
     Row { opcode: Opcode::Min, slots: S21, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value of each packed half.", family: "integer", supported: true },
-    Row { opcode: Opcode::Min, slots: S439, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The smaller value of each packed byte.", family: "integer", supported: false },
-    Row { opcode: Opcode::Min, slots: S440, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Min, slots: S448, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The smaller value of each packed byte.", family: "integer", supported: true },
+    Row { opcode: Opcode::Min, slots: S449, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "The smaller value of each packed byte, or zero where that is negative.", family: "integer", supported: true },
+    Row { opcode: Opcode::Min, slots: S450, operands: R10, ptx: (8, 0), chips: From(90), needs: &[], doc: "The smaller value, or zero where that is negative.", family: "integer", supported: true },
 ];
-static MMA: [Row; 71] = [
-    Row { opcode: Opcode::Mma, slots: S495, operands: R496, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S497, operands: R498, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S499, operands: R500, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S501, operands: R502, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S503, operands: R504, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S505, operands: R506, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S507, operands: R508, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S509, operands: R510, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S511, operands: R512, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S513, operands: R514, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S515, operands: R516, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S517, operands: R518, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S519, operands: R520, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S521, operands: R522, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S523, operands: R524, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S525, operands: R518, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N526, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S527, operands: R520, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N526, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S528, operands: R529, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S530, operands: R531, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S532, operands: R533, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S534, operands: R535, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S536, operands: R537, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S538, operands: R539, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+static MMA: [Row; 72] = [
+    Row { opcode: Opcode::Mma, slots: S507, operands: R508, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S509, operands: R510, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S511, operands: R512, ptx: (6, 4), chips: From(70), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S513, operands: R514, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S515, operands: R516, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S517, operands: R518, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S519, operands: R520, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S521, operands: R522, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S523, operands: R524, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S525, operands: R526, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S527, operands: R528, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S529, operands: R530, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S531, operands: R532, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S533, operands: R534, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S535, operands: R536, ptx: (8, 7), chips: From(89), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S537, operands: R530, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N538, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S539, operands: R532, ptx: (8, 7), chips: Family(&[100, 110, 120]), needs: N538, doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S540, operands: R541, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S542, operands: R537, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S543, operands: R539, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S544, operands: R541, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S545, operands: R546, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S547, operands: R546, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S548, operands: R539, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S549, operands: R539, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S550, operands: R541, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S551, operands: R541, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S552, operands: R553, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S554, operands: R553, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S555, operands: R553, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S556, operands: R553, ptx: (9, 1), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds.", family: "matrix", supported: false },
-    Row { opcode: Opcode::Mma, slots: S557, operands: R553, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S558, operands: R559, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S560, operands: R559, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S561, operands: R562, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S563, operands: R562, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S564, operands: R565, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S566, operands: R565, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S567, operands: R568, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S569, operands: R568, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S542, operands: R543, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S544, operands: R545, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S546, operands: R547, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S548, operands: R549, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S550, operands: R551, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S552, operands: R553, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S554, operands: R549, ptx: (6, 5), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S555, operands: R551, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S556, operands: R553, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S557, operands: R558, ptx: (7, 0), chips: From(75), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S559, operands: R558, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S560, operands: R551, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S561, operands: R551, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S562, operands: R553, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S563, operands: R553, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two matrices held by the warp and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S564, operands: R565, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S566, operands: R565, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S567, operands: R565, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S568, operands: R565, ptx: (9, 1), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S569, operands: R565, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies two matrices of narrow numbers, each block scaled, and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S570, operands: R571, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S572, operands: R571, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S573, operands: R574, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S575, operands: R574, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S576, operands: R565, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S577, operands: R565, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S578, operands: R574, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S579, operands: R574, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S580, operands: R581, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S582, operands: R581, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S583, operands: R584, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S576, operands: R577, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S578, operands: R577, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S579, operands: R580, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S581, operands: R580, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S582, operands: R583, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S584, operands: R583, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S585, operands: R586, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
     Row { opcode: Opcode::Mma, slots: S587, operands: R586, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S588, operands: R589, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S590, operands: R589, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S591, operands: R586, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S592, operands: R586, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S593, operands: R589, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S594, operands: R589, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S595, operands: R581, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N526, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S596, operands: R584, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S597, operands: R598, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S599, operands: R598, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S600, operands: R598, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Mma, slots: S601, operands: R598, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S588, operands: R577, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S589, operands: R577, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S590, operands: R586, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S591, operands: R586, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S592, operands: R593, ptx: (8, 4), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S594, operands: R593, ptx: (8, 5), chips: From(89), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S595, operands: R596, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S597, operands: R598, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S599, operands: R598, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S600, operands: R601, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S602, operands: R601, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S603, operands: R598, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S604, operands: R598, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S605, operands: R601, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S606, operands: R601, ptx: (8, 5), chips: From(80), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S607, operands: R593, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N538, doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S608, operands: R596, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S609, operands: R610, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S611, operands: R610, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S612, operands: R610, ptx: (8, 7), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S613, operands: R610, ptx: (9, 1), chips: Accelerated(&[120, 121]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Mma, slots: S614, operands: R610, ptx: (8, 7), chips: Family(&[120]), needs: &[], doc: "Multiplies a sparse matrix, whose zeros the metadata names, by a dense one and adds a third.", family: "matrix", supported: true },
 ];
 static MOV: [Row; 2] = [
-    Row { opcode: Opcode::Mov, slots: S602, operands: R603, ptx: (1, 0), chips: From(10), needs: N415, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
-    Row { opcode: Opcode::Mov, slots: S604, operands: R605, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: true },
+    Row { opcode: Opcode::Mov, slots: S615, operands: R616, ptx: (1, 0), chips: From(10), needs: N424, doc: "Copies, packs, unpacks, or takes an address.", family: "memory", supported: true },
+    Row { opcode: Opcode::Mov, slots: S617, operands: R618, ptx: (1, 0), chips: From(10), needs: &[], doc: "Copies a vector element by element.", family: "memory", supported: true },
 ];
 static MOVMATRIX: [Row; 1] = [
-    Row { opcode: Opcode::Movmatrix, slots: S606, operands: R607, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Movmatrix, slots: S619, operands: R620, ptx: (7, 8), chips: From(75), needs: &[], doc: "Transposes a small matrix held by the warp.", family: "matrix", supported: true },
 ];
 static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Multiplies.", family: "float", supported: true },
@@ -1921,83 +1945,83 @@ static MUL: [Row; 7] = [
     Row { opcode: Opcode::Mul, slots: S14, operands: R10, ptx: (8, 6), chips: From(100), needs: &[], doc: "Multiplies two pairs.", family: "float", supported: true },
     Row { opcode: Opcode::Mul, slots: S17, operands: R10, ptx: (4, 2), chips: From(53), needs: &[], doc: "Multiplies.", family: "half", supported: true },
     Row { opcode: Opcode::Mul, slots: S18, operands: R10, ptx: (7, 8), chips: From(90), needs: &[], doc: "Multiplies.", family: "half", supported: true },
-    Row { opcode: Opcode::Mul, slots: S420, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
-    Row { opcode: Opcode::Mul, slots: S423, operands: R608, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S429, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high half of the product.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul, slots: S432, operands: R621, ptx: (1, 0), chips: From(10), needs: &[], doc: "The whole product, twice as wide as the factors.", family: "integer", supported: true },
 ];
 static MUL24: [Row; 1] = [
-    Row { opcode: Opcode::Mul24, slots: S425, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
+    Row { opcode: Opcode::Mul24, slots: S434, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Low or high 32 bits of a product of 24-bit values.", family: "integer", supported: true },
 ];
 static MULTIMEM: [Row; 67] = [
-    Row { opcode: Opcode::Multimem, slots: S609, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S611, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S612, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S613, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S614, operands: R615, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S616, operands: R617, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S618, operands: R615, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S619, operands: R617, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S620, operands: R615, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S621, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S622, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S623, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S624, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S625, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S626, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S627, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S628, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S629, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S630, operands: R610, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S631, operands: R615, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S632, operands: R617, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S633, operands: R615, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S634, operands: R617, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S635, operands: R615, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S636, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S637, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S638, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S639, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S640, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S641, operands: R617, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S642, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S644, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S646, operands: R647, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S648, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S649, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S650, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S651, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S652, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S653, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S654, operands: R647, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S655, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S656, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S657, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S658, operands: R647, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S659, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S660, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S661, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S662, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S663, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S664, operands: R647, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S665, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S666, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S667, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S668, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S669, operands: R643, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S670, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S671, operands: R647, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S672, operands: R645, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Multimem, slots: S673, operands: R674, ptx: (9, 3), chips: From(100), needs: &[], doc: "Stores to the copies that several devices hold while the program goes on.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S675, operands: R643, ptx: (9, 3), chips: From(100), needs: &[], doc: "Changes the copies that several devices hold while the program goes on.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S676, operands: R677, ptx: (9, 1), chips: From(90), needs: N678, doc: "Copies a block of bytes to the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S679, operands: R680, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S681, operands: R680, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S682, operands: R680, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S683, operands: R680, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S684, operands: R680, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Multimem, slots: S685, operands: R680, ptx: (9, 1), chips: From(90), needs: N686, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: false },
+    Row { opcode: Opcode::Multimem, slots: S622, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S624, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S625, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S626, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S627, operands: R628, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S629, operands: R630, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S631, operands: R628, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S632, operands: R630, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S633, operands: R628, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S634, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S635, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S636, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S637, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S638, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S639, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S640, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S641, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S642, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S643, operands: R623, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S644, operands: R628, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S645, operands: R630, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S646, operands: R628, ptx: (8, 1), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S647, operands: R630, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S648, operands: R628, ptx: (8, 2), chips: From(90), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S649, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S650, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S651, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S652, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S653, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S654, operands: R630, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Loads from the copies that several devices hold and reduces them.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S655, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S657, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S659, operands: R660, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S661, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S662, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S663, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S664, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S665, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S666, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S667, operands: R660, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S668, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S669, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S670, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S671, operands: R660, ptx: (8, 6), chips: AnyOf(&[Accelerated(&[120, 121]), Family(&[100, 110])]), needs: &[], doc: "Stores to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S672, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S673, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S674, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S675, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S676, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S677, operands: R660, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S678, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S679, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S680, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S681, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S682, operands: R656, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S683, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S684, operands: R660, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S685, operands: R658, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the copies that several devices hold, each in one step.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S686, operands: R687, ptx: (9, 3), chips: From(100), needs: &[], doc: "Stores to the copies that several devices hold while the program goes on.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S688, operands: R656, ptx: (9, 3), chips: From(100), needs: &[], doc: "Changes the copies that several devices hold while the program goes on.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S689, operands: R690, ptx: (9, 1), chips: From(90), needs: N691, doc: "Copies a block of bytes to the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S692, operands: R155, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S693, operands: R155, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S694, operands: R155, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S695, operands: R155, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S696, operands: R155, ptx: (9, 1), chips: From(90), needs: N142, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Multimem, slots: S697, operands: R155, ptx: (9, 1), chips: From(90), needs: N224, doc: "Reduces a block of bytes into the copies that several devices hold.", family: "atomics", supported: true },
 ];
 static NANOSLEEP: [Row; 1] = [
-    Row { opcode: Opcode::Nanosleep, slots: S687, operands: R688, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
+    Row { opcode: Opcode::Nanosleep, slots: S698, operands: R699, ptx: (6, 2), chips: From(70), needs: &[], doc: "Sleeps for about so many nanoseconds.", family: "control", supported: true },
 ];
 static NEG: [Row; 6] = [
     Row { opcode: Opcode::Neg, slots: S0, operands: R1, ptx: (1, 0), chips: From(10), needs: N2, doc: "Changes the sign.", family: "float", supported: true },
@@ -2005,7 +2029,7 @@ static NEG: [Row; 6] = [
     Row { opcode: Opcode::Neg, slots: S4, operands: R1, ptx: (6, 0), chips: From(53), needs: &[], doc: "Changes the sign.", family: "half", supported: true },
     Row { opcode: Opcode::Neg, slots: S5, operands: R1, ptx: (7, 0), chips: From(80), needs: &[], doc: "Changes the sign.", family: "half", supported: true },
     Row { opcode: Opcode::Neg, slots: S6, operands: R1, ptx: (1, 0), chips: From(10), needs: &[], doc: "Arithmetic negation.", family: "integer", supported: true },
-    Row { opcode: Opcode::Neg, slots: S689, operands: R690, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Negates four packed bytes.", family: "integer", supported: false },
+    Row { opcode: Opcode::Neg, slots: S700, operands: R701, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Negates four packed bytes.", family: "integer", supported: true },
 ];
 static NOT: [Row; 1] = [
     Row { opcode: Opcode::Not, slots: S33, operands: R1, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise complement.", family: "logic", supported: true },
@@ -2014,56 +2038,57 @@ static OR: [Row; 1] = [
     Row { opcode: Opcode::Or, slots: S33, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise or.", family: "logic", supported: true },
 ];
 static PMEVENT: [Row; 2] = [
-    Row { opcode: Opcode::Pmevent, slots: &[], operands: R691, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: true },
-    Row { opcode: Opcode::Pmevent, slots: S692, operands: R693, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: true },
+    Row { opcode: Opcode::Pmevent, slots: &[], operands: R702, ptx: (1, 4), chips: From(10), needs: &[], doc: "Triggers a performance monitor event.", family: "control", supported: true },
+    Row { opcode: Opcode::Pmevent, slots: S703, operands: R704, ptx: (3, 0), chips: From(20), needs: &[], doc: "Triggers several performance monitor events.", family: "control", supported: true },
 ];
 static POPC: [Row; 1] = [
     Row { opcode: Opcode::Popc, slots: S100, operands: R103, ptx: (2, 0), chips: From(20), needs: &[], doc: "Number of bits set.", family: "integer", supported: true },
 ];
 static PREFETCH: [Row; 4] = [
-    Row { opcode: Opcode::Prefetch, slots: S694, operands: R444, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
-    Row { opcode: Opcode::Prefetch, slots: S695, operands: R444, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: true },
-    Row { opcode: Opcode::Prefetch, slots: S696, operands: R444, ptx: (9, 4), chips: From(90), needs: &[], doc: "Brings a sector into the first cache, from an address that is known to be right.", family: "memory", supported: false },
-    Row { opcode: Opcode::Prefetch, slots: S697, operands: R444, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S705, operands: R454, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into a cache.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S706, operands: R454, ptx: (7, 4), chips: From(80), needs: &[], doc: "Brings a line into the second cache with a priority.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S707, operands: R454, ptx: (9, 4), chips: From(90), needs: &[], doc: "Brings a sector into the first cache, from an address that is known to be right.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetch, slots: S708, operands: R454, ptx: (8, 0), chips: From(90), needs: &[], doc: "Brings a tensor map into its cache.", family: "memory", supported: true },
 ];
 static PREFETCHU: [Row; 1] = [
-    Row { opcode: Opcode::Prefetchu, slots: S698, operands: R444, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: true },
+    Row { opcode: Opcode::Prefetchu, slots: S709, operands: R454, ptx: (2, 0), chips: From(20), needs: &[], doc: "Brings a line into the uniform cache.", family: "memory", supported: true },
 ];
 static PRMT: [Row; 1] = [
-    Row { opcode: Opcode::Prmt, slots: S699, operands: R700, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
+    Row { opcode: Opcode::Prmt, slots: S710, operands: R711, ptx: (2, 0), chips: From(20), needs: &[], doc: "Picks four bytes out of two registers.", family: "logic", supported: true },
 ];
 static RCP: [Row; 4] = [
     Row { opcode: Opcode::Rcp, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S308, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S701, operands: R1, ptx: (1, 4), chips: From(10), needs: N702, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Rcp, slots: S703, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S317, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S712, operands: R1, ptx: (1, 4), chips: From(10), needs: N713, doc: "Reciprocal with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Rcp, slots: S714, operands: R1, ptx: (2, 1), chips: From(20), needs: &[], doc: "Approximates the upper half of the reciprocal.", family: "float", supported: true },
 ];
-static RED: [Row; 20] = [
-    Row { opcode: Opcode::Red, slots: S704, operands: R643, ptx: (1, 2), chips: From(11), needs: N705, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S706, operands: R707, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S708, operands: R643, ptx: (1, 2), chips: From(11), needs: N709, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S710, operands: R707, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S711, operands: R643, ptx: (1, 2), chips: From(11), needs: N712, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S713, operands: R707, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S714, operands: R643, ptx: (1, 2), chips: From(11), needs: N715, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S716, operands: R707, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S717, operands: R643, ptx: (6, 2), chips: From(60), needs: N718, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S719, operands: R707, ptx: (7, 4), chips: From(80), needs: N67, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S720, operands: R721, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S722, operands: R723, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S724, operands: R721, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S725, operands: R643, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers, without a result.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S726, operands: R645, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers, without a result.", family: "atomics", supported: false },
-    Row { opcode: Opcode::Red, slots: S727, operands: R728, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S729, operands: R728, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S730, operands: R728, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S731, operands: R728, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
-    Row { opcode: Opcode::Red, slots: S732, operands: R643, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: true },
+static RED: [Row; 21] = [
+    Row { opcode: Opcode::Red, slots: S715, operands: R656, ptx: (1, 2), chips: From(11), needs: N716, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S717, operands: R718, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S719, operands: R656, ptx: (1, 2), chips: From(11), needs: N720, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S721, operands: R718, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S722, operands: R656, ptx: (1, 2), chips: From(11), needs: N723, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S724, operands: R718, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S725, operands: R656, ptx: (1, 2), chips: From(11), needs: N726, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S727, operands: R718, ptx: (7, 4), chips: From(80), needs: N43, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S728, operands: R656, ptx: (6, 2), chips: From(60), needs: N729, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S730, operands: R718, ptx: (7, 4), chips: From(80), needs: N67, doc: "Changes memory in one step, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S731, operands: R732, ptx: (8, 1), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S733, operands: R734, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S735, operands: R732, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes each element of a vector of halves in memory.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S736, operands: R656, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S737, operands: R718, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds in one step and keeps subnormal numbers, without a result.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S738, operands: R732, ptx: (9, 4), chips: From(90), needs: &[], doc: "Adds to each element of a vector in memory and keeps subnormal numbers.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S739, operands: R740, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S741, operands: R740, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S742, operands: R740, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S743, operands: R740, ptx: (8, 1), chips: From(90), needs: &[], doc: "Changes the shared memory of another block and signals a barrier object.", family: "atomics", supported: true },
+    Row { opcode: Opcode::Red, slots: S744, operands: R656, ptx: (8, 7), chips: From(100), needs: &[], doc: "Changes global memory while the program goes on.", family: "atomics", supported: true },
 ];
 static REDUX: [Row; 3] = [
-    Row { opcode: Opcode::Redux, slots: S733, operands: R734, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S735, operands: R734, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Redux, slots: S736, operands: R737, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S745, operands: R746, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S747, operands: R746, ptx: (7, 0), chips: From(80), needs: &[], doc: "Reduces a value over the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Redux, slots: S748, operands: R749, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Reduces a floating-point value over the lanes.", family: "warp", supported: true },
 ];
 static REM: [Row; 1] = [
     Row { opcode: Opcode::Rem, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Remainder of the division.", family: "integer", supported: true },
@@ -2073,124 +2098,124 @@ static RET: [Row; 1] = [
 ];
 static RSQRT: [Row; 2] = [
     Row { opcode: Opcode::Rsqrt, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the reciprocal square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Rsqrt, slots: S738, operands: R1, ptx: (1, 4), chips: From(10), needs: N739, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
+    Row { opcode: Opcode::Rsqrt, slots: S750, operands: R1, ptx: (1, 4), chips: From(10), needs: N751, doc: "Approximates the reciprocal square root.", family: "float", supported: true },
 ];
 static SAD: [Row; 1] = [
     Row { opcode: Opcode::Sad, slots: S19, operands: R112, ptx: (1, 0), chips: From(10), needs: &[], doc: "Absolute difference of `a` and `b`, plus `c`.", family: "integer", supported: true },
 ];
 static SELP: [Row; 1] = [
-    Row { opcode: Opcode::Selp, slots: S740, operands: R741, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Selp, slots: S752, operands: R753, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where the predicate holds, else `b`.", family: "compare", supported: true },
 ];
 static SET: [Row; 32] = [
-    Row { opcode: Opcode::Set, slots: S742, operands: R281, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S743, operands: R281, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S744, operands: R281, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S745, operands: R281, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S746, operands: R281, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S747, operands: R281, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S749, operands: R281, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S750, operands: R281, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S751, operands: R281, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S752, operands: R281, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S753, operands: R281, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S754, operands: R281, ptx: (4, 2), chips: From(53), needs: N755, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S756, operands: R281, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S757, operands: R281, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S758, operands: R281, ptx: (4, 2), chips: From(53), needs: N759, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S760, operands: R281, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S761, operands: R762, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S763, operands: R762, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S764, operands: R762, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S765, operands: R762, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S766, operands: R762, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S767, operands: R762, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S768, operands: R762, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S769, operands: R762, ptx: (4, 2), chips: From(53), needs: N748, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S770, operands: R762, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S771, operands: R762, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S772, operands: R762, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S773, operands: R762, ptx: (4, 2), chips: From(53), needs: N774, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S775, operands: R762, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S776, operands: R762, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S777, operands: R762, ptx: (4, 2), chips: From(53), needs: N778, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
-    Row { opcode: Opcode::Set, slots: S779, operands: R762, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S754, operands: R290, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S755, operands: R290, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S756, operands: R290, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S757, operands: R290, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S758, operands: R290, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S759, operands: R290, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S761, operands: R290, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S762, operands: R290, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S763, operands: R290, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S764, operands: R290, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S765, operands: R290, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S766, operands: R290, ptx: (4, 2), chips: From(53), needs: N767, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S768, operands: R290, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S769, operands: R290, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S770, operands: R290, ptx: (4, 2), chips: From(53), needs: N771, doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S772, operands: R290, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S773, operands: R774, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S775, operands: R774, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S776, operands: R774, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S777, operands: R774, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S778, operands: R774, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S779, operands: R774, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S780, operands: R774, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S781, operands: R774, ptx: (4, 2), chips: From(53), needs: N760, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S782, operands: R774, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S783, operands: R774, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S784, operands: R774, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S785, operands: R774, ptx: (4, 2), chips: From(53), needs: N786, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S787, operands: R774, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S788, operands: R774, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S789, operands: R774, ptx: (4, 2), chips: From(53), needs: N790, doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
+    Row { opcode: Opcode::Set, slots: S791, operands: R774, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares, combines with a predicate and writes all ones, 1.0 or zero.", family: "compare", supported: true },
 ];
 static SETMAXNREG: [Row; 1] = [
-    Row { opcode: Opcode::Setmaxnreg, slots: S780, operands: R781, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: true },
+    Row { opcode: Opcode::Setmaxnreg, slots: S792, operands: R793, ptx: (8, 0), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Changes how many registers each warp of a group has.", family: "special", supported: true },
 ];
 static SETP: [Row; 18] = [
-    Row { opcode: Opcode::Setp, slots: S782, operands: R783, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S784, operands: R783, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S785, operands: R783, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S786, operands: R783, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S787, operands: R783, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S788, operands: R789, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S790, operands: R783, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S791, operands: R789, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S792, operands: R783, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S793, operands: R794, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S795, operands: R794, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S796, operands: R794, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S797, operands: R794, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S798, operands: R794, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S799, operands: R800, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S801, operands: R794, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S802, operands: R800, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
-    Row { opcode: Opcode::Setp, slots: S803, operands: R794, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S794, operands: R795, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S796, operands: R795, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S797, operands: R795, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S798, operands: R795, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S799, operands: R795, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S800, operands: R801, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S802, operands: R795, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S803, operands: R801, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S804, operands: R795, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and writes a predicate, and its complement if asked.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S805, operands: R806, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S807, operands: R806, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S808, operands: R806, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S809, operands: R806, ptx: (1, 0), chips: From(10), needs: N2, doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S810, operands: R806, ptx: (1, 0), chips: From(10), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S811, operands: R812, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S813, operands: R806, ptx: (4, 2), chips: From(53), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S814, operands: R812, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
+    Row { opcode: Opcode::Setp, slots: S815, operands: R806, ptx: (7, 8), chips: From(90), needs: &[], doc: "Compares and combines the result with a predicate.", family: "compare", supported: true },
 ];
 static SHF: [Row; 1] = [
-    Row { opcode: Opcode::Shf, slots: S804, operands: R700, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shf, slots: S816, operands: R711, ptx: (3, 1), chips: From(32), needs: &[], doc: "Shifts the 64-bit value of two registers and keeps one half.", family: "logic", supported: true },
 ];
 static SHFL: [Row; 2] = [
-    Row { opcode: Opcode::Shfl, slots: S805, operands: R806, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
-    Row { opcode: Opcode::Shfl, slots: S807, operands: R808, ptx: (3, 0), chips: Before(70), needs: N809, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Shfl, slots: S817, operands: R818, ptx: (6, 0), chips: From(30), needs: &[], doc: "Reads a register of another lane.", family: "warp", supported: true },
+    Row { opcode: Opcode::Shfl, slots: S819, operands: R820, ptx: (3, 0), chips: Before(70), needs: N821, doc: "Reads a register of another lane, without naming the lanes.", family: "warp", supported: true },
 ];
 static SHL: [Row; 1] = [
-    Row { opcode: Opcode::Shl, slots: S122, operands: R810, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shl, slots: S122, operands: R822, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts left; large amounts give zero.", family: "logic", supported: true },
 ];
 static SHR: [Row; 1] = [
-    Row { opcode: Opcode::Shr, slots: S811, operands: R810, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
+    Row { opcode: Opcode::Shr, slots: S823, operands: R822, ptx: (1, 0), chips: From(10), needs: &[], doc: "Shifts right, with the sign for signed types.", family: "logic", supported: true },
 ];
 static SIN: [Row; 2] = [
     Row { opcode: Opcode::Sin, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the sine.", family: "float", supported: true },
     Row { opcode: Opcode::Sin, slots: S125, operands: R1, ptx: (9, 5), chips: From(10), needs: &[], doc: "Approximates the sine of an angle in turns.", family: "float", supported: true },
 ];
 static SLCT: [Row; 2] = [
-    Row { opcode: Opcode::Slct, slots: S812, operands: R813, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
-    Row { opcode: Opcode::Slct, slots: S814, operands: R813, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S824, operands: R825, ptx: (1, 0), chips: From(10), needs: &[], doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
+    Row { opcode: Opcode::Slct, slots: S826, operands: R825, ptx: (1, 0), chips: From(10), needs: N2, doc: "Selects `a` where `c` is not negative, else `b`.", family: "compare", supported: true },
 ];
 static SQRT: [Row; 3] = [
     Row { opcode: Opcode::Sqrt, slots: S124, operands: R1, ptx: (1, 4), chips: From(10), needs: &[], doc: "Approximates the square root.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S308, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
-    Row { opcode: Opcode::Sqrt, slots: S309, operands: R1, ptx: (1, 0), chips: From(10), needs: N310, doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S317, operands: R1, ptx: (1, 4), chips: From(20), needs: &[], doc: "Square root with correct rounding.", family: "float", supported: true },
+    Row { opcode: Opcode::Sqrt, slots: S318, operands: R1, ptx: (1, 0), chips: From(10), needs: N319, doc: "Square root with correct rounding.", family: "float", supported: true },
 ];
 static ST: [Row; 16] = [
-    Row { opcode: Opcode::St, slots: S815, operands: R816, ptx: (1, 0), chips: From(10), needs: N817, doc: "Stores to memory.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S818, operands: R819, ptx: (1, 0), chips: From(10), needs: N820, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S821, operands: R819, ptx: (1, 0), chips: From(10), needs: N822, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S823, operands: R819, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S824, operands: R819, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S389, operands: R816, ptx: (1, 1), chips: From(10), needs: N390, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S825, operands: R816, ptx: (6, 0), chips: From(70), needs: N394, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S826, operands: R819, ptx: (6, 0), chips: From(70), needs: N827, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S828, operands: R819, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S829, operands: R819, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S399, operands: R816, ptx: (8, 2), chips: From(70), needs: N400, doc: "Stores to a device.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S401, operands: R816, ptx: (9, 1), chips: From(10), needs: N402, doc: "Stores to local memory; the access is neither removed nor merged.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S830, operands: R831, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S832, operands: R674, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S833, operands: R834, ptx: (8, 6), chips: From(100), needs: N142, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: true },
-    Row { opcode: Opcode::St, slots: S835, operands: R728, ptx: (9, 2), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: false },
+    Row { opcode: Opcode::St, slots: S827, operands: R828, ptx: (1, 0), chips: From(10), needs: N829, doc: "Stores to memory.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S830, operands: R831, ptx: (1, 0), chips: From(10), needs: N832, doc: "Stores to memory, with a cache policy.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S833, operands: R831, ptx: (1, 0), chips: From(10), needs: N834, doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S835, operands: R831, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S836, operands: R831, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores to memory, with eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S398, operands: R828, ptx: (1, 1), chips: From(10), needs: N399, doc: "Stores; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S837, operands: R828, ptx: (6, 0), chips: From(70), needs: N403, doc: "Stores with a memory order and a scope.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S838, operands: R831, ptx: (6, 0), chips: From(70), needs: N839, doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S840, operands: R831, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S841, operands: R831, ptx: (8, 8), chips: From(100), needs: &[], doc: "Stores with a memory order, a scope and eviction priorities.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S408, operands: R828, ptx: (8, 2), chips: From(70), needs: N409, doc: "Stores to a device.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S410, operands: R828, ptx: (9, 1), chips: From(10), needs: N411, doc: "Stores to local memory; the access is neither removed nor merged.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S842, operands: R843, ptx: (8, 1), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S844, operands: R687, ptx: (8, 7), chips: From(100), needs: &[], doc: "Stores to global memory while the program goes on.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S845, operands: R846, ptx: (8, 6), chips: From(100), needs: N142, doc: "Fills a region of shared memory with zeros.", family: "memory", supported: true },
+    Row { opcode: Opcode::St, slots: S847, operands: R740, ptx: (9, 2), chips: From(90), needs: &[], doc: "Stores to the shared memory of another block and signals a barrier object.", family: "memory", supported: true },
 ];
 static STACKRESTORE: [Row; 1] = [
-    Row { opcode: Opcode::Stackrestore, slots: S31, operands: R836, ptx: (7, 3), chips: From(52), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: true },
+    Row { opcode: Opcode::Stackrestore, slots: S31, operands: R848, ptx: (7, 3), chips: From(52), needs: &[], doc: "Sets the stack pointer.", family: "memory", supported: true },
 ];
 static STACKSAVE: [Row; 1] = [
     Row { opcode: Opcode::Stacksave, slots: S31, operands: R8, ptx: (7, 3), chips: From(52), needs: &[], doc: "Reads the stack pointer.", family: "memory", supported: true },
 ];
 static STMATRIX: [Row; 2] = [
-    Row { opcode: Opcode::Stmatrix, slots: S404, operands: R837, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Stmatrix, slots: S838, operands: R837, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Stmatrix, slots: S413, operands: R849, ptx: (7, 8), chips: From(90), needs: &[], doc: "Stores small matrices to shared memory across the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Stmatrix, slots: S850, operands: R849, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: &[], doc: "Stores small matrices of bytes to shared memory across the warp.", family: "matrix", supported: true },
 ];
 static SUB: [Row; 10] = [
     Row { opcode: Opcode::Sub, slots: S9, operands: R10, ptx: (1, 0), chips: From(10), needs: N11, doc: "Subtracts.", family: "float", supported: true },
@@ -2202,7 +2227,7 @@ static SUB: [Row; 10] = [
     Row { opcode: Opcode::Sub, slots: S19, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Subtracts; the result wraps.", family: "integer", supported: true },
     Row { opcode: Opcode::Sub, slots: S20, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Subtracts and clamps to the range of `.s32`.", family: "integer", supported: true },
     Row { opcode: Opcode::Sub, slots: S25, operands: R10, ptx: (1, 3), chips: From(10), needs: N26, doc: "Subtracts and writes the borrow.", family: "integer", supported: true },
-    Row { opcode: Opcode::Sub, slots: S22, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Subtracts four packed bytes.", family: "integer", supported: false },
+    Row { opcode: Opcode::Sub, slots: S22, operands: R23, ptx: (9, 2), chips: Family(&[120, 107]), needs: &[], doc: "Subtracts four packed bytes.", family: "integer", supported: true },
 ];
 static SUBC: [Row; 3] = [
     Row { opcode: Opcode::Subc, slots: S27, operands: R10, ptx: (1, 3), chips: From(10), needs: &[], doc: "Subtracts with the borrow of the last `.cc`.", family: "integer", supported: true },
@@ -2210,95 +2235,79 @@ static SUBC: [Row; 3] = [
     Row { opcode: Opcode::Subc, slots: S30, operands: R10, ptx: (1, 3), chips: From(10), needs: &[], doc: "Subtracts with the borrow of the last `.cc`.", family: "integer", supported: true },
 ];
 static SULD: [Row; 1] = [
-    Row { opcode: Opcode::Suld, slots: S839, operands: R842, ptx: (1, 5), chips: From(10), needs: N843, doc: "Loads from a surface, byte for byte.", family: "texture", supported: true },
+    Row { opcode: Opcode::Suld, slots: S851, operands: R854, ptx: (1, 5), chips: From(10), needs: N855, doc: "Loads from a surface, byte for byte.", family: "texture", supported: true },
 ];
 static SUQ: [Row; 2] = [
-    Row { opcode: Opcode::Suq, slots: S844, operands: R846, ptx: (1, 5), chips: From(10), needs: &[], doc: "Asks for the size of a surface.", family: "texture", supported: true },
-    Row { opcode: Opcode::Suq, slots: S847, operands: R846, ptx: (1, 5), chips: From(10), needs: N848, doc: "Asks for a property of a surface.", family: "texture", supported: true },
+    Row { opcode: Opcode::Suq, slots: S856, operands: R858, ptx: (1, 5), chips: From(10), needs: &[], doc: "Asks for the size of a surface.", family: "texture", supported: true },
+    Row { opcode: Opcode::Suq, slots: S859, operands: R858, ptx: (1, 5), chips: From(10), needs: N860, doc: "Asks for a property of a surface.", family: "texture", supported: true },
 ];
 static SURED: [Row; 5] = [
-    Row { opcode: Opcode::Sured, slots: S849, operands: R850, ptx: (2, 0), chips: From(20), needs: N851, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
-    Row { opcode: Opcode::Sured, slots: S852, operands: R850, ptx: (2, 0), chips: From(20), needs: N853, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
-    Row { opcode: Opcode::Sured, slots: S854, operands: R850, ptx: (2, 0), chips: From(20), needs: N851, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
-    Row { opcode: Opcode::Sured, slots: S855, operands: R850, ptx: (2, 0), chips: From(20), needs: N851, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: true },
-    Row { opcode: Opcode::Sured, slots: S856, operands: R850, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sured, slots: S861, operands: R862, ptx: (2, 0), chips: From(20), needs: N863, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sured, slots: S864, operands: R862, ptx: (2, 0), chips: From(20), needs: N865, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sured, slots: S866, operands: R862, ptx: (2, 0), chips: From(20), needs: N863, doc: "Changes an element of a surface in one step.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sured, slots: S867, operands: R862, ptx: (2, 0), chips: From(20), needs: N863, doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sured, slots: S868, operands: R862, ptx: (8, 1), chips: From(50), needs: &[], doc: "Changes an element of a surface in the format of its elements.", family: "texture", supported: true },
 ];
 static SUST: [Row; 2] = [
-    Row { opcode: Opcode::Sust, slots: S857, operands: R858, ptx: (1, 5), chips: From(10), needs: N859, doc: "Stores to a surface, byte for byte.", family: "texture", supported: true },
-    Row { opcode: Opcode::Sust, slots: S860, operands: R858, ptx: (2, 0), chips: From(20), needs: N861, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sust, slots: S869, operands: R870, ptx: (1, 5), chips: From(10), needs: N871, doc: "Stores to a surface, byte for byte.", family: "texture", supported: true },
+    Row { opcode: Opcode::Sust, slots: S872, operands: R870, ptx: (2, 0), chips: From(20), needs: N873, doc: "Stores to a surface in the format of its elements.", family: "texture", supported: true },
 ];
 static SZEXT: [Row; 1] = [
-    Row { opcode: Opcode::Szext, slots: S862, operands: R810, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
+    Row { opcode: Opcode::Szext, slots: S874, operands: R822, ptx: (7, 6), chips: From(70), needs: &[], doc: "Extends the low `b` bits with zeros or the sign.", family: "integer", supported: true },
 ];
 static TANH: [Row; 3] = [
-    Row { opcode: Opcode::Tanh, slots: S863, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S316, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
-    Row { opcode: Opcode::Tanh, slots: S864, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S875, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "float", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S325, operands: R1, ptx: (7, 0), chips: From(75), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
+    Row { opcode: Opcode::Tanh, slots: S876, operands: R1, ptx: (7, 8), chips: From(90), needs: &[], doc: "Approximates the hyperbolic tangent.", family: "half", supported: true },
 ];
-static TCGEN05: [Row; 101] = [
-    Row { opcode: Opcode::Tcgen05, slots: S865, operands: R866, ptx: (8, 6), chips: Family(&[100, 110]), needs: N142, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S867, operands: R868, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S869, operands: R870, ptx: (9, 4), chips: Family(&[100, 110]), needs: N142, doc: "Takes columns of tensor memory for itself and writes their address to shared memory.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S871, operands: R868, ptx: (9, 4), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S872, operands: R873, ptx: (9, 4), chips: Family(&[100, 110]), needs: N164, doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
-    Row { opcode: Opcode::Tcgen05, slots: S874, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S875, operands: R876, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S877, operands: R878, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S879, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S881, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S882, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S883, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S884, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S885, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S886, operands: R887, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S888, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S889, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S890, operands: R892, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S893, operands: R895, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S896, operands: R898, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S899, operands: R900, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S901, operands: R902, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S903, operands: R902, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S904, operands: R905, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads two halves from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S906, operands: R905, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads two halves from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S907, operands: R908, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S909, operands: R910, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S911, operands: R912, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S913, operands: R914, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S915, operands: R916, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S917, operands: R918, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S915, operands: R919, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S917, operands: R920, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S921, operands: R916, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S921, operands: R919, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S922, operands: R916, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S923, operands: R918, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S922, operands: R924, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S923, operands: R925, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S926, operands: R916, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S926, operands: R924, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S927, operands: R928, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S929, operands: R928, ptx: (8, 6), chips: Family(&[100, 110]), needs: N930, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S931, operands: R928, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S932, operands: R928, ptx: (8, 6), chips: Family(&[100, 110]), needs: N933, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S934, operands: R928, ptx: (8, 7), chips: Family(&[100, 110]), needs: N935, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S936, operands: R937, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S938, operands: R939, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S936, operands: R940, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S938, operands: R941, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S942, operands: R937, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S942, operands: R940, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S943, operands: R937, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S944, operands: R939, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S943, operands: R945, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S944, operands: R946, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S947, operands: R937, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S947, operands: R945, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S927, operands: R948, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S929, operands: R948, ptx: (8, 6), chips: Family(&[100, 110]), needs: N930, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S931, operands: R948, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S932, operands: R948, ptx: (8, 6), chips: Family(&[100, 110]), needs: N933, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S934, operands: R948, ptx: (8, 7), chips: Family(&[100, 110]), needs: N935, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+static TCGEN05: [Row; 102] = [
+    Row { opcode: Opcode::Tcgen05, slots: S877, operands: R878, ptx: (8, 6), chips: Family(&[100, 110]), needs: N142, doc: "Takes columns of tensor memory and writes their address to shared memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S879, operands: R880, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S881, operands: R882, ptx: (9, 4), chips: Family(&[100, 110]), needs: N142, doc: "Takes columns of tensor memory for itself and writes their address to shared memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S883, operands: R880, ptx: (9, 4), chips: Family(&[100, 110]), needs: &[], doc: "Gives columns of tensor memory back.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S884, operands: R885, ptx: (9, 4), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S886, operands: R887, ptx: (9, 4), chips: Family(&[107]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: false },
+    Row { opcode: Opcode::Tcgen05, slots: S888, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Says that the block takes no more tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S889, operands: R890, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals a barrier object when the operations before it are done.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S891, operands: R885, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Signals barrier objects of several blocks when the operations before it are done.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S892, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S894, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S895, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S896, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S897, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies from shared to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S898, operands: R893, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Copies narrow numbers from shared to tensor memory and spreads them to bytes.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S899, operands: R900, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Moves the rows of tensor memory down by one.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S901, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Orders operations on tensor memory around a synchronization of threads.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S902, operands: &[], ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Waits for loads or stores of tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S903, operands: R905, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S906, operands: R908, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S909, operands: R911, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads from tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S912, operands: R913, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Loads two halves from tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S914, operands: R915, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S916, operands: R915, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S917, operands: R918, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads two halves from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S919, operands: R918, ptx: (8, 8), chips: Family(&[103, 110]), needs: &[], doc: "Loads two halves from tensor memory, and the least or the greatest of what each thread loads.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S920, operands: R921, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S922, operands: R923, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S924, operands: R925, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S926, operands: R927, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Stores two halves to tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S928, operands: R929, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S930, operands: R931, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S928, operands: R932, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S930, operands: R933, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S934, operands: R929, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S934, operands: R932, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S935, operands: R929, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S936, operands: R931, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S935, operands: R937, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S936, operands: R938, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S939, operands: R929, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S939, operands: R937, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S940, operands: R941, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S942, operands: R941, ptx: (8, 6), chips: Family(&[100, 110]), needs: N943, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S944, operands: R941, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S945, operands: R941, ptx: (8, 6), chips: Family(&[100, 110]), needs: N946, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S947, operands: R941, ptx: (8, 7), chips: Family(&[100, 110]), needs: N948, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
     Row { opcode: Opcode::Tcgen05, slots: S949, operands: R950, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
     Row { opcode: Opcode::Tcgen05, slots: S951, operands: R952, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
     Row { opcode: Opcode::Tcgen05, slots: S949, operands: R953, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
@@ -2311,483 +2320,500 @@ static TCGEN05: [Row; 101] = [
     Row { opcode: Opcode::Tcgen05, slots: S957, operands: R959, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
     Row { opcode: Opcode::Tcgen05, slots: S960, operands: R950, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
     Row { opcode: Opcode::Tcgen05, slots: S960, operands: R958, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S961, operands: R962, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S963, operands: R962, ptx: (8, 6), chips: Family(&[100, 110]), needs: N930, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S964, operands: R962, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S965, operands: R962, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N966, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S967, operands: R962, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N968, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S969, operands: R970, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S971, operands: R972, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S969, operands: R973, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S971, operands: R974, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S975, operands: R970, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S975, operands: R973, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S976, operands: R970, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S977, operands: R972, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S976, operands: R978, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S977, operands: R979, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S980, operands: R970, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S980, operands: R978, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S961, operands: R981, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S963, operands: R981, ptx: (8, 6), chips: Family(&[100, 110]), needs: N930, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S964, operands: R981, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S965, operands: R981, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N966, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S967, operands: R981, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N968, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S982, operands: R983, ptx: (8, 6), chips: Family(&[100, 110]), needs: N984, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S982, operands: R985, ptx: (8, 6), chips: Family(&[100, 110]), needs: N984, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S986, operands: R987, ptx: (8, 6), chips: Family(&[100, 110]), needs: N984, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
-    Row { opcode: Opcode::Tcgen05, slots: S986, operands: R988, ptx: (8, 6), chips: Family(&[100, 110]), needs: N984, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S940, operands: R961, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S942, operands: R961, ptx: (8, 6), chips: Family(&[100, 110]), needs: N943, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S944, operands: R961, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S945, operands: R961, ptx: (8, 6), chips: Family(&[100, 110]), needs: N946, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S947, operands: R961, ptx: (8, 7), chips: Family(&[100, 110]), needs: N948, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S962, operands: R963, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S964, operands: R965, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S962, operands: R966, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S964, operands: R967, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S968, operands: R963, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S968, operands: R966, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S969, operands: R963, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S970, operands: R965, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S969, operands: R971, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S970, operands: R972, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S973, operands: R963, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S973, operands: R971, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S974, operands: R975, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S976, operands: R975, ptx: (8, 6), chips: Family(&[100, 110]), needs: N943, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S977, operands: R975, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S978, operands: R975, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N979, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S980, operands: R975, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N981, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S982, operands: R983, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S984, operands: R985, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S982, operands: R986, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S984, operands: R987, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S988, operands: R983, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S988, operands: R986, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S989, operands: R983, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S990, operands: R985, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S989, operands: R991, ptx: (8, 6), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S990, operands: R992, ptx: (8, 6), chips: Family(&[100]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S993, operands: R983, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S993, operands: R991, ptx: (8, 6), chips: Accelerated(&[100, 110]), needs: &[], doc: "Multiplies matrices of shared and tensor memory into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S974, operands: R994, ptx: (8, 8), chips: Family(&[100, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S976, operands: R994, ptx: (8, 6), chips: Family(&[100, 110]), needs: N943, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S977, operands: R994, ptx: (8, 8), chips: Accelerated(&[100, 103, 110]), needs: &[], doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S978, operands: R994, ptx: (8, 6), chips: Accelerated(&[100, 103, 110]), needs: N979, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S980, operands: R994, ptx: (8, 7), chips: Accelerated(&[100, 103, 110]), needs: N981, doc: "Multiplies matrices whose blocks are scaled into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S995, operands: R996, ptx: (8, 6), chips: Family(&[100, 110]), needs: N997, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S995, operands: R998, ptx: (8, 6), chips: Family(&[100, 110]), needs: N997, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S999, operands: R1000, ptx: (8, 6), chips: Family(&[100, 110]), needs: N997, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
+    Row { opcode: Opcode::Tcgen05, slots: S999, operands: R1001, ptx: (8, 6), chips: Family(&[100, 110]), needs: N997, doc: "Multiplies matrices with the second factor kept, into tensor memory.", family: "tcgen05", supported: true },
 ];
 static TENSORMAP: [Row; 14] = [
-    Row { opcode: Opcode::Tensormap, slots: S989, operands: R990, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S991, operands: R992, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S993, operands: R994, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S995, operands: R996, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S997, operands: R998, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S999, operands: R1000, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S1001, operands: R1002, ptx: (8, 8), chips: Accelerated(&[103]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S1001, operands: R1003, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S1004, operands: R1003, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S1005, operands: R1006, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
-    Row { opcode: Opcode::Tensormap, slots: S1007, operands: R990, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes the address of a tensor map, and how its memory was taken.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S1008, operands: R1009, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes how the memory of a tensor map was taken.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S1010, operands: R484, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Tests how the memory of a tensor map was taken.", family: "transfer", supported: false },
-    Row { opcode: Opcode::Tensormap, slots: S1011, operands: R1012, ptx: (8, 3), chips: From(90), needs: N142, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1002, operands: R1003, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1004, operands: R1005, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1006, operands: R1007, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1008, operands: R1009, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1010, operands: R1011, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1012, operands: R1013, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1014, operands: R1015, ptx: (8, 8), chips: Accelerated(&[103]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1014, operands: R1016, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1017, operands: R1016, ptx: (8, 6), chips: Family(&[100, 110, 120]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1018, operands: R1019, ptx: (8, 3), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes a field of a tensor map.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1020, operands: R1003, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes the address of a tensor map, and how its memory was taken.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1021, operands: R1022, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: N142, doc: "Changes how the memory of a tensor map was taken.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1023, operands: R494, ptx: (9, 5), chips: AnyOf(&[Accelerated(&[90]), Family(&[100, 110, 120])]), needs: &[], doc: "Tests how the memory of a tensor map was taken.", family: "transfer", supported: true },
+    Row { opcode: Opcode::Tensormap, slots: S1024, operands: R1025, ptx: (8, 3), chips: From(90), needs: N142, doc: "Copies a tensor map to global memory and orders later accesses through the other proxy.", family: "transfer", supported: true },
 ];
 static TESTP: [Row; 1] = [
-    Row { opcode: Opcode::Testp, slots: S1013, operands: R1014, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
+    Row { opcode: Opcode::Testp, slots: S1026, operands: R1027, ptx: (2, 0), chips: From(20), needs: &[], doc: "Tests which kind of floating-point value it is.", family: "float", supported: true },
 ];
 static TEX: [Row; 176] = [
-    Row { opcode: Opcode::Tex, slots: S1015, operands: R1018, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1015, operands: R1021, ptx: (1, 2), chips: From(10), needs: N1022, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1023, operands: R1025, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1023, operands: R1026, ptx: (2, 3), chips: From(10), needs: N1022, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1027, operands: R1028, ptx: (1, 0), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1030, operands: R1028, ptx: (1, 2), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1031, operands: R1032, ptx: (2, 3), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1033, operands: R1028, ptx: (1, 0), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1034, operands: R1035, ptx: (3, 0), chips: From(10), needs: N1036, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1037, operands: R1038, ptx: (3, 0), chips: From(20), needs: N1036, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1039, operands: R1028, ptx: (3, 2), chips: From(30), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1040, operands: R1018, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1040, operands: R1021, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1041, operands: R1025, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1041, operands: R1026, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1042, operands: R1028, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1043, operands: R1028, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1044, operands: R1032, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1045, operands: R1028, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1046, operands: R1035, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1047, operands: R1038, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1048, operands: R1028, ptx: (3, 2), chips: From(30), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1049, operands: R1050, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1049, operands: R1051, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1052, operands: R1053, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1052, operands: R1054, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1055, operands: R1056, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1057, operands: R1056, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1058, operands: R1059, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1060, operands: R1056, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1061, operands: R1062, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1063, operands: R1064, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1067, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1068, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1069, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1071, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1072, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1073, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1074, operands: R1068, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1075, operands: R1068, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1076, operands: R1072, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1077, operands: R1068, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1078, operands: R1079, ptx: (4, 3), chips: From(20), needs: N1080, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1081, operands: R1082, ptx: (4, 3), chips: From(20), needs: N1080, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1083, operands: R1018, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1083, operands: R1021, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1085, operands: R1025, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1085, operands: R1026, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1086, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1088, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1089, operands: R1032, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1090, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1091, operands: R1035, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1093, operands: R1038, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1094, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1095, operands: R1018, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1095, operands: R1021, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1096, operands: R1025, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1096, operands: R1026, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1097, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1098, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1099, operands: R1032, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1100, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1101, operands: R1035, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1102, operands: R1038, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1103, operands: R1028, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1104, operands: R1050, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1104, operands: R1051, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1105, operands: R1053, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1105, operands: R1054, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1106, operands: R1056, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1107, operands: R1056, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1108, operands: R1059, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1109, operands: R1056, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1110, operands: R1062, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1111, operands: R1064, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1067, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1068, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1069, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1071, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1072, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1073, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1114, operands: R1068, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1115, operands: R1068, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1116, operands: R1072, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1117, operands: R1068, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1118, operands: R1079, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1119, operands: R1082, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1015, operands: R1121, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1015, operands: R1122, ptx: (1, 0), chips: From(10), needs: N1022, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1023, operands: R1124, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1023, operands: R1125, ptx: (2, 3), chips: From(10), needs: N1022, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1027, operands: R1126, ptx: (1, 0), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1030, operands: R1126, ptx: (1, 0), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1031, operands: R1127, ptx: (2, 3), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1033, operands: R1126, ptx: (1, 0), chips: From(10), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1034, operands: R1128, ptx: (3, 0), chips: From(10), needs: N1036, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1037, operands: R1129, ptx: (3, 0), chips: From(20), needs: N1036, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1039, operands: R1126, ptx: (3, 2), chips: From(30), needs: N1029, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1040, operands: R1121, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1040, operands: R1122, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1041, operands: R1124, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1041, operands: R1125, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1042, operands: R1126, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1043, operands: R1126, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1044, operands: R1127, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1045, operands: R1126, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1046, operands: R1128, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1047, operands: R1129, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1048, operands: R1126, ptx: (3, 2), chips: From(30), needs: N1029, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1049, operands: R1130, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1049, operands: R1131, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1052, operands: R1132, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1052, operands: R1133, ptx: (3, 1), chips: From(20), needs: N1022, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1055, operands: R1134, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1057, operands: R1134, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1058, operands: R1135, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1060, operands: R1134, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1061, operands: R1136, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1063, operands: R1137, ptx: (3, 1), chips: From(20), needs: N1036, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1138, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1065, operands: R1140, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1141, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1142, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1070, operands: R1143, ptx: (4, 3), chips: From(30), needs: N1019, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1074, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1075, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1076, operands: R1142, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1077, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1029, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1078, operands: R1144, ptx: (4, 3), chips: From(20), needs: N1080, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1081, operands: R1145, ptx: (4, 3), chips: From(20), needs: N1080, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1083, operands: R1121, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1083, operands: R1122, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1085, operands: R1124, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1085, operands: R1125, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1086, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1088, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1089, operands: R1127, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1090, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1091, operands: R1128, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1093, operands: R1129, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1094, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1095, operands: R1121, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1095, operands: R1122, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1096, operands: R1124, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1096, operands: R1125, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1097, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1098, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1099, operands: R1127, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1100, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1101, operands: R1128, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1102, operands: R1129, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1103, operands: R1126, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1104, operands: R1130, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1104, operands: R1131, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1105, operands: R1132, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1105, operands: R1133, ptx: (4, 2), chips: From(53), needs: N1084, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1106, operands: R1134, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1107, operands: R1134, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1108, operands: R1135, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1109, operands: R1134, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1110, operands: R1136, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1111, operands: R1137, ptx: (4, 2), chips: From(53), needs: N1092, doc: "Reads a texture at a given level.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1138, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1112, operands: R1140, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1141, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1142, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1113, operands: R1143, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1114, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1115, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1116, operands: R1142, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1117, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1087, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1118, operands: R1144, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tex, slots: S1119, operands: R1145, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1028, operands: R1031, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1028, operands: R1034, ptx: (1, 2), chips: From(10), needs: N1035, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1036, operands: R1038, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1036, operands: R1039, ptx: (2, 3), chips: From(10), needs: N1035, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1040, operands: R1041, ptx: (1, 0), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1043, operands: R1041, ptx: (1, 2), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1044, operands: R1045, ptx: (2, 3), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1046, operands: R1041, ptx: (1, 0), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1047, operands: R1048, ptx: (3, 0), chips: From(10), needs: N1049, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1050, operands: R1051, ptx: (3, 0), chips: From(20), needs: N1049, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1052, operands: R1041, ptx: (3, 2), chips: From(30), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1053, operands: R1031, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1053, operands: R1034, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1054, operands: R1038, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1054, operands: R1039, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1055, operands: R1041, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1056, operands: R1041, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1057, operands: R1045, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1058, operands: R1041, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1059, operands: R1048, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1060, operands: R1051, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1061, operands: R1041, ptx: (3, 2), chips: From(30), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1062, operands: R1063, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1062, operands: R1064, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1065, operands: R1066, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1065, operands: R1067, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1068, operands: R1069, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1070, operands: R1069, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1071, operands: R1072, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1073, operands: R1069, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1074, operands: R1075, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1076, operands: R1077, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1080, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1081, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1082, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1084, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1085, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1086, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1087, operands: R1081, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1088, operands: R1081, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1089, operands: R1085, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1090, operands: R1081, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1091, operands: R1092, ptx: (4, 3), chips: From(20), needs: N1093, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1094, operands: R1095, ptx: (4, 3), chips: From(20), needs: N1093, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1096, operands: R1031, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1096, operands: R1034, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1098, operands: R1038, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1098, operands: R1039, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1099, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1101, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1102, operands: R1045, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1103, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1104, operands: R1048, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1106, operands: R1051, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1107, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1108, operands: R1031, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1108, operands: R1034, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1109, operands: R1038, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1109, operands: R1039, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1110, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1111, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1112, operands: R1045, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1113, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1114, operands: R1048, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1115, operands: R1051, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1116, operands: R1041, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1117, operands: R1063, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1117, operands: R1064, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1118, operands: R1066, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1118, operands: R1067, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1119, operands: R1069, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1120, operands: R1069, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1121, operands: R1072, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1122, operands: R1069, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1123, operands: R1075, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1124, operands: R1077, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1080, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1081, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1082, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1084, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1085, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1086, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1127, operands: R1081, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1128, operands: R1081, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1129, operands: R1085, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1130, operands: R1081, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1131, operands: R1092, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1132, operands: R1095, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1028, operands: R1134, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1028, operands: R1135, ptx: (1, 0), chips: From(10), needs: N1035, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1036, operands: R1137, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1036, operands: R1138, ptx: (2, 3), chips: From(10), needs: N1035, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1040, operands: R1139, ptx: (1, 0), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1043, operands: R1139, ptx: (1, 0), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1044, operands: R1140, ptx: (2, 3), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1046, operands: R1139, ptx: (1, 0), chips: From(10), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1047, operands: R1141, ptx: (3, 0), chips: From(10), needs: N1049, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1050, operands: R1142, ptx: (3, 0), chips: From(20), needs: N1049, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1052, operands: R1139, ptx: (3, 2), chips: From(30), needs: N1042, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1053, operands: R1134, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1053, operands: R1135, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1054, operands: R1137, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1054, operands: R1138, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1055, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1056, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1057, operands: R1140, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1058, operands: R1139, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1059, operands: R1141, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1060, operands: R1142, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1061, operands: R1139, ptx: (3, 2), chips: From(30), needs: N1042, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1062, operands: R1143, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1062, operands: R1144, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1065, operands: R1145, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1065, operands: R1146, ptx: (3, 1), chips: From(20), needs: N1035, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1068, operands: R1147, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1070, operands: R1147, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1071, operands: R1148, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1073, operands: R1147, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1074, operands: R1149, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1076, operands: R1150, ptx: (3, 1), chips: From(20), needs: N1049, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1151, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1152, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1078, operands: R1153, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1154, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1155, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1083, operands: R1156, ptx: (4, 3), chips: From(30), needs: N1032, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1087, operands: R1152, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1088, operands: R1152, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1089, operands: R1155, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1090, operands: R1152, ptx: (3, 1), chips: From(20), needs: N1042, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1091, operands: R1157, ptx: (4, 3), chips: From(20), needs: N1093, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1094, operands: R1158, ptx: (4, 3), chips: From(20), needs: N1093, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1096, operands: R1134, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1096, operands: R1135, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1098, operands: R1137, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1098, operands: R1138, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1099, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1101, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1102, operands: R1140, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1103, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1104, operands: R1141, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1106, operands: R1142, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1107, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1108, operands: R1134, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1108, operands: R1135, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1109, operands: R1137, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1109, operands: R1138, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1110, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1111, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1112, operands: R1140, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1113, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1114, operands: R1141, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1115, operands: R1142, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1116, operands: R1139, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at its finest level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1117, operands: R1143, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1117, operands: R1144, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1118, operands: R1145, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1118, operands: R1146, ptx: (4, 2), chips: From(53), needs: N1097, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1119, operands: R1147, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1120, operands: R1147, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1121, operands: R1148, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1122, operands: R1147, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1123, operands: R1149, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1124, operands: R1150, ptx: (4, 2), chips: From(53), needs: N1105, doc: "Reads a texture at a given level.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1151, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1152, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1125, operands: R1153, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1154, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1155, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1126, operands: R1156, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1127, operands: R1152, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1128, operands: R1152, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1129, operands: R1155, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1130, operands: R1152, ptx: (4, 2), chips: From(53), needs: N1100, doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1131, operands: R1157, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tex, slots: S1132, operands: R1158, ptx: (4, 3), chips: From(53), needs: &[], doc: "Reads a texture at a level that gradients give.", family: "texture", supported: true },
 ];
 static TLD4: [Row; 12] = [
-    Row { opcode: Opcode::Tld4, slots: S1146, operands: R1018, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1146, operands: R1021, ptx: (2, 2), chips: From(20), needs: N1147, doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1148, operands: R1025, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1148, operands: R1026, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1149, operands: R1035, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1150, operands: R1038, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1146, operands: R1121, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1146, operands: R1122, ptx: (2, 2), chips: From(20), needs: N1147, doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1148, operands: R1124, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1148, operands: R1125, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1149, operands: R1128, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
-    Row { opcode: Opcode::Tld4, slots: S1150, operands: R1129, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1159, operands: R1031, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1159, operands: R1034, ptx: (2, 2), chips: From(20), needs: N1160, doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1161, operands: R1038, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1161, operands: R1039, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1162, operands: R1048, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1163, operands: R1051, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1159, operands: R1134, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1159, operands: R1135, ptx: (2, 2), chips: From(20), needs: N1160, doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1161, operands: R1137, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1161, operands: R1138, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1162, operands: R1141, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
+    Row { opcode: Opcode::Tld4, slots: S1163, operands: R1142, ptx: (4, 3), chips: From(30), needs: &[], doc: "Reads one component of the four texels around a point.", family: "texture", supported: true },
 ];
 static TRAP: [Row; 1] = [
     Row { opcode: Opcode::Trap, slots: &[], operands: &[], ptx: (1, 0), chips: From(10), needs: &[], doc: "Stops the grid with an error.", family: "control", supported: true },
 ];
 static TXQ: [Row; 4] = [
-    Row { opcode: Opcode::Txq, slots: S844, operands: R1152, ptx: (1, 5), chips: From(10), needs: &[], doc: "Asks for the size of a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Txq, slots: S1153, operands: R1152, ptx: (1, 5), chips: From(10), needs: N1154, doc: "Asks for a property of a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Txq, slots: S1155, operands: R1156, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: true },
-    Row { opcode: Opcode::Txq, slots: S1157, operands: R1159, ptx: (1, 5), chips: From(10), needs: N1160, doc: "Asks for a property of a sampler.", family: "texture", supported: true },
+    Row { opcode: Opcode::Txq, slots: S856, operands: R1165, ptx: (1, 5), chips: From(10), needs: &[], doc: "Asks for the size of a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Txq, slots: S1166, operands: R1165, ptx: (1, 5), chips: From(10), needs: N1167, doc: "Asks for a property of a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Txq, slots: S1168, operands: R1169, ptx: (4, 3), chips: From(30), needs: &[], doc: "Asks for the size of a level of a texture.", family: "texture", supported: true },
+    Row { opcode: Opcode::Txq, slots: S1170, operands: R1172, ptx: (1, 5), chips: From(10), needs: N1173, doc: "Asks for a property of a sampler.", family: "texture", supported: true },
 ];
 static VABSDIFF: [Row; 3] = [
-    Row { opcode: Opcode::Vabsdiff, slots: S1161, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff, slots: S1161, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff, slots: S1164, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff, slots: S1174, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff, slots: S1174, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff, slots: S1177, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VABSDIFF2: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VABSDIFF4: [Row; 2] = [
-    Row { opcode: Opcode::Vabsdiff4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vabsdiff4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vabsdiff4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD: [Row; 3] = [
-    Row { opcode: Opcode::Vadd, slots: S1161, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd, slots: S1161, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd, slots: S1164, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd, slots: S1174, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd, slots: S1174, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd, slots: S1177, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VADD2: [Row; 2] = [
-    Row { opcode: Opcode::Vadd2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VADD4: [Row; 2] = [
-    Row { opcode: Opcode::Vadd4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vadd4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vadd4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VAVRG2: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vavrg2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vavrg2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vavrg2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VAVRG4: [Row; 2] = [
-    Row { opcode: Opcode::Vavrg4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vavrg4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vavrg4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vavrg4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMAD: [Row; 1] = [
-    Row { opcode: Opcode::Vmad, slots: S1169, operands: R1170, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmad, slots: S1182, operands: R1183, ptx: (2, 0), chips: From(20), needs: &[], doc: "Multiplies and adds with an optional shift and clamp.", family: "video", supported: true },
 ];
 static VMAX: [Row; 3] = [
-    Row { opcode: Opcode::Vmax, slots: S1161, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax, slots: S1161, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax, slots: S1164, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax, slots: S1174, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax, slots: S1174, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax, slots: S1177, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VMAX2: [Row; 2] = [
-    Row { opcode: Opcode::Vmax2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMAX4: [Row; 2] = [
-    Row { opcode: Opcode::Vmax4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmax4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmax4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN: [Row; 3] = [
-    Row { opcode: Opcode::Vmin, slots: S1161, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin, slots: S1161, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin, slots: S1164, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin, slots: S1174, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin, slots: S1174, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin, slots: S1177, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VMIN2: [Row; 2] = [
-    Row { opcode: Opcode::Vmin2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VMIN4: [Row; 2] = [
-    Row { opcode: Opcode::Vmin4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vmin4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vmin4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VOTE: [Row; 4] = [
-    Row { opcode: Opcode::Vote, slots: S1171, operands: R1172, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1173, operands: R1174, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1175, operands: R1176, ptx: (1, 2), chips: Before(70), needs: N1177, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: true },
-    Row { opcode: Opcode::Vote, slots: S1178, operands: R1179, ptx: (2, 0), chips: Before(70), needs: N1180, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1184, operands: R1185, ptx: (6, 0), chips: From(30), needs: &[], doc: "Whether a predicate holds in all, in any, or alike in all lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1186, operands: R1187, ptx: (6, 0), chips: From(30), needs: &[], doc: "The lanes in which a predicate holds.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1188, operands: R1189, ptx: (1, 2), chips: Before(70), needs: N1190, doc: "Whether a predicate holds, without naming the lanes.", family: "warp", supported: true },
+    Row { opcode: Opcode::Vote, slots: S1191, operands: R1192, ptx: (2, 0), chips: Before(70), needs: N1193, doc: "The lanes in which a predicate holds, without naming the lanes.", family: "warp", supported: true },
 ];
 static VSET: [Row; 3] = [
-    Row { opcode: Opcode::Vset, slots: S1181, operands: R1182, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: true },
-    Row { opcode: Opcode::Vset, slots: S1181, operands: R1183, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vset, slots: S1184, operands: R1185, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vset, slots: S1194, operands: R1195, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and gives one or zero.", family: "video", supported: true },
+    Row { opcode: Opcode::Vset, slots: S1194, operands: R1196, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words and puts the result into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vset, slots: S1197, operands: R1198, ptx: (2, 0), chips: From(20), needs: &[], doc: "Compares two words, followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSET2: [Row; 1] = [
-    Row { opcode: Opcode::Vset2, slots: S1186, operands: R1187, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vset2, slots: S1199, operands: R1200, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VSET4: [Row; 1] = [
-    Row { opcode: Opcode::Vset4, slots: S1186, operands: R1188, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vset4, slots: S1199, operands: R1201, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VSHL: [Row; 3] = [
-    Row { opcode: Opcode::Vshl, slots: S1189, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshl, slots: S1189, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshl, slots: S1190, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1202, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1202, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshl, slots: S1203, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSHR: [Row; 3] = [
-    Row { opcode: Opcode::Vshr, slots: S1189, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshr, slots: S1189, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vshr, slots: S1190, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1202, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift with an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1202, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vshr, slots: S1203, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Shift followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSUB: [Row; 3] = [
-    Row { opcode: Opcode::Vsub, slots: S1161, operands: R1162, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub, slots: S1161, operands: R1163, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub, slots: S1164, operands: R1165, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub, slots: S1174, operands: R1175, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic with one more bit and an optional clamp.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub, slots: S1174, operands: R1176, ptx: (2, 0), chips: From(20), needs: &[], doc: "The same, the result put into a part of `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub, slots: S1177, operands: R1178, ptx: (2, 0), chips: From(20), needs: &[], doc: "Word arithmetic followed by a second operation with `c`.", family: "video", supported: true },
 ];
 static VSUB2: [Row; 2] = [
-    Row { opcode: Opcode::Vsub2, slots: S1161, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub2, slots: S1167, operands: R1166, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1174, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub2, slots: S1180, operands: R1179, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static VSUB4: [Row; 2] = [
-    Row { opcode: Opcode::Vsub4, slots: S1161, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
-    Row { opcode: Opcode::Vsub4, slots: S1167, operands: R1168, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1174, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
+    Row { opcode: Opcode::Vsub4, slots: S1180, operands: R1181, ptx: (3, 0), chips: From(30), needs: &[], doc: "Arithmetic on each half or byte of a word, merged with or added to `c`.", family: "video", supported: true },
 ];
 static WGMMA: [Row; 45] = [
-    Row { opcode: Opcode::Wgmma, slots: S1191, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1192, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1193, operands: R1194, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1195, operands: R1197, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1195, operands: R1198, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1199, operands: R1201, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1199, operands: R1202, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1203, operands: R1201, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1203, operands: R1202, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1204, operands: R1206, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1204, operands: R1207, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1204, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Orders register accesses before the matrix operations that follow.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1205, operands: &[], ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Closes a group of matrix operations.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1206, operands: R1207, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Waits for all but the last groups of matrix operations.", family: "wgmma", supported: true },
     Row { opcode: Opcode::Wgmma, slots: S1208, operands: R1210, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
     Row { opcode: Opcode::Wgmma, slots: S1208, operands: R1211, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
     Row { opcode: Opcode::Wgmma, slots: S1212, operands: R1214, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
     Row { opcode: Opcode::Wgmma, slots: S1212, operands: R1215, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1216, operands: R1217, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1216, operands: R1218, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1219, operands: R1217, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1219, operands: R1218, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1220, operands: R1217, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1220, operands: R1218, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1221, operands: R1217, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1221, operands: R1218, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1222, operands: R1223, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1222, operands: R1224, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1225, operands: R1226, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1225, operands: R1227, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1228, operands: R1226, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1228, operands: R1227, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1229, operands: R1230, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1229, operands: R1231, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1232, operands: R1234, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1232, operands: R1235, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1236, operands: R1238, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1236, operands: R1239, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1240, operands: R1241, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1240, operands: R1242, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1243, operands: R1241, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1243, operands: R1242, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1244, operands: R1241, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1244, operands: R1242, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1245, operands: R1241, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1245, operands: R1242, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1246, operands: R1248, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
-    Row { opcode: Opcode::Wgmma, slots: S1246, operands: R1249, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1216, operands: R1214, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1216, operands: R1215, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1217, operands: R1219, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1217, operands: R1220, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1221, operands: R1223, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1221, operands: R1224, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1225, operands: R1227, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1225, operands: R1228, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1229, operands: R1230, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1229, operands: R1231, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1232, operands: R1230, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1232, operands: R1231, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1233, operands: R1230, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1233, operands: R1231, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1234, operands: R1230, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1234, operands: R1231, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1235, operands: R1236, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1235, operands: R1237, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1238, operands: R1239, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1238, operands: R1240, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1241, operands: R1239, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1241, operands: R1240, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1242, operands: R1243, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1242, operands: R1244, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1245, operands: R1247, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1245, operands: R1248, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1249, operands: R1251, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1249, operands: R1252, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1253, operands: R1254, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1253, operands: R1255, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1256, operands: R1254, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1256, operands: R1255, ptx: (8, 2), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1257, operands: R1254, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1257, operands: R1255, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1258, operands: R1254, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1258, operands: R1255, ptx: (8, 4), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies a sparse matrix by a dense one while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1259, operands: R1261, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
+    Row { opcode: Opcode::Wgmma, slots: S1259, operands: R1262, ptx: (8, 0), chips: Accelerated(&[90]), needs: &[], doc: "Multiplies matrices of a warp group while the program goes on.", family: "wgmma", supported: true },
 ];
 static WMMA: [Row; 79] = [
-    Row { opcode: Opcode::Wmma, slots: S1250, operands: R1251, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1253, operands: R1251, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1254, operands: R1255, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1256, operands: R1257, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1258, operands: R1259, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1261, operands: R1259, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1262, operands: R1263, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1264, operands: R1265, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1266, operands: R1265, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1267, operands: R1251, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1268, operands: R1251, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1269, operands: R1255, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1270, operands: R1257, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1271, operands: R1272, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1273, operands: R1255, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1274, operands: R1263, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1275, operands: R1276, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1263, operands: R1264, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1266, operands: R1264, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1267, operands: R1268, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1269, operands: R1270, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1271, operands: R1272, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1274, operands: R1272, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1275, operands: R1276, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
     Row { opcode: Opcode::Wmma, slots: S1277, operands: R1278, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1279, operands: R1251, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1280, operands: R1251, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1281, operands: R1255, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1282, operands: R1257, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1283, operands: R1255, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1284, operands: R1272, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1285, operands: R1263, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1286, operands: R1278, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1287, operands: R1276, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1288, operands: R1255, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1289, operands: R1255, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1290, operands: R1257, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1291, operands: R1292, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1293, operands: R1292, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1294, operands: R1295, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1296, operands: R1272, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1297, operands: R1272, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1298, operands: R1299, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1300, operands: R1272, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1301, operands: R1272, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1302, operands: R1299, ptx: (6, 3), chips: From(75), needs: N407, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1303, operands: R1304, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1305, operands: R1306, ptx: (6, 0), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1307, operands: R1308, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1309, operands: R1304, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1310, operands: R1306, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1311, operands: R1308, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1312, operands: R1304, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1313, operands: R1306, ptx: (6, 1), chips: From(70), needs: N1252, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1314, operands: R1308, ptx: (6, 3), chips: From(72), needs: N1260, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1315, operands: R1306, ptx: (7, 0), chips: From(80), needs: N137, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1316, operands: R1317, ptx: (7, 0), chips: From(80), needs: N137, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1318, operands: R1319, ptx: (6, 3), chips: From(75), needs: N407, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1320, operands: R1319, ptx: (6, 3), chips: From(75), needs: N407, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1321, operands: R1322, ptx: (6, 0), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1324, operands: R1325, ptx: (6, 0), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1326, operands: R1327, ptx: (6, 0), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1328, operands: R1329, ptx: (6, 0), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1330, operands: R1331, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1332, operands: R1331, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1333, operands: R1334, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1335, operands: R1322, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1336, operands: R1325, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1337, operands: R1327, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1338, operands: R1329, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1339, operands: R1340, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1341, operands: R1340, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1342, operands: R1343, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1344, operands: R1322, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1345, operands: R1325, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1346, operands: R1327, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1347, operands: R1329, ptx: (6, 1), chips: From(70), needs: N1323, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1348, operands: R1349, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1350, operands: R1349, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1351, operands: R1352, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1353, operands: R1354, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1355, operands: R529, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1356, operands: R537, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1357, operands: R537, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1358, operands: R537, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
-    Row { opcode: Opcode::Wmma, slots: S1359, operands: R537, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1279, operands: R1278, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1280, operands: R1264, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1281, operands: R1264, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1282, operands: R1268, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1283, operands: R1270, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1284, operands: R1285, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1286, operands: R1268, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1287, operands: R1276, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1288, operands: R1289, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1290, operands: R1291, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1292, operands: R1264, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1293, operands: R1264, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1294, operands: R1268, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1295, operands: R1270, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1296, operands: R1268, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1297, operands: R1285, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1298, operands: R1276, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1299, operands: R1291, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1300, operands: R1289, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1301, operands: R1268, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1302, operands: R1268, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1303, operands: R1270, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1304, operands: R1305, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1306, operands: R1305, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1307, operands: R1308, ptx: (7, 0), chips: From(80), needs: N137, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1309, operands: R1285, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1310, operands: R1285, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1311, operands: R1312, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1313, operands: R1285, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1314, operands: R1285, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1315, operands: R1312, ptx: (6, 3), chips: From(75), needs: N416, doc: "Loads a fragment of a matrix, spread over the lanes of the warp.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1316, operands: R1317, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1318, operands: R1319, ptx: (6, 0), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1320, operands: R1321, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1322, operands: R1317, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1323, operands: R1319, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1324, operands: R1321, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1325, operands: R1317, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1326, operands: R1319, ptx: (6, 1), chips: From(70), needs: N1265, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1327, operands: R1321, ptx: (6, 3), chips: From(72), needs: N1273, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1328, operands: R1319, ptx: (7, 0), chips: From(80), needs: N137, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1329, operands: R1330, ptx: (7, 0), chips: From(80), needs: N137, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1331, operands: R1332, ptx: (6, 3), chips: From(75), needs: N416, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1333, operands: R1332, ptx: (6, 3), chips: From(75), needs: N416, doc: "Stores a fragment of a matrix.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1334, operands: R1335, ptx: (6, 0), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1337, operands: R1338, ptx: (6, 0), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1339, operands: R1340, ptx: (6, 0), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1341, operands: R1342, ptx: (6, 0), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1343, operands: R1344, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1345, operands: R1344, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1346, operands: R1347, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1348, operands: R1335, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1349, operands: R1338, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1350, operands: R1340, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1351, operands: R1342, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1352, operands: R1353, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1354, operands: R1353, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1355, operands: R1356, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1357, operands: R1335, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1358, operands: R1338, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1359, operands: R1340, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1360, operands: R1342, ptx: (6, 1), chips: From(70), needs: N1336, doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1361, operands: R1362, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1363, operands: R1362, ptx: (6, 3), chips: From(72), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1364, operands: R1365, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1366, operands: R1367, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1368, operands: R541, ptx: (7, 0), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1369, operands: R549, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1370, operands: R549, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1371, operands: R549, ptx: (6, 3), chips: From(75), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
+    Row { opcode: Opcode::Wmma, slots: S1372, operands: R549, ptx: (7, 1), chips: From(80), needs: &[], doc: "Multiplies two fragments and adds a third.", family: "matrix", supported: true },
 ];
 static XOR: [Row; 1] = [
     Row { opcode: Opcode::Xor, slots: S33, operands: R10, ptx: (1, 0), chips: From(10), needs: &[], doc: "Bitwise exclusive or.", family: "logic", supported: true },

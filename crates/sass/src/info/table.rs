@@ -9,7 +9,7 @@ use crate::{Mod, Op};
 const fn when(each: &'static [&'static [Mod]], none: &'static [Mod]) -> When { When { each, none } }
 const fn types(first: &'static [S], rest: S) -> SourceTypes { SourceTypes { first, rest } }
 
-pub(super) static INFO: [OpInfo; 241] = [
+pub(super) static INFO: [OpInfo; 242] = [
     // ACQBULK
     OpInfo { class: &[(when(&[],&[]), C::Fence)], units: &[U::Control], effect: E::Fence, space: None, convergent: false, aligned: false, write_scoreboard: B::Yes, read_scoreboard: B::Yes, least_stall: 1, estimate: 30, queue: Q::Own, counted_scoreboard: None, general_role: Slot::Operand, uniform_role: Slot::Uniform, slow_predicates: false, sources: &[], commutes: &[], partial: &[], uniform: None, warp_wide: false, multiply_add: false, indirect: false, text: TextQuirks { signed_offset: false, scaled_base: false, zero_uniform: false, next_register: false } },
     // ACQSHMINIT
@@ -66,6 +66,8 @@ pub(super) static INFO: [OpInfo; 241] = [
     OpInfo { class: &[(when(&[],&[]), C::Memory)], units: &[U::LoadStore], effect: E::Fence, space: None, convergent: false, aligned: false, write_scoreboard: B::No, read_scoreboard: B::Yes, least_stall: 1, estimate: 30, queue: Q::Own, counted_scoreboard: None, general_role: Slot::Operand, uniform_role: Slot::Uniform, slow_predicates: false, sources: &[], commutes: &[], partial: &[], uniform: None, warp_wide: false, multiply_add: false, indirect: false, text: TextQuirks { signed_offset: false, scaled_base: false, zero_uniform: false, next_register: false } },
     // CGAERRBAR
     OpInfo { class: &[(when(&[],&[]), C::Fence)], units: &[U::Control], effect: E::Fence, space: None, convergent: false, aligned: false, write_scoreboard: B::Yes, read_scoreboard: B::Yes, least_stall: 6, estimate: 30, queue: Q::Own, counted_scoreboard: None, general_role: Slot::Operand, uniform_role: Slot::Uniform, slow_predicates: false, sources: &[], commutes: &[], partial: &[], uniform: None, warp_wide: false, multiply_add: false, indirect: false, text: TextQuirks { signed_offset: false, scaled_base: false, zero_uniform: false, next_register: false } },
+    // CLMAD
+    OpInfo { class: &[(when(&[],&[]), C::MatrixDouble)], units: &[U::Double], effect: E::Pure, space: None, convergent: false, aligned: false, write_scoreboard: B::Yes, read_scoreboard: B::Yes, least_stall: 1, estimate: 14, queue: Q::Own, counted_scoreboard: None, general_role: Slot::Operand, uniform_role: Slot::Uniform, slow_predicates: false, sources: &[], commutes: &[], partial: &[], uniform: None, warp_wide: false, multiply_add: false, indirect: false, text: TextQuirks { signed_offset: false, scaled_base: false, zero_uniform: false, next_register: false } },
     // CREDUX
     OpInfo { class: &[(when(&[],&[]), C::ToUniform)], units: &[U::Alu], effect: E::Collective, space: None, convergent: true, aligned: false, write_scoreboard: B::Yes, read_scoreboard: B::Yes, least_stall: 1, estimate: 30, queue: Q::Own, counted_scoreboard: None, general_role: Slot::Operand, uniform_role: Slot::Uniform, slow_predicates: false, sources: &[], commutes: &[], partial: &[], uniform: None, warp_wide: true, multiply_add: false, indirect: false, text: TextQuirks { signed_offset: false, scaled_base: false, zero_uniform: false, next_register: false } },
     // CS2R

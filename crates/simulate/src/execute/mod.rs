@@ -351,7 +351,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         USETMAXREG => control::change_registers(context),
         IADD | IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF
         | PRMT | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO
-        | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => {
+        | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR | CLMAD => {
             integer::execute(context)
         }
         VIADD | VIADDMNMX | VIMNMX | UVIMNMX | VIMNMX3 | IMNMX | UIMNMX | VABSDIFF | VABSDIFF4 | IDP

@@ -164,78 +164,78 @@ const T145: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
 const T146: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
 const T147: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
 const T148: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
-const T149: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
-const T150: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
-const T151: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
-const T152: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
-const T153: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
-const T154: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
-const T155: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
-const T156: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T158: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T159: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
-const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T168: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
-const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T175: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
-const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T177: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T179: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T180: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
-const T181: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
-const T182: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T184: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T185: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T186: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T187: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
-const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
-const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T194: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T195: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T149: &[Row] = &[row(0,&[m(Mod::LO)]),row(1,&[m(Mod::HI)])];
+const T150: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
+const T151: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
+const T152: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
+const T153: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
+const T154: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
+const T155: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
+const T156: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
+const T157: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T159: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T160: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
+const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T169: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
+const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T175: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
+const T177: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T178: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T180: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T181: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
+const T182: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
+const T183: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T185: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T186: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T187: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T188: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
+const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
+const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
+const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T193: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T195: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T196: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
 const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
-const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T205: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T206: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
-const T207: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T211: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
-const T212: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T213: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T214: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T215: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
+const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T206: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T207: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
+const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T211: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T212: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
+const T213: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T214: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T215: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
 const T216: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
 const T217: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
 const T218: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
 const T219: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T220: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T220: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)])];
 const T221: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
 const T222: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
 const T223: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
@@ -280,16 +280,17 @@ const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,
 const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
 const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
 const T264: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
-const T265: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
-const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T268: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T269: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
-const T270: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T271: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T272: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
-const T273: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T274: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T265: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(20,&[m(Mod::S2_6)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(52,&[m(Mod::S2_6),Suffix(1,Part(0),Mod::H1)])];
+const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
+const T268: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T269: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T270: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
+const T271: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T272: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T273: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
+const T274: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T275: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -298,7 +299,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T21);
-const G7: Set = set(&[79],SELF,T170);
+const G7: Set = set(&[79],SELF,T171);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -315,19 +316,19 @@ const F20: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S21: Slot = slot(Use,K::Reg,&[F20],W::Unknown,[255, 255, 255]);
 const F22: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S23: Slot = slot(Use,K::Reg,&[F22],W::Unknown,[255, 255, 255]);
-const G24: Set = set(&[76],SELF,T174);
+const G24: Set = set(&[76],SELF,T175);
 const F25: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S26: Slot = slot(Def,K::Pred,&[F25],W::One,[255, 255, 255]);
 const S27: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S28: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::Address,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Reg,&[F20],W::Size,[255, 255, 255]);
 const G30: Set = set(&[72],SELF,T78);
-const G31: Set = set(&[73, 74, 75],SELF,T200);
+const G31: Set = set(&[73, 74, 75],SELF,T201);
 const G32: Set = set(&[77, 78, 79, 80],SELF,T66);
 const G33: Set = set(&[84, 85, 86],SELF,T82);
 const G34: Set = set(&[87, 88, 89, 90],SELF,T33);
 const S35: Slot = slot(Use,K::Reg,&[F16],W::Size,[255, 255, 255]);
-const G36: Set = set(&[73, 74, 75],SELF,T198);
+const G36: Set = set(&[73, 74, 75],SELF,T199);
 const G37: Set = set(&[87, 88],SELF,T57);
 const G38: Set = set(&[73, 74, 75, 76],SELF,T101);
 const G39: Set = set(&[88, 89],SELF,T30);
@@ -341,7 +342,7 @@ const G46: Set = set(&[63],2,T239);
 const G47: Set = set(&[74, 87],SELF,T22);
 const G48: Set = set(&[87, 88, 89, 90],SELF,T34);
 const S49: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const G50: Set = set(&[78, 79],1,T270);
+const G50: Set = set(&[78, 79],1,T271);
 const S51: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
 const G52: Set = set(&[87],SELF,T58);
 const G53: Set = set(&[88],SELF,T217);
@@ -354,7 +355,7 @@ const S59: Slot = slot(Use,K::Imm,&[F58],W::One,[255, 255, 255]);
 const G60: Set = set(&[77, 80],SELF,T222);
 const F61: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S62: Slot = slot(Use,K::Pred,&[F61],W::One,[255, 255, 90]);
-const G63: Set = set(&[74, 75, 77, 80],SELF,T182);
+const G63: Set = set(&[74, 75, 77, 80],SELF,T183);
 const S64: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S65: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 255]);
 const S66: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
@@ -364,7 +365,7 @@ const F69: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S70: Slot = slot(Use,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S71: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
 const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T232);
-const G73: Set = set(&[84],SELF,T183);
+const G73: Set = set(&[84],SELF,T184);
 const S74: Slot = slot(Def,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S75: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F76: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -376,7 +377,7 @@ const F81: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S84: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G85: Set = set(&[75],SELF,T265);
+const G85: Set = set(&[75],SELF,T266);
 const F86: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S87: Slot = slot(Use,K::Imm,&[F86],W::One,[255, 255, 255]);
 const F88: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -391,7 +392,7 @@ const G96: Set = set(&[32, 33, 84],SELF,T263);
 const S97: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 82]);
 const G98: Set = set(&[32],SELF,T76);
 const S99: Slot = slot(DefUse,K::Barrier,&[F81],W::One,[255, 255, 255]);
-const G100: Set = set(&[72],SELF,T189);
+const G100: Set = set(&[72],SELF,T190);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F102: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S103: Slot = slot(Use,K::Imm,&[F102],W::One,[255, 255, 255]);
@@ -399,13 +400,13 @@ const S104: Slot = slot(Use,K::UReg,&[F12],W::Two,[255, 255, 255]);
 const G105: Set = set(&[32, 33],SELF,T262);
 const F106: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S107: Slot = slot(Use,K::Target,&[F106],W::One,[255, 255, 255]);
-const G108: Set = set(&[72, 73],SELF,T190);
-const G109: Set = set(&[86],SELF,T167);
+const G108: Set = set(&[72, 73],SELF,T191);
+const G109: Set = set(&[86],SELF,T168);
 const G110: Set = set(&[78, 79],SELF,T261);
 const G111: Set = set(&[87, 88, 89, 90],SELF,T143);
 const F112: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S113: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T180);
+const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T181);
 const S115: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::Address,[255, 255, 255]);
 const G116: Set = set(&[78, 79, 80],SELF,T56);
 const G117: Set = set(&[87, 88, 89, 90],SELF,T142);
@@ -419,537 +420,541 @@ const F124: Field = field((54, 5),(0, 0),1,0,false,false,Never);
 const F125: Field = field((37, 17),(0, 0),1,0,true,false,Zero);
 const S126: Slot = slot(Use,K::ConstIndexed,&[F124,F2,F125],W::One,[255, 255, 255]);
 const G127: Set = set(&[87, 88],SELF,T144);
-const G128: Set = set(&[87, 88, 89],SELF,T179);
+const G128: Set = set(&[87, 88, 89],SELF,T180);
 const S129: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::One,[255, 255, 255]);
-const S130: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
-const G131: Set = set(&[73, 74],SELF,T201);
-const G132: Set = set(&[77],SELF,T161);
-const G133: Set = set(&[78, 79],SELF,T154);
-const S134: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G135: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T219);
-const G136: Set = set(&[80],SELF,T17);
-const F137: Field = field((84, 3),(0, 0),1,0,false,false,Never);
-const S138: Slot = slot(Def,K::Pred,&[F137],W::One,[255, 255, 255]);
-const F139: Field = field((32, 28),(0, 0),1,0,false,false,Never);
-const S140: Slot = slot(Use,K::Imm,&[F139],W::One,[255, 255, 255]);
-const G141: Set = set(&[62, 63],SELF,T184);
-const G142: Set = set(&[74, 75],SELF,T39);
-const G143: Set = set(&[76, 77, 78],SELF,T111);
-const S144: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
-const S145: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
-const S146: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
-const G147: Set = set(&[78, 79],SELF,T193);
-const S148: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
-const S149: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
-const F150: Field = field((32, 6),(0, 0),1,0,false,false,Never);
-const S151: Slot = slot(Use,K::ScoreboardSet,&[F150],W::One,[255, 255, 255]);
-const F152: Field = field((44, 3),(0, 0),1,0,false,false,Never);
-const S153: Slot = slot(Use,K::Scoreboard,&[F152],W::One,[255, 255, 255]);
-const F154: Field = field((38, 6),(0, 0),1,0,false,false,Never);
-const S155: Slot = slot(Use,K::Imm,&[F154],W::One,[255, 255, 255]);
-const F156: Field = field((32, 6),(0, 0),1,0,false,false,Zero);
-const S157: Slot = slot(Use,K::ScoreboardSet,&[F156],W::One,[255, 255, 255]);
-const F158: Field = field((48, 6),(0, 0),1,0,false,false,Zero);
-const S159: Slot = slot(Use,K::ScoreboardSet,&[F158],W::One,[255, 255, 255]);
-const S160: Slot = slot(Use,K::Reg,&[F20],W::Two,[63, 62, 255]);
-const S161: Slot = slot(Def,K::Reg,&[F0],W::MatrixD,[255, 255, 255]);
-const S162: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 73, 255]);
-const S163: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 62, 255]);
-const S164: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
-const F165: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
-const S166: Slot = slot(Use,K::UPred,&[F165],W::One,[255, 255, 90]);
-const G167: Set = set(&[76, 77],SELF,T23);
-const G168: Set = set(&[76, 77, 78, 79],SELF,T156);
-const G169: Set = set(&[85],SELF,T132);
-const S170: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
-const G171: Set = set(&[84, 85],SELF,T146);
-const G172: Set = set(&[86],SELF,T164);
-const S173: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
-const S174: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G175: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T88);
-const G176: Set = set(&[80],SELF,T119);
-const G177: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T234);
-const F178: Field = field((32, 16),(0, 0),1,0,false,false,Never);
-const S179: Slot = slot(Use,K::Float(FloatKind::F16),&[F178],W::One,[255, 255, 255]);
-const G180: Set = set(&[75, 76],SELF,T92);
-const G181: Set = set(&[84, 86],SELF,T87);
-const S182: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
-const G183: Set = set(&[75, 76, 77],SELF,T94);
-const S184: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G185: Set = set(&[60, 61, 84, 85],SELF,T89);
-const G186: Set = set(&[76, 77],SELF,T103);
-const G187: Set = set(&[75],SELF,T191);
-const G188: Set = set(&[77],SELF,T209);
-const G189: Set = set(&[79, 80],SELF,T195);
-const S190: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
-const G191: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T79);
-const G192: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T80);
-const G193: Set = set(&[72, 79, 80, 81, 90],SELF,T155);
-const G194: Set = set(&[76, 77, 85, 86, 87],SELF,T81);
-const G195: Set = set(&[76, 78, 81, 87],SELF,T99);
-const G196: Set = set(&[76],SELF,T91);
-const G197: Set = set(&[72],2,T126);
-const G198: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T264);
-const G199: Set = set(&[88],1,T126);
-const S200: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
-const S201: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
-const G202: Set = set(&[60, 61, 84, 85, 86],SELF,T97);
-const G203: Set = set(&[72, 75, 76],SELF,T259);
-const G204: Set = set(&[77],SELF,T169);
-const G205: Set = set(&[78, 79],SELF,T115);
-const G206: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T98);
-const S207: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F178],W::One,[255, 255, 255]);
-const G208: Set = set(&[72, 75, 76],SELF,T260);
-const G209: Set = set(&[72],SELF,T250);
-const S210: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
-const G211: Set = set(&[72],3,T126);
-const G212: Set = set(&[74],SELF,T169);
-const G213: Set = set(&[76],SELF,T255);
-const G214: Set = set(&[78, 79],SELF,T235);
-const S215: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
-const S216: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
-const G217: Set = set(&[77],SELF,T207);
-const S218: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
-const S219: Slot = slot(Use,K::Reg,&[F12],W::Packed,[72, 73, 255]);
-const S220: Slot = slot(Use,K::Reg,&[F20],W::Packed,[63, 62, 255]);
-const G221: Set = set(&[81, 82],1,T107);
-const G222: Set = set(&[83],1,T168);
-const G223: Set = set(&[84, 85],2,T107);
-const G224: Set = set(&[86],2,T168);
-const S225: Slot = slot(Use,K::UReg,&[F20],W::Packed,[63, 62, 255]);
-const G226: Set = set(&[72, 73],SELF,T206);
-const S227: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
-const G228: Set = set(&[76, 80],SELF,T117);
-const S229: Slot = slot(Use,K::Reg,&[F16],W::Packed,[75, 74, 255]);
-const G230: Set = set(&[84, 85],3,T107);
-const G231: Set = set(&[86],3,T168);
-const G232: Set = set(&[87, 88],2,T107);
-const G233: Set = set(&[82],SELF,T51);
-const G234: Set = set(&[83],1,T125);
-const G235: Set = set(&[84],2,T125);
-const S236: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
-const G237: Set = set(&[73],SELF,T238);
-const G238: Set = set(&[74],SELF,T213);
-const S239: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
-const F240: Field = field((66, 3),(0, 0),1,0,false,false,Never);
-const S241: Slot = slot(Def,K::Pred,&[F240],W::One,[255, 255, 255]);
-const G242: Set = set(&[81],SELF,T161);
-const G243: Set = set(&[82],SELF,T273);
-const G244: Set = set(&[84, 85, 86],SELF,T73);
-const S245: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G246: Set = set(&[57],SELF,T62);
-const G247: Set = set(&[60, 78],SELF,T230);
-const G248: Set = set(&[61, 62, 63],5,T15);
-const G249: Set = set(&[76, 77],SELF,T163);
-const G250: Set = set(&[87, 88, 89],SELF,T150);
-const G251: Set = set(&[90],SELF,T166);
-const F252: Field = field((40, 8),(0, 0),1,0,false,false,Never);
-const S253: Slot = slot(Use,K::UReg,&[F252],W::Unknown,[255, 255, 255]);
-const G254: Set = set(&[61, 62, 63],6,T15);
-const G255: Set = set(&[60],1,T126);
-const G256: Set = set(&[76, 77, 78, 79],SELF,T112);
-const G257: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T221);
-const G258: Set = set(&[77],SELF,T162);
-const S259: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
-const G260: Set = set(&[60, 61],2,T124);
-const G261: Set = set(&[73, 78, 85],SELF,T104);
-const G262: Set = set(&[74, 75],1,T124);
-const F263: Field = field((48, 16),(0, 0),1,0,false,false,Never);
-const S264: Slot = slot(Use,K::Float(FloatKind::F16),&[F263],W::One,[255, 255, 255]);
-const G265: Set = set(&[85],SELF,T53);
-const S266: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
-const G267: Set = set(&[60, 61, 86],2,T106);
-const G268: Set = set(&[76, 80],SELF,T118);
-const G269: Set = set(&[78, 85],SELF,T105);
-const G270: Set = set(&[81, 82],3,T124);
-const G271: Set = set(&[81, 82, 86],2,T106);
-const G272: Set = set(&[81, 82],4,T124);
-const G273: Set = set(&[60, 61],3,T124);
-const S274: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
-const S275: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
-const S276: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
-const G277: Set = set(&[75, 78],SELF,T3);
-const G278: Set = set(&[76],SELF,T93);
-const G279: Set = set(&[82, 83],SELF,T52);
-const S280: Slot = slot(Use,K::Reg,&[F252],W::One,[255, 255, 255]);
-const F281: Field = field((48, 2),(0, 0),1,0,false,false,Never);
-const S282: Slot = slot(Use,K::Imm,&[F281],W::One,[255, 255, 255]);
-const G283: Set = set(&[50],5,T192);
-const G284: Set = set(&[75, 78],SELF,T2);
-const F285: Field = field((69, 3),(0, 0),1,0,false,false,Never);
-const S286: Slot = slot(Def,K::Pred,&[F285],W::One,[255, 255, 255]);
-const G287: Set = set(&[60, 61],4,T124);
-const G288: Set = set(&[74, 75],3,T124);
-const G289: Set = set(&[65],SELF,T53);
-const G290: Set = set(&[69, 70],SELF,T39);
-const G291: Set = set(&[71],SELF,T50);
-const G292: Set = set(&[71],SELF,T127);
-const G293: Set = set(&[74, 75],2,T124);
-const S294: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
-const G295: Set = set(&[60, 61, 74, 84, 85],SELF,T253);
-const G296: Set = set(&[75, 76, 77],SELF,T90);
-const G297: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T110);
-const F298: Field = field((32, 32),(0, 0),1,0,true,false,Never);
-const S299: Slot = slot(Use,K::Imm,&[F298],W::One,[255, 255, 255]);
-const G300: Set = set(&[75, 76, 77],SELF,T95);
-const S301: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
-const G302: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T109);
-const G303: Set = set(&[74],SELF,T245);
-const G304: Set = set(&[78, 79],SELF,T195);
-const G305: Set = set(&[74],SELF,T248);
-const G306: Set = set(&[80, 81],1,T48);
-const G307: Set = set(&[76, 77],SELF,T256);
-const G308: Set = set(&[72, 73, 76, 77, 78],SELF,T254);
-const G309: Set = set(&[74, 75],SELF,T208);
-const F310: Field = field((81, 3),(0, 0),1,0,false,false,Written);
-const S311: Slot = slot(Def,K::Pred,&[F310],W::One,[255, 255, 255]);
-const F312: Field = field((84, 3),(0, 0),1,0,false,false,Written);
-const S313: Slot = slot(Def,K::Pred,&[F312],W::One,[255, 255, 255]);
-const S314: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 255, 255]);
-const S315: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 255, 255]);
-const S316: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 72]);
-const S317: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 75]);
-const F318: Field = field((77, 3),(0, 0),1,0,false,false,Never);
-const S319: Slot = slot(Use,K::Pred,&[F318],W::One,[255, 255, 80]);
-const S320: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
-const G321: Set = set(&[73, 76, 77],SELF,T19);
-const G322: Set = set(&[74],SELF,T252);
-const S323: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
-const S324: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
-const S325: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
-const S326: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 255, 255]);
-const S327: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
-const S328: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
-const S329: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
-const G330: Set = set(&[75, 85, 86],SELF,T0);
-const G331: Set = set(&[78],SELF,T252);
-const G332: Set = set(&[82],SELF,T207);
-const G333: Set = set(&[75, 85, 86],SELF,T1);
-const F334: Field = field((64, 8),(0, 0),4,0,false,false,Never);
-const S335: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F334],W::Unknown,[255, 255, 255]);
-const G336: Set = set(&[76],SELF,T59);
-const G337: Set = set(&[78, 79],SELF,T177);
-const F338: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
-const S339: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F338],W::Unknown,[255, 255, 255]);
-const F340: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
-const S341: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F340],W::Unknown,[255, 255, 255]);
-const G342: Set = set(&[74, 75],SELF,T237);
-const G343: Set = set(&[76, 77],SELF,T178);
-const G344: Set = set(&[78],SELF,T214);
-const G345: Set = set(&[76, 77],SELF,T46);
-const G346: Set = set(&[76, 77, 78],SELF,T113);
-const F347: Field = field((68, 3),(0, 0),1,0,false,false,Never);
-const S348: Slot = slot(Use,K::Pred,&[F347],W::One,[255, 255, 71]);
-const F349: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
-const S350: Slot = slot(Use,K::Pred,&[F349],W::One,[255, 255, 67]);
-const G351: Set = set(&[68, 69],SELF,T149);
-const G352: Set = set(&[73, 74, 75],SELF,T258);
-const G353: Set = set(&[77, 78, 79, 80],SELF,T67);
-const S354: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
-const G355: Set = set(&[72, 90],SELF,T242);
-const S356: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
-const F357: Field = field((38, 16),(0, 0),1,0,true,false,Never);
-const S358: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F357],W::One,[255, 255, 255]);
-const G359: Set = set(&[73, 74, 75],SELF,T257);
-const G360: Set = set(&[78, 79],SELF,T133);
-const S361: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F357],W::One,[255, 255, 255]);
-const S362: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
-const F363: Field = field((37, 17),(0, 0),1,0,true,false,Never);
-const S364: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F363],W::One,[255, 255, 255]);
-const G365: Set = set(&[80],SELF,T231);
-const G366: Set = set(&[72, 90],SELF,T243);
-const S367: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
-const S368: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
-const F369: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
-const S370: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F369],W::Address,[255, 255, 255]);
-const F371: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
-const S372: Slot = slot(Use,K::Imm,&[F371],W::One,[255, 255, 255]);
-const S373: Slot = slot(Use,K::Pred,&[F165],W::One,[255, 255, 90]);
-const G374: Set = set(&[73, 74],SELF,T149);
-const G375: Set = set(&[75, 76],2,T239);
-const G376: Set = set(&[81, 82],SELF,T83);
-const S377: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F369],W::Address,[255, 255, 255]);
-const S378: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F369],W::Address,[255, 255, 255]);
-const S379: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
-const G380: Set = set(&[73, 74],SELF,T18);
-const G381: Set = set(&[81, 82],1,T239);
-const G382: Set = set(&[87, 88, 89],SELF,T31);
-const S383: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
-const G384: Set = set(&[73, 74, 75, 76, 87],SELF,T102);
-const G385: Set = set(&[88, 89],SELF,T32);
-const F386: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
-const F387: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
-const S388: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F386,F387],W::One,[255, 255, 255]);
-const F389: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
-const S390: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F389],W::Address,[255, 255, 255]);
-const G391: Set = set(&[72, 73],SELF,T149);
-const G392: Set = set(&[74, 75],SELF,T20);
-const G393: Set = set(&[76, 83],1,T240);
-const G394: Set = set(&[77, 78, 79, 80],SELF,T65);
-const G395: Set = set(&[81],SELF,T55);
-const G396: Set = set(&[82],SELF,T274);
-const S397: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F389],W::Address,[255, 255, 255]);
-const S398: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
-const S399: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
-const S400: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
-const G401: Set = set(&[72, 73],SELF,T13);
-const G402: Set = set(&[75, 76, 77],SELF,T6);
-const G403: Set = set(&[78, 79, 80],SELF,T152);
-const S404: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
-const F405: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
-const S406: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F405],W::One,[255, 255, 255]);
-const G407: Set = set(&[80],SELF,T175);
-const G408: Set = set(&[81, 82, 87],SELF,T226);
-const G409: Set = set(&[83, 84, 85],SELF,T225);
-const S410: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
-const S411: Slot = slot(Def,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G412: Set = set(&[64, 65],SELF,T202);
-const G413: Set = set(&[66, 67],SELF,T154);
-const G414: Set = set(&[68],SELF,T172);
-const G415: Set = set(&[81, 82, 87],SELF,T227);
-const S416: Slot = slot(DefUse,K::Reg,&[F12],W::One,[255, 255, 255]);
-const S417: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F338],W::Unknown,[255, 255, 255]);
-const G418: Set = set(&[72],SELF,T28);
-const F419: Field = field((75, 5),(0, 0),1,0,false,false,Never);
-const S420: Slot = slot(Use,K::Imm,&[F419],W::One,[255, 255, 255]);
-const G421: Set = set(&[73, 80],SELF,T129);
-const F422: Field = field((24, 58),(0, 0),1,0,true,false,Never);
-const S423: Slot = slot(Use,K::Target,&[F422],W::One,[255, 255, 255]);
-const F424: Field = field((72, 8),(0, 0),1,0,false,false,Never);
+const S130: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
+const S131: Slot = slot(Use,K::Reg,&[F20],W::Two,[255, 255, 255]);
+const S132: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G133: Set = set(&[77],SELF,T149);
+const S134: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 255]);
+const S135: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
+const G136: Set = set(&[73, 74],SELF,T202);
+const G137: Set = set(&[77],SELF,T162);
+const G138: Set = set(&[78, 79],SELF,T155);
+const S139: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
+const G140: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T219);
+const G141: Set = set(&[80],SELF,T17);
+const F142: Field = field((84, 3),(0, 0),1,0,false,false,Never);
+const S143: Slot = slot(Def,K::Pred,&[F142],W::One,[255, 255, 255]);
+const F144: Field = field((32, 28),(0, 0),1,0,false,false,Never);
+const S145: Slot = slot(Use,K::Imm,&[F144],W::One,[255, 255, 255]);
+const G146: Set = set(&[62, 63],SELF,T185);
+const G147: Set = set(&[74, 75],SELF,T39);
+const G148: Set = set(&[76, 77, 78],SELF,T111);
+const S149: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
+const S150: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
+const G151: Set = set(&[78, 79],SELF,T194);
+const S152: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
+const S153: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
+const F154: Field = field((32, 6),(0, 0),1,0,false,false,Never);
+const S155: Slot = slot(Use,K::ScoreboardSet,&[F154],W::One,[255, 255, 255]);
+const F156: Field = field((44, 3),(0, 0),1,0,false,false,Never);
+const S157: Slot = slot(Use,K::Scoreboard,&[F156],W::One,[255, 255, 255]);
+const F158: Field = field((38, 6),(0, 0),1,0,false,false,Never);
+const S159: Slot = slot(Use,K::Imm,&[F158],W::One,[255, 255, 255]);
+const F160: Field = field((32, 6),(0, 0),1,0,false,false,Zero);
+const S161: Slot = slot(Use,K::ScoreboardSet,&[F160],W::One,[255, 255, 255]);
+const F162: Field = field((48, 6),(0, 0),1,0,false,false,Zero);
+const S163: Slot = slot(Use,K::ScoreboardSet,&[F162],W::One,[255, 255, 255]);
+const S164: Slot = slot(Use,K::Reg,&[F20],W::Two,[63, 62, 255]);
+const S165: Slot = slot(Def,K::Reg,&[F0],W::MatrixD,[255, 255, 255]);
+const S166: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 73, 255]);
+const S167: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 62, 255]);
+const S168: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
+const F169: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
+const S170: Slot = slot(Use,K::UPred,&[F169],W::One,[255, 255, 90]);
+const G171: Set = set(&[76, 77],SELF,T23);
+const G172: Set = set(&[76, 77, 78, 79],SELF,T157);
+const G173: Set = set(&[85],SELF,T132);
+const S174: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
+const G175: Set = set(&[84, 85],SELF,T146);
+const G176: Set = set(&[86],SELF,T165);
+const S177: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
+const S178: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
+const G179: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T88);
+const G180: Set = set(&[80],SELF,T119);
+const G181: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T234);
+const F182: Field = field((32, 16),(0, 0),1,0,false,false,Never);
+const S183: Slot = slot(Use,K::Float(FloatKind::F16),&[F182],W::One,[255, 255, 255]);
+const G184: Set = set(&[75, 76],SELF,T92);
+const G185: Set = set(&[84, 86],SELF,T87);
+const S186: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
+const G187: Set = set(&[75, 76, 77],SELF,T94);
+const S188: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
+const G189: Set = set(&[60, 61, 84, 85],SELF,T89);
+const G190: Set = set(&[76, 77],SELF,T103);
+const G191: Set = set(&[75],SELF,T192);
+const G192: Set = set(&[77],SELF,T210);
+const G193: Set = set(&[79, 80],SELF,T196);
+const S194: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
+const G195: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T79);
+const G196: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T80);
+const G197: Set = set(&[72, 79, 80, 81, 90],SELF,T156);
+const G198: Set = set(&[76, 77, 85, 86, 87],SELF,T81);
+const G199: Set = set(&[76, 78, 81, 87],SELF,T99);
+const G200: Set = set(&[76],SELF,T91);
+const G201: Set = set(&[72, 73, 74, 82, 83, 88],SELF,T265);
+const G202: Set = set(&[72],2,T126);
+const G203: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T264);
+const G204: Set = set(&[88],1,T126);
+const S205: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
+const S206: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
+const G207: Set = set(&[60, 61, 84, 85, 86],SELF,T97);
+const G208: Set = set(&[72, 75, 76],SELF,T259);
+const G209: Set = set(&[77],SELF,T170);
+const G210: Set = set(&[78, 79],SELF,T115);
+const G211: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T98);
+const S212: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F182],W::One,[255, 255, 255]);
+const G213: Set = set(&[72, 75, 76],SELF,T260);
+const G214: Set = set(&[72],SELF,T250);
+const S215: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
+const G216: Set = set(&[72],3,T126);
+const G217: Set = set(&[74],SELF,T170);
+const G218: Set = set(&[76],SELF,T255);
+const G219: Set = set(&[78, 79],SELF,T235);
+const S220: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
+const S221: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
+const G222: Set = set(&[77],SELF,T208);
+const S223: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
+const S224: Slot = slot(Use,K::Reg,&[F12],W::Packed,[72, 73, 255]);
+const S225: Slot = slot(Use,K::Reg,&[F20],W::Packed,[63, 62, 255]);
+const G226: Set = set(&[81, 82],1,T107);
+const G227: Set = set(&[83],1,T169);
+const G228: Set = set(&[84, 85],2,T107);
+const G229: Set = set(&[86],2,T169);
+const S230: Slot = slot(Use,K::UReg,&[F20],W::Packed,[63, 62, 255]);
+const G231: Set = set(&[72, 73],SELF,T207);
+const S232: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
+const G233: Set = set(&[76, 80],SELF,T117);
+const S234: Slot = slot(Use,K::Reg,&[F16],W::Packed,[75, 74, 255]);
+const G235: Set = set(&[84, 85],3,T107);
+const G236: Set = set(&[86],3,T169);
+const G237: Set = set(&[87, 88],2,T107);
+const G238: Set = set(&[82],SELF,T51);
+const G239: Set = set(&[83],1,T125);
+const G240: Set = set(&[84],2,T125);
+const S241: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
+const G242: Set = set(&[73],SELF,T238);
+const G243: Set = set(&[74],SELF,T214);
+const S244: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
+const F245: Field = field((66, 3),(0, 0),1,0,false,false,Never);
+const S246: Slot = slot(Def,K::Pred,&[F245],W::One,[255, 255, 255]);
+const G247: Set = set(&[81],SELF,T162);
+const G248: Set = set(&[82],SELF,T274);
+const G249: Set = set(&[84, 85, 86],SELF,T73);
+const S250: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G251: Set = set(&[57],SELF,T62);
+const G252: Set = set(&[60, 78],SELF,T230);
+const G253: Set = set(&[61, 62, 63],5,T15);
+const G254: Set = set(&[76, 77],SELF,T164);
+const G255: Set = set(&[87, 88, 89],SELF,T151);
+const G256: Set = set(&[90],SELF,T167);
+const F257: Field = field((40, 8),(0, 0),1,0,false,false,Never);
+const S258: Slot = slot(Use,K::UReg,&[F257],W::Unknown,[255, 255, 255]);
+const G259: Set = set(&[61, 62, 63],6,T15);
+const G260: Set = set(&[60],1,T126);
+const G261: Set = set(&[76, 77, 78, 79],SELF,T112);
+const G262: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T221);
+const G263: Set = set(&[77],SELF,T163);
+const S264: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
+const G265: Set = set(&[60, 61],2,T124);
+const G266: Set = set(&[73, 78, 85],SELF,T104);
+const G267: Set = set(&[74, 75],1,T124);
+const F268: Field = field((48, 16),(0, 0),1,0,false,false,Never);
+const S269: Slot = slot(Use,K::Float(FloatKind::F16),&[F268],W::One,[255, 255, 255]);
+const G270: Set = set(&[85],SELF,T53);
+const S271: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
+const G272: Set = set(&[60, 61, 86],2,T106);
+const G273: Set = set(&[76, 80],SELF,T118);
+const G274: Set = set(&[78, 85],SELF,T105);
+const G275: Set = set(&[81, 82],3,T124);
+const G276: Set = set(&[81, 82, 86],2,T106);
+const G277: Set = set(&[81, 82],4,T124);
+const G278: Set = set(&[60, 61],3,T124);
+const S279: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
+const S280: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
+const S281: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
+const G282: Set = set(&[75, 78],SELF,T3);
+const G283: Set = set(&[76],SELF,T93);
+const G284: Set = set(&[82, 83],SELF,T52);
+const S285: Slot = slot(Use,K::Reg,&[F257],W::One,[255, 255, 255]);
+const F286: Field = field((48, 2),(0, 0),1,0,false,false,Never);
+const S287: Slot = slot(Use,K::Imm,&[F286],W::One,[255, 255, 255]);
+const G288: Set = set(&[50],5,T193);
+const G289: Set = set(&[75, 78],SELF,T2);
+const F290: Field = field((69, 3),(0, 0),1,0,false,false,Never);
+const S291: Slot = slot(Def,K::Pred,&[F290],W::One,[255, 255, 255]);
+const G292: Set = set(&[60, 61],4,T124);
+const G293: Set = set(&[74, 75],3,T124);
+const G294: Set = set(&[65],SELF,T53);
+const G295: Set = set(&[69, 70],SELF,T39);
+const G296: Set = set(&[71],SELF,T50);
+const G297: Set = set(&[71],SELF,T127);
+const G298: Set = set(&[74, 75],2,T124);
+const S299: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
+const G300: Set = set(&[60, 61, 74, 84, 85],SELF,T253);
+const G301: Set = set(&[75, 76, 77],SELF,T90);
+const G302: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T110);
+const F303: Field = field((32, 32),(0, 0),1,0,true,false,Never);
+const S304: Slot = slot(Use,K::Imm,&[F303],W::One,[255, 255, 255]);
+const G305: Set = set(&[75, 76, 77],SELF,T95);
+const S306: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
+const G307: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T109);
+const G308: Set = set(&[74],SELF,T245);
+const G309: Set = set(&[78, 79],SELF,T196);
+const G310: Set = set(&[74],SELF,T248);
+const G311: Set = set(&[80, 81],1,T48);
+const G312: Set = set(&[76, 77],SELF,T256);
+const G313: Set = set(&[72, 73, 76, 77, 78],SELF,T254);
+const G314: Set = set(&[74, 75],SELF,T209);
+const F315: Field = field((81, 3),(0, 0),1,0,false,false,Written);
+const S316: Slot = slot(Def,K::Pred,&[F315],W::One,[255, 255, 255]);
+const F317: Field = field((84, 3),(0, 0),1,0,false,false,Written);
+const S318: Slot = slot(Def,K::Pred,&[F317],W::One,[255, 255, 255]);
+const S319: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 255, 255]);
+const S320: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 255, 255]);
+const S321: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 72]);
+const S322: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 75]);
+const F323: Field = field((77, 3),(0, 0),1,0,false,false,Never);
+const S324: Slot = slot(Use,K::Pred,&[F323],W::One,[255, 255, 80]);
+const S325: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
+const G326: Set = set(&[73, 76, 77],SELF,T19);
+const G327: Set = set(&[74],SELF,T252);
+const S328: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
+const S329: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
+const S330: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
+const S331: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 255, 255]);
+const S332: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
+const S333: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
+const S334: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
+const G335: Set = set(&[75, 85, 86],SELF,T0);
+const G336: Set = set(&[78],SELF,T252);
+const G337: Set = set(&[82],SELF,T208);
+const G338: Set = set(&[75, 85, 86],SELF,T1);
+const F339: Field = field((64, 8),(0, 0),4,0,false,false,Never);
+const S340: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F339],W::Unknown,[255, 255, 255]);
+const G341: Set = set(&[76],SELF,T59);
+const G342: Set = set(&[78, 79],SELF,T178);
+const F343: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
+const S344: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F343],W::Unknown,[255, 255, 255]);
+const F345: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
+const S346: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F345],W::Unknown,[255, 255, 255]);
+const G347: Set = set(&[74, 75],SELF,T237);
+const G348: Set = set(&[76, 77],SELF,T179);
+const G349: Set = set(&[78],SELF,T215);
+const G350: Set = set(&[76, 77],SELF,T46);
+const G351: Set = set(&[76, 77, 78],SELF,T113);
+const F352: Field = field((68, 3),(0, 0),1,0,false,false,Never);
+const S353: Slot = slot(Use,K::Pred,&[F352],W::One,[255, 255, 71]);
+const F354: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
+const S355: Slot = slot(Use,K::Pred,&[F354],W::One,[255, 255, 67]);
+const G356: Set = set(&[68, 69],SELF,T150);
+const G357: Set = set(&[73, 74, 75],SELF,T258);
+const G358: Set = set(&[77, 78, 79, 80],SELF,T67);
+const S359: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
+const G360: Set = set(&[72, 90],SELF,T242);
+const S361: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
+const F362: Field = field((38, 16),(0, 0),1,0,true,false,Never);
+const S363: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F362],W::One,[255, 255, 255]);
+const G364: Set = set(&[73, 74, 75],SELF,T257);
+const G365: Set = set(&[78, 79],SELF,T133);
+const S366: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F362],W::One,[255, 255, 255]);
+const S367: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
+const F368: Field = field((37, 17),(0, 0),1,0,true,false,Never);
+const S369: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F368],W::One,[255, 255, 255]);
+const G370: Set = set(&[80],SELF,T231);
+const G371: Set = set(&[72, 90],SELF,T243);
+const S372: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
+const S373: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
+const F374: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
+const S375: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F374],W::Address,[255, 255, 255]);
+const F376: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
+const S377: Slot = slot(Use,K::Imm,&[F376],W::One,[255, 255, 255]);
+const S378: Slot = slot(Use,K::Pred,&[F169],W::One,[255, 255, 90]);
+const G379: Set = set(&[73, 74],SELF,T150);
+const G380: Set = set(&[75, 76],2,T239);
+const G381: Set = set(&[81, 82],SELF,T83);
+const S382: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F374],W::Address,[255, 255, 255]);
+const S383: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F374],W::Address,[255, 255, 255]);
+const S384: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
+const G385: Set = set(&[73, 74],SELF,T18);
+const G386: Set = set(&[81, 82],1,T239);
+const G387: Set = set(&[87, 88, 89],SELF,T31);
+const S388: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
+const G389: Set = set(&[73, 74, 75, 76, 87],SELF,T102);
+const G390: Set = set(&[88, 89],SELF,T32);
+const F391: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
+const F392: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
+const S393: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F391,F392],W::One,[255, 255, 255]);
+const F394: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
+const S395: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F394],W::Address,[255, 255, 255]);
+const G396: Set = set(&[72, 73],SELF,T150);
+const G397: Set = set(&[74, 75],SELF,T20);
+const G398: Set = set(&[76, 83],1,T240);
+const G399: Set = set(&[77, 78, 79, 80],SELF,T65);
+const G400: Set = set(&[81],SELF,T55);
+const G401: Set = set(&[82],SELF,T275);
+const S402: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F394],W::Address,[255, 255, 255]);
+const S403: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
+const S404: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
+const S405: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
+const G406: Set = set(&[72, 73],SELF,T13);
+const G407: Set = set(&[75, 76, 77],SELF,T6);
+const G408: Set = set(&[78, 79, 80],SELF,T153);
+const S409: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const F410: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
+const S411: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F410],W::One,[255, 255, 255]);
+const G412: Set = set(&[80],SELF,T176);
+const G413: Set = set(&[81, 82, 87],SELF,T226);
+const G414: Set = set(&[83, 84, 85],SELF,T225);
+const S415: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const S416: Slot = slot(Def,K::Reg,&[F12],W::One,[255, 255, 255]);
+const G417: Set = set(&[64, 65],SELF,T203);
+const G418: Set = set(&[66, 67],SELF,T155);
+const G419: Set = set(&[68],SELF,T173);
+const G420: Set = set(&[81, 82, 87],SELF,T227);
+const S421: Slot = slot(DefUse,K::Reg,&[F12],W::One,[255, 255, 255]);
+const S422: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F343],W::Unknown,[255, 255, 255]);
+const G423: Set = set(&[72],SELF,T28);
+const F424: Field = field((75, 5),(0, 0),1,0,false,false,Never);
 const S425: Slot = slot(Use,K::Imm,&[F424],W::One,[255, 255, 255]);
-const G426: Set = set(&[80],SELF,T176);
-const S427: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G428: Set = set(&[73],SELF,T249);
-const G429: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T72);
-const F430: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
-const S431: Slot = slot(Use,K::Imm,&[F430],W::One,[255, 255, 255]);
-const G432: Set = set(&[75, 76, 77],SELF,T5);
-const G433: Set = set(&[78, 79],SELF,T158);
-const G434: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T69);
-const G435: Set = set(&[74, 75, 76, 77],SELF,T159);
-const G436: Set = set(&[60, 61, 72, 73],SELF,T96);
-const G437: Set = set(&[84],SELF,T223);
-const G438: Set = set(&[85],SELF,T267);
-const G439: Set = set(&[86],SELF,T188);
-const S440: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G441: Set = set(&[79],SELF,T84);
-const S442: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
-const S443: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G444: Set = set(&[76, 77],SELF,T47);
-const G445: Set = set(&[78, 79, 80],SELF,T71);
-const S446: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
-const F447: Field = field((64, 3),(72, 5),1,0,false,false,Never);
-const S448: Slot = slot(Use,K::Imm,&[F447],W::One,[255, 255, 255]);
-const S449: Slot = slot(Use,K::UPred,&[F347],W::One,[255, 255, 71]);
-const S450: Slot = slot(Use,K::Imm,&[F178],W::One,[255, 255, 255]);
-const G451: Set = set(&[72, 73, 74],SELF,T108);
-const G452: Set = set(&[73, 74],SELF,T121);
-const S453: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G454: Set = set(&[76, 77],1,T48);
-const F455: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
-const S456: Slot = slot(Use,K::Imm,&[F455],W::One,[255, 255, 255]);
-const G457: Set = set(&[86, 87],SELF,T114);
-const S458: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
-const G459: Set = set(&[72],0,T239);
-const G460: Set = set(&[73, 74],SELF,T197);
-const G461: Set = set(&[87, 88, 89],SELF,T35);
-const G462: Set = set(&[73, 74],SELF,T199);
-const S463: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
-const G464: Set = set(&[72, 90],SELF,T244);
-const G465: Set = set(&[73],SELF,T196);
-const G466: Set = set(&[78, 79, 80],SELF,T173);
-const G467: Set = set(&[86],SELF,T165);
-const S468: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
-const G469: Set = set(&[31],0,T194);
-const G470: Set = set(&[31],1,T194);
-const S471: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const G472: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T218);
-const G473: Set = set(&[78, 79],SELF,T271);
-const G474: Set = set(&[73, 74],SELF,T205);
-const G475: Set = set(&[76],SELF,T147);
-const G476: Set = set(&[77],SELF,T272);
-const G477: Set = set(&[80],SELF,T128);
-const G478: Set = set(&[58, 59],SELF,T130);
-const F479: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S480: Slot = slot(Use,K::Imm,&[F479],W::One,[255, 255, 255]);
-const F481: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S482: Slot = slot(Use,K::Imm,&[F481],W::One,[255, 255, 255]);
-const G483: Set = set(&[73, 74],SELF,T20);
-const G484: Set = set(&[90],0,T239);
-const G485: Set = set(&[77, 78, 79, 80],SELF,T68);
-const F486: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
-const S487: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F486],W::Address,[255, 255, 255]);
-const S488: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
-const S489: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
-const F490: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
-const S491: Slot = slot(Use,K::Imm,&[F490],W::One,[255, 255, 255]);
-const S492: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
-const G493: Set = set(&[78, 79],0,T270);
-const S494: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
-const G495: Set = set(&[75],SELF,T4);
-const G496: Set = set(&[78, 79],SELF,T153);
-const S497: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F405],W::One,[255, 255, 255]);
-const S498: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
-const G499: Set = set(&[80],SELF,T86);
-const G500: Set = set(&[81, 82, 87],SELF,T228);
-const S501: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S502: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G503: Set = set(&[59, 60],SELF,T131);
-const G504: Set = set(&[61, 62, 63],SELF,T8);
-const G505: Set = set(&[72],SELF,T49);
-const G506: Set = set(&[73, 74, 75],SELF,T203);
-const G507: Set = set(&[73, 74, 75],SELF,T197);
-const S508: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
-const S509: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
-const G510: Set = set(&[73, 74, 75],SELF,T186);
-const S511: Slot = slot(Use,K::UReg,&[F252],W::One,[255, 255, 255]);
-const G512: Set = set(&[72, 73, 74, 75],SELF,T187);
-const S513: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G514: Set = set(&[87],3,T64);
-const S515: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
-const G516: Set = set(&[72],SELF,T236);
-const G517: Set = set(&[76, 77],SELF,T181);
-const S518: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G519: Set = set(&[74],SELF,T268);
-const S520: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
-const S521: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
-const S522: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
-const G523: Set = set(&[73, 74],SELF,T233);
-const G524: Set = set(&[75],SELF,T171);
-const G525: Set = set(&[76, 77],SELF,T43);
-const G526: Set = set(&[84, 85, 86],SELF,T25);
-const G527: Set = set(&[72],SELF,T145);
-const G528: Set = set(&[72],SELF,T141);
-const G529: Set = set(&[76, 77],SELF,T116);
-const S530: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
-const S531: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
-const S532: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
-const S533: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
-const G534: Set = set(&[56, 57],SELF,T41);
-const G535: Set = set(&[59, 87, 88, 89],SELF,T150);
-const G536: Set = set(&[60],SELF,T210);
-const G537: Set = set(&[61, 62, 63],5,T11);
-const G538: Set = set(&[78],SELF,T74);
-const G539: Set = set(&[79, 80],SELF,T100);
-const S540: Slot = slot(Use,K::UReg,&[F252],W::Two,[255, 255, 255]);
-const G541: Set = set(&[61, 62, 63],6,T11);
-const G542: Set = set(&[61, 62, 63],5,T10);
-const G543: Set = set(&[76],SELF,T60);
-const G544: Set = set(&[77, 78],SELF,T157);
-const G545: Set = set(&[87, 88],SELF,T151);
-const G546: Set = set(&[61, 62, 63],6,T10);
-const G547: Set = set(&[61, 62, 63],5,T16);
-const G548: Set = set(&[76, 77],SELF,T42);
-const G549: Set = set(&[87, 88],SELF,T185);
-const G550: Set = set(&[61, 62, 63],6,T16);
-const S551: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G552: Set = set(&[61, 62, 63],4,T11);
-const G553: Set = set(&[76, 77],SELF,T162);
-const S554: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
-const G555: Set = set(&[61, 62, 63],5,T12);
-const G556: Set = set(&[87, 88],SELF,T148);
-const G557: Set = set(&[61, 62, 63],6,T12);
-const S558: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
-const F559: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S560: Slot = slot(Use,K::Imm,&[F559],W::One,[255, 255, 255]);
-const G561: Set = set(&[62, 63],3,T229);
-const F562: Field = field((0, 0),(0, 0),1,0,false,false,Never);
-const S563: Slot = slot(Use,K::Imm,&[F562],W::One,[255, 255, 255]);
-const S564: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
-const S565: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
-const S566: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
-const G567: Set = set(&[73],SELF,T122);
-const G568: Set = set(&[74],SELF,T120);
-const G569: Set = set(&[75],SELF,T160);
-const G570: Set = set(&[77, 79],SELF,T215);
-const G571: Set = set(&[78, 80],SELF,T220);
-const G572: Set = set(&[81, 82],SELF,T149);
-const G573: Set = set(&[83],SELF,T212);
-const G574: Set = set(&[84],SELF,T77);
-const G575: Set = set(&[85],SELF,T70);
-const S576: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F252],W::Two,[255, 255, 255]);
-const G577: Set = set(&[81, 82, 83, 84],SELF,T204);
-const G578: Set = set(&[77, 78, 79],SELF,T216);
-const S579: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
-const S580: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
-const F581: Field = field((73, 5),(0, 0),1,0,false,false,Never);
-const S582: Slot = slot(Use,K::Imm,&[F581],W::One,[255, 255, 255]);
-const S583: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
-const G584: Set = set(&[72],SELF,T211);
-const S585: Slot = slot(Def,K::UPred,&[F310],W::One,[255, 255, 255]);
-const S586: Slot = slot(Def,K::UPred,&[F312],W::One,[255, 255, 255]);
-const S587: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
-const S588: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
-const S589: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
-const S590: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
-const S591: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
-const S592: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
-const S593: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
-const S594: Slot = slot(Use,K::UPred,&[F318],W::One,[255, 255, 80]);
-const S595: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
-const S596: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
-const S597: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
-const S598: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
-const S599: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
-const S600: Slot = slot(Def,K::UPred,&[F137],W::One,[255, 255, 255]);
-const S601: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
-const S602: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
-const S603: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const S604: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S605: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F606: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S607: Slot = slot(Use,K::Imm,&[F606],W::One,[255, 255, 255]);
-const F608: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S609: Slot = slot(Use,K::Imm,&[F608],W::One,[255, 255, 255]);
-const G610: Set = set(&[85],SELF,T14);
-const G611: Set = set(&[75],SELF,T36);
-const G612: Set = set(&[87],SELF,T38);
-const S613: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
-const S614: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
-const G615: Set = set(&[76, 85],SELF,T266);
-const G616: Set = set(&[77],SELF,T24);
-const S617: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F405],W::One,[255, 255, 255]);
-const S618: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
-const G619: Set = set(&[80, 81],SELF,T247);
-const G620: Set = set(&[83, 84, 88],SELF,T224);
-const S621: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
-const S622: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
-const S623: Slot = slot(Use,K::InstructionDescriptor,&[F252],W::Two,[255, 255, 255]);
-const F624: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
-const S625: Slot = slot(Use,K::UReg,&[F624],W::Lanes,[255, 255, 255]);
-const F626: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
-const S627: Slot = slot(Use,K::Imm,&[F626],W::One,[255, 255, 255]);
-const G628: Set = set(&[79, 80, 81, 82, 85],SELF,T63);
-const G629: Set = set(&[83],SELF,T269);
-const G630: Set = set(&[84],0,T26);
-const G631: Set = set(&[86],0,T27);
-const S632: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
-const G633: Set = set(&[74],SELF,T45);
-const F634: Field = field((48, 8),(0, 0),1,0,false,false,Never);
-const S635: Slot = slot(Use,K::TensorMemory { offset: false },&[F634],W::Two,[255, 255, 255]);
-const G636: Set = set(&[62],SELF,T54);
-const S637: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
-const G638: Set = set(&[82],SELF,T140);
-const S639: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
-const G640: Set = set(&[79, 80, 81],SELF,T9);
-const G641: Set = set(&[82, 83, 84],SELF,T137);
-const G642: Set = set(&[82, 83, 84],SELF,T123);
-const G643: Set = set(&[82, 83, 84],SELF,T136);
-const G644: Set = set(&[82],SELF,T134);
-const G645: Set = set(&[82, 83],SELF,T135);
-const G646: Set = set(&[73],SELF,T251);
-const G647: Set = set(&[75],SELF,T29);
-const G648: Set = set(&[76, 77],3,T124);
-const G649: Set = set(&[76, 77],4,T124);
-const G650: Set = set(&[73],SELF,T7);
-const G651: Set = set(&[72, 73],SELF,T246);
-const G652: Set = set(&[76],SELF,T191);
-const S653: Slot = slot(Def,K::Reg,&[F386],W::One,[255, 255, 255]);
-const G654: Set = set(&[72, 73],SELF,T37);
-const S655: Slot = slot(Def,K::UReg,&[F386],W::One,[255, 255, 255]);
-const G656: Set = set(&[85],SELF,T85);
+const G426: Set = set(&[73, 80],SELF,T129);
+const F427: Field = field((24, 58),(0, 0),1,0,true,false,Never);
+const S428: Slot = slot(Use,K::Target,&[F427],W::One,[255, 255, 255]);
+const F429: Field = field((72, 8),(0, 0),1,0,false,false,Never);
+const S430: Slot = slot(Use,K::Imm,&[F429],W::One,[255, 255, 255]);
+const G431: Set = set(&[80],SELF,T177);
+const S432: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
+const G433: Set = set(&[73],SELF,T249);
+const G434: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T72);
+const F435: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
+const S436: Slot = slot(Use,K::Imm,&[F435],W::One,[255, 255, 255]);
+const G437: Set = set(&[75, 76, 77],SELF,T5);
+const G438: Set = set(&[78, 79],SELF,T159);
+const G439: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T69);
+const G440: Set = set(&[74, 75, 76, 77],SELF,T160);
+const G441: Set = set(&[60, 61, 72, 73],SELF,T96);
+const G442: Set = set(&[84],SELF,T223);
+const G443: Set = set(&[85],SELF,T268);
+const G444: Set = set(&[86],SELF,T189);
+const S445: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
+const G446: Set = set(&[79],SELF,T84);
+const S447: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
+const S448: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G449: Set = set(&[76, 77],SELF,T47);
+const G450: Set = set(&[78, 79, 80],SELF,T71);
+const S451: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
+const F452: Field = field((64, 3),(72, 5),1,0,false,false,Never);
+const S453: Slot = slot(Use,K::Imm,&[F452],W::One,[255, 255, 255]);
+const S454: Slot = slot(Use,K::UPred,&[F352],W::One,[255, 255, 71]);
+const S455: Slot = slot(Use,K::Imm,&[F182],W::One,[255, 255, 255]);
+const G456: Set = set(&[72, 73, 74],SELF,T108);
+const G457: Set = set(&[73, 74],SELF,T121);
+const S458: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G459: Set = set(&[76, 77],1,T48);
+const F460: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
+const S461: Slot = slot(Use,K::Imm,&[F460],W::One,[255, 255, 255]);
+const G462: Set = set(&[86, 87],SELF,T114);
+const S463: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
+const G464: Set = set(&[72],0,T239);
+const G465: Set = set(&[73, 74],SELF,T198);
+const G466: Set = set(&[87, 88, 89],SELF,T35);
+const G467: Set = set(&[73, 74],SELF,T200);
+const S468: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
+const G469: Set = set(&[72, 90],SELF,T244);
+const G470: Set = set(&[73],SELF,T197);
+const G471: Set = set(&[78, 79, 80],SELF,T174);
+const G472: Set = set(&[86],SELF,T166);
+const S473: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
+const G474: Set = set(&[31],0,T195);
+const G475: Set = set(&[31],1,T195);
+const S476: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const G477: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T218);
+const G478: Set = set(&[78, 79],SELF,T272);
+const G479: Set = set(&[73, 74],SELF,T206);
+const G480: Set = set(&[76],SELF,T147);
+const G481: Set = set(&[77],SELF,T273);
+const G482: Set = set(&[80],SELF,T128);
+const G483: Set = set(&[58, 59],SELF,T130);
+const F484: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S485: Slot = slot(Use,K::Imm,&[F484],W::One,[255, 255, 255]);
+const F486: Field = field((53, 5),(0, 0),1,0,false,false,Never);
+const S487: Slot = slot(Use,K::Imm,&[F486],W::One,[255, 255, 255]);
+const G488: Set = set(&[73, 74],SELF,T20);
+const G489: Set = set(&[90],0,T239);
+const G490: Set = set(&[77, 78, 79, 80],SELF,T68);
+const F491: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
+const S492: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F491],W::Address,[255, 255, 255]);
+const S493: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
+const S494: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
+const F495: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const S496: Slot = slot(Use,K::Imm,&[F495],W::One,[255, 255, 255]);
+const S497: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
+const G498: Set = set(&[78, 79],0,T271);
+const S499: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
+const G500: Set = set(&[75],SELF,T4);
+const G501: Set = set(&[78, 79],SELF,T154);
+const S502: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F410],W::One,[255, 255, 255]);
+const S503: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
+const G504: Set = set(&[80],SELF,T86);
+const G505: Set = set(&[81, 82, 87],SELF,T228);
+const S506: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S507: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G508: Set = set(&[59, 60],SELF,T131);
+const G509: Set = set(&[61, 62, 63],SELF,T8);
+const G510: Set = set(&[72],SELF,T49);
+const G511: Set = set(&[73, 74, 75],SELF,T204);
+const G512: Set = set(&[73, 74, 75],SELF,T198);
+const S513: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
+const S514: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
+const G515: Set = set(&[73, 74, 75],SELF,T187);
+const S516: Slot = slot(Use,K::UReg,&[F257],W::One,[255, 255, 255]);
+const G517: Set = set(&[72, 73, 74, 75],SELF,T188);
+const S518: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G519: Set = set(&[87],3,T64);
+const S520: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
+const G521: Set = set(&[72],SELF,T236);
+const G522: Set = set(&[76, 77],SELF,T182);
+const S523: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G524: Set = set(&[74],SELF,T269);
+const S525: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
+const S526: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
+const S527: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
+const G528: Set = set(&[73, 74],SELF,T233);
+const G529: Set = set(&[75],SELF,T172);
+const G530: Set = set(&[76, 77],SELF,T43);
+const G531: Set = set(&[84, 85, 86],SELF,T25);
+const G532: Set = set(&[72],SELF,T145);
+const G533: Set = set(&[72],SELF,T141);
+const G534: Set = set(&[76, 77],SELF,T116);
+const S535: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
+const S536: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
+const S537: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
+const S538: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
+const G539: Set = set(&[56, 57],SELF,T41);
+const G540: Set = set(&[59, 87, 88, 89],SELF,T151);
+const G541: Set = set(&[60],SELF,T211);
+const G542: Set = set(&[61, 62, 63],5,T11);
+const G543: Set = set(&[78],SELF,T74);
+const G544: Set = set(&[79, 80],SELF,T100);
+const S545: Slot = slot(Use,K::UReg,&[F257],W::Two,[255, 255, 255]);
+const G546: Set = set(&[61, 62, 63],6,T11);
+const G547: Set = set(&[61, 62, 63],5,T10);
+const G548: Set = set(&[76],SELF,T60);
+const G549: Set = set(&[77, 78],SELF,T158);
+const G550: Set = set(&[87, 88],SELF,T152);
+const G551: Set = set(&[61, 62, 63],6,T10);
+const G552: Set = set(&[61, 62, 63],5,T16);
+const G553: Set = set(&[76, 77],SELF,T42);
+const G554: Set = set(&[87, 88],SELF,T186);
+const G555: Set = set(&[61, 62, 63],6,T16);
+const S556: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G557: Set = set(&[61, 62, 63],4,T11);
+const G558: Set = set(&[76, 77],SELF,T163);
+const S559: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
+const G560: Set = set(&[61, 62, 63],5,T12);
+const G561: Set = set(&[87, 88],SELF,T148);
+const G562: Set = set(&[61, 62, 63],6,T12);
+const S563: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
+const F564: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S565: Slot = slot(Use,K::Imm,&[F564],W::One,[255, 255, 255]);
+const G566: Set = set(&[62, 63],3,T229);
+const F567: Field = field((0, 0),(0, 0),1,0,false,false,Never);
+const S568: Slot = slot(Use,K::Imm,&[F567],W::One,[255, 255, 255]);
+const S569: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
+const S570: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
+const S571: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
+const G572: Set = set(&[73],SELF,T122);
+const G573: Set = set(&[74],SELF,T120);
+const G574: Set = set(&[75],SELF,T161);
+const G575: Set = set(&[77, 78, 79, 80],SELF,T220);
+const G576: Set = set(&[81, 82],SELF,T150);
+const G577: Set = set(&[83],SELF,T213);
+const G578: Set = set(&[84],SELF,T77);
+const G579: Set = set(&[85],SELF,T70);
+const S580: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F257],W::Two,[255, 255, 255]);
+const G581: Set = set(&[81, 82, 83, 84],SELF,T205);
+const G582: Set = set(&[77, 78, 79],SELF,T216);
+const S583: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
+const S584: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
+const F585: Field = field((73, 5),(0, 0),1,0,false,false,Never);
+const S586: Slot = slot(Use,K::Imm,&[F585],W::One,[255, 255, 255]);
+const S587: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
+const G588: Set = set(&[72],SELF,T212);
+const S589: Slot = slot(Def,K::UPred,&[F315],W::One,[255, 255, 255]);
+const S590: Slot = slot(Def,K::UPred,&[F317],W::One,[255, 255, 255]);
+const S591: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
+const S592: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
+const S593: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
+const S594: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
+const S595: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
+const S596: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
+const S597: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
+const S598: Slot = slot(Use,K::UPred,&[F323],W::One,[255, 255, 80]);
+const S599: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
+const S600: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
+const S601: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
+const S602: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
+const S603: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
+const S604: Slot = slot(Def,K::UPred,&[F142],W::One,[255, 255, 255]);
+const S605: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
+const S606: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
+const S607: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
+const S608: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S609: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F610: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S611: Slot = slot(Use,K::Imm,&[F610],W::One,[255, 255, 255]);
+const F612: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S613: Slot = slot(Use,K::Imm,&[F612],W::One,[255, 255, 255]);
+const G614: Set = set(&[85],SELF,T14);
+const G615: Set = set(&[75],SELF,T36);
+const G616: Set = set(&[87],SELF,T38);
+const S617: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
+const S618: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
+const G619: Set = set(&[76, 85],SELF,T267);
+const G620: Set = set(&[77],SELF,T24);
+const S621: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F410],W::One,[255, 255, 255]);
+const S622: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
+const G623: Set = set(&[80, 81],SELF,T247);
+const G624: Set = set(&[83, 84, 88],SELF,T224);
+const S625: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
+const S626: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
+const S627: Slot = slot(Use,K::InstructionDescriptor,&[F257],W::Two,[255, 255, 255]);
+const F628: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
+const S629: Slot = slot(Use,K::UReg,&[F628],W::Lanes,[255, 255, 255]);
+const F630: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
+const S631: Slot = slot(Use,K::Imm,&[F630],W::One,[255, 255, 255]);
+const G632: Set = set(&[79, 80, 81, 82, 85],SELF,T63);
+const G633: Set = set(&[83],SELF,T270);
+const G634: Set = set(&[84],0,T26);
+const G635: Set = set(&[86],0,T27);
+const S636: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
+const G637: Set = set(&[74],SELF,T45);
+const F638: Field = field((48, 8),(0, 0),1,0,false,false,Never);
+const S639: Slot = slot(Use,K::TensorMemory { offset: false },&[F638],W::Two,[255, 255, 255]);
+const G640: Set = set(&[62],SELF,T54);
+const S641: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
+const G642: Set = set(&[82],SELF,T140);
+const S643: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
+const G644: Set = set(&[79, 80, 81],SELF,T9);
+const G645: Set = set(&[82, 83, 84],SELF,T137);
+const G646: Set = set(&[82, 83, 84],SELF,T123);
+const G647: Set = set(&[82, 83, 84],SELF,T136);
+const G648: Set = set(&[82],SELF,T134);
+const G649: Set = set(&[82, 83],SELF,T135);
+const G650: Set = set(&[73],SELF,T251);
+const G651: Set = set(&[75],SELF,T29);
+const G652: Set = set(&[76, 77],3,T124);
+const G653: Set = set(&[76, 77],4,T124);
+const G654: Set = set(&[73],SELF,T7);
+const G655: Set = set(&[72, 73],SELF,T246);
+const G656: Set = set(&[76],SELF,T192);
+const S657: Slot = slot(Def,K::Reg,&[F391],W::One,[255, 255, 255]);
+const G658: Set = set(&[72, 73],SELF,T37);
+const S659: Slot = slot(Def,K::UReg,&[F391],W::One,[255, 255, 255]);
+const G660: Set = set(&[85],SELF,T85);
 
-static FORMS: [Form; 676] = [
+static FORMS: [Form; 680] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ACQSHMINIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x877, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1044,597 +1049,601 @@ static FORMS: [Form; 676] = [
     Form { op: Op::CCTLT, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x2000000000000000000391, unused: 0x1fff79fffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::IVTH)], slots: &[S65], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::CCTLT, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x82000000000000000000d91, unused: 0x1fff79fffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::IVTH)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::CGAERRBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x5ab, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::CREDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x2cc, unused: 0x1fff7ff19ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S84], sets: &[G131,G132,G133], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::CS2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x805, unused: 0x1fff7fe00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S134,S66], sets: &[G135,G136], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::CSMTEST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80d, unused: 0x1fff00183ff30000000ffff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S140,S62], sets: &[G141,G142,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x229, unused: 0x1fff7ff3000ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S146], sets: &[G147], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x429, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S148], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e29, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S149], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::CLMAD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22c, unused: 0x1fff7ffdf00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S101,S131,S132], sets: &[G133], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::CLMAD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2c, unused: 0x1fff7ffdf00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S101,S134,S132], sets: &[G133], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::CREDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x2cc, unused: 0x1fff7ff19ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S135,S84], sets: &[G136,G137,G138], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::CS2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x805, unused: 0x1fff7fe00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S139,S66], sets: &[G140,G141], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::CSMTEST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80d, unused: 0x1fff00183ff30000000ffff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S145,S62], sets: &[G146,G147,G148], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x229, unused: 0x1fff7ff3000ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S150], sets: &[G151], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x429, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S152], sets: &[G151], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e29, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S153], sets: &[G151], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000803f00000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[S151], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000091a, unused: 0x1fff7ffffffffff0000ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S153,S155,S157], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000000800000000d1a, unused: 0x1fff7ffffffffc00f00ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S153,S80,S159], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S160,S146], sets: &[G147], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S146,S148], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S148,S146], sets: &[G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S149,S146], sets: &[G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S146,S149], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23f, unused: 0x1fff07f00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S161,S162,S163,S164,S166], sets: &[G167,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x228, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S160], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x828, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S148], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c28, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S145,S149], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S145,S160,S62], sets: &[G142,G168], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42a, unused: 0x1fff00100ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S145,S148,S62], sets: &[G142,G168], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S145,S149,S62], sets: &[G142,G168], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82f, unused: 0x1fff051ffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S26,S130,S62], sets: &[G169], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000082f, unused: 0x1fff7d1feffffffffff00000000, unused_value: 0x38000000000000000000000, always: &[], slots: &[S26,S130,S170], sets: &[G169], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[S155], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000091a, unused: 0x1fff7ffffffffff0000ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S157,S159,S161], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000000800000000d1a, unused: 0x1fff7ffffffffc00f00ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S157,S80,S163], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S164,S150], sets: &[G151], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S150,S152], sets: &[G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S152,S150], sets: &[G151], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S153,S150], sets: &[G151], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S150,S153], sets: &[G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23f, unused: 0x1fff07f00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S166,S167,S168,S170], sets: &[G171,G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x228, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S164], sets: &[G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x828, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S152], sets: &[G151], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c28, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S149,S153], sets: &[G151], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S149,S164,S62], sets: &[G147,G172], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42a, unused: 0x1fff00100ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S149,S152,S62], sets: &[G147,G172], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S149,S153,S62], sets: &[G147,G172], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82f, unused: 0x1fff051ffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S26,S135,S62], sets: &[G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000082f, unused: 0x1fff7d1feffffffffff00000000, unused_value: 0x38000000000000000000000, always: &[], slots: &[S26,S135,S174], sets: &[G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ENDCOLLECTIVE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x91b, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ERRBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x9ab, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::EXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94d, unused: 0x1fff00fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[G171,G172], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x304, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S174], sets: &[G175,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x310, unused: 0x1fff78e07ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S174], sets: &[G177,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x82020000000000000000fff, value: 0x904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[], slots: &[S173,S179], sets: &[G180,G147,G176,G181], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000904, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32_2)], slots: &[S173,S182], sets: &[G183,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x1020000000000000000904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::F16_2)], slots: &[S173,S179], sets: &[G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S173,S148], sets: &[G183,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2018000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::F32_2)], slots: &[S173,S182], sets: &[G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x84008000000000000000fff, value: 0x80000000000000000000d04, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S184], sets: &[G185,G186,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d10, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S173,S184], sets: &[G183,G147,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee56000000000000000fff, value: 0x2405000000000000000023e, unused: 0x1fff11001ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)], slots: &[S51,S65], sets: &[G187,G188,G189], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe0646000000000000000fff, value: 0x4000200000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::UNPACK_B_MERGE_C)], slots: &[S51,S65,S190], sets: &[G191,G187], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa4cc6000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S190], sets: &[G192,G187], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa0c46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S190], sets: &[G193,G187,G194], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x23e, unused: 0x1fff1100100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S65,S190], sets: &[G187,G195,G188], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee47000000000000000fff, value: 0x4000000000000000043e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S190,S182], sets: &[G187,G196,G188,G189], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x43e, unused: 0x1fff11001000000000000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S190,S182], sets: &[G187,G195,G188], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000083e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S182,S190], sets: &[G197,G187,G196,G188,G189], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x83e, unused: 0x1fff11001ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S182], sets: &[G187,G196,G188,G189], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x83e, unused: 0x1fff11001000000000000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S182,S190], sets: &[G187,G195,G188], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S80], sets: &[G187,G196,G188,G189], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff1100100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S80,S190], sets: &[G187,G195,G188], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80040000000000000000c3e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S80,S190], sets: &[G197,G187,G196,G188,G189], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeebf0000000000000000fff, value: 0x2000000000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F16),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G198,G187], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeffff000000000000000fff, value: 0x2081600000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::BF16),m(Mod::E8),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G199], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x23e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S65], sets: &[G187,G196,G188,G189], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S65,S190], sets: &[G197,G187,G196,G188,G189], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x305, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S200,S201], sets: &[G202,G203,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x311, unused: 0x1fff78e06ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S200,S201], sets: &[G206,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000905, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S200,S182], sets: &[G203,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x1000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S200,S179], sets: &[G203,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x4000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S200,S207], sets: &[G203,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S200,S148], sets: &[G208,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x2018000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S200,S182], sets: &[G209,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x1018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S200,S179], sets: &[G209,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x4018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S200,S207], sets: &[G209,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d05, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S200,S210], sets: &[G202,G203,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d11, unused: 0x1fff78e06ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S200,S210], sets: &[G208,G204,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x243, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S190], sets: &[G211,G212,G187,G213,G214], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80021000000000000000fff, value: 0x443, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S190,S182], sets: &[G212,G187,G213,G214], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x843, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S182,S190], sets: &[G211,G212,G187,G213,G214], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000c43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S80,S190], sets: &[G211,G212,G187,G213,G214], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000e43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S190,S80], sets: &[G211,G212,G187,G213,G214], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x221, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216], sets: &[G217,G147,G176], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x421, unused: 0x1fff7fc1cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182], sets: &[G217,G147,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e21, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218], sets: &[G217,G147,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x24b, unused: 0x1fff7803cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S220], sets: &[G147,G176,G221,G222,G223,G224], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD2, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x44b, unused: 0x1fff7b03cff0000000000000000, unused_value: 0x2000000000000000000000, always: &[], slots: &[S144,S219,S182], sets: &[G147,G176,G221,G222], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e4b, unused: 0x1fff7803cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S225], sets: &[G147,G176,G221,G222,G223,G224], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x302, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S215,S216], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x902, unused: 0x1fff7f1fcff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S215,S182], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d02, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S215,S218], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FENCE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c6, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::VIEW),m(Mod::ASYNC)], slots: &[], sets: &[G226], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x223, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S227], sets: &[G228,G217,G147], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x423, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S227,S182], sets: &[G228,G217,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x823, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182,S227], sets: &[G228,G217,G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000c23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S227], sets: &[G228,G217,G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S227,S218], sets: &[G228,G217,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x249, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S220,S229], sets: &[G228,G147,G221,G222,G230,G231,G232], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x449, unused: 0x1fff63020000000000000000000, unused_value: 0x2000000000000000000000, always: &[], slots: &[S144,S219,S229,S182], sets: &[G228,G147,G221,G222,G232], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x849, unused: 0x1fff78020000000000000000000, unused_value: 0x10000000000000000000000, always: &[], slots: &[S144,S219,S182,S229], sets: &[G228,G147,G221,G222,G230,G231], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c49, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S225,S229], sets: &[G228,G147,G221,G222,G230,G231,G232], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e49, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S229,S225], sets: &[G228,G147,G221,G222,G230,G231,G232], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000221, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216], sets: &[G217,G147,G233,G234], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e21, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218], sets: &[G217,G147,G233,G234], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000223, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S227], sets: &[G217,G147,G233,G234,G235], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000c23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S227], sets: &[G217,G147,G233,G234,G235], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S227,S218], sets: &[G217,G147,G233,G234,G235], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x300, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S236], sets: &[G237,G238], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x900, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S77], sets: &[G237,G238], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d00, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S239], sets: &[G237,G238], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000209, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S215,S216,S62], sets: &[G176,G242,G243], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x209, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S62], sets: &[G176,G242,G243], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000809, unused: 0x1fff078fce10000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S215,S182,S62], sets: &[G176,G242,G243], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x809, unused: 0x1fff078fcfd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182,S62], sets: &[G176,G242,G243], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000020000000000000c09, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S215,S218,S62], sets: &[G176,G242,G243], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000000000000000000c09, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S62], sets: &[G176,G242,G243], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x276, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S227,S62], sets: &[G176,G242], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x876, unused: 0x1fff07cf0000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182,S227,S62], sets: &[G176,G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c76, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S227,S62], sets: &[G176,G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x220, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216], sets: &[G228,G217,G147,G244], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x820, unused: 0x1fff78e0cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182], sets: &[G228,G217,G147,G244], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c20, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218], sets: &[G228,G217,G147,G244], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x24a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S220], sets: &[G228,G147,G221,G222,G232], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x84a, unused: 0x1fff7f02cff0000000000000000, unused_value: 0x10000000000000000000000, always: &[], slots: &[S144,S219,S182], sets: &[G228,G147,G221,G222], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c4a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S144,S219,S225], sets: &[G228,G147,G221,G222,G232], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d73, unused: 0x1fff0718f000dffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S245,S1,S3,S11,S66], sets: &[G246,G247,G248,G249,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f74, unused: 0x1fff0718f000dff000000000000, unused_value: 0x0, always: &[], slots: &[S57,S245,S1,S3,S11,S253,S66], sets: &[G246,G247,G254,G249,G250,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2010000000000000000307, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S201], sets: &[G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x1008000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S173,S201], sets: &[G255,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x4020000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S173,S201], sets: &[G255,G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x3018000000000000000313, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S173,S201], sets: &[G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x82010000000000000000d07, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S210], sets: &[G205,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x208, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S62], sets: &[G176], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x808, unused: 0x1fff07efcff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S182,S62], sets: &[G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c08, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S62], sets: &[G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S215,S216,S62], sets: &[G142,G256,G176], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80a, unused: 0x1fff07e00ff0000000000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S215,S182,S62], sets: &[G142,G256,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S215,S218,S62], sets: &[G142,G256,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S216,S62], sets: &[G142,G256,G176], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80b, unused: 0x1fff00000ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S182,S62], sets: &[G142,G256,G176], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S218,S62], sets: &[G142,G256,G176], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSWZADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x822, unused: 0x1fff7fe1f00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S66], sets: &[G257,G258,G147,G176], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::EXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94d, unused: 0x1fff00fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[G175,G176], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x304, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S178], sets: &[G179,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x310, unused: 0x1fff78e07ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S178], sets: &[G181,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x82020000000000000000fff, value: 0x904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[], slots: &[S177,S183], sets: &[G184,G151,G180,G185], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000904, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32_2)], slots: &[S177,S186], sets: &[G187,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x1020000000000000000904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::F16_2)], slots: &[S177,S183], sets: &[G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S177,S152], sets: &[G187,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2018000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::F32_2)], slots: &[S177,S186], sets: &[G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x84008000000000000000fff, value: 0x80000000000000000000d04, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S188], sets: &[G189,G190,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d10, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S177,S188], sets: &[G187,G151,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee56000000000000000fff, value: 0x2405000000000000000023e, unused: 0x1fff11001ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)], slots: &[S51,S65], sets: &[G191,G192,G193], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe0646000000000000000fff, value: 0x4000200000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::UNPACK_B_MERGE_C)], slots: &[S51,S65,S194], sets: &[G195,G191], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa4cc6000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S194], sets: &[G196,G191], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa0c46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S194], sets: &[G197,G191,G198], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x23e, unused: 0x1fff1100100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S65,S194], sets: &[G191,G199,G192], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee47000000000000000fff, value: 0x4000000000000000043e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S194,S186], sets: &[G191,G200,G192,G193], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x43e, unused: 0x1fff11001000000000000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S194,S186], sets: &[G191,G199,G192], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xef3d00000000000ff000fff, value: 0x2001000000000000000063e, unused: 0x1fff0000000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::UNPACK_B),Suffix(2,Part(0),Mod::H0)], slots: &[S51,S65,S194], sets: &[G201,G191,G192], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000083e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S186,S194], sets: &[G202,G191,G200,G192,G193], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x83e, unused: 0x1fff11001ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S186], sets: &[G191,G200,G192,G193], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x83e, unused: 0x1fff11001000000000000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S186,S194], sets: &[G191,G199,G192], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S80], sets: &[G191,G200,G192,G193], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xef3d00000000000ff000fff, value: 0x20010000000000000000e3e, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::UNPACK_B),Suffix(2,End,Mod::H0)], slots: &[S51,S194,S186], sets: &[G201,G191,G192], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe6d86000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff1100100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::RS)], slots: &[S51,S84,S80,S194], sets: &[G191,G199,G192], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80040000000000000000c3e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S80,S194], sets: &[G202,G191,G200,G192,G193], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeebf0000000000000000fff, value: 0x2000000000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F16),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G203,G191], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeffff000000000000000fff, value: 0x2081600000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::BF16),m(Mod::E8),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G204], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x23e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S65], sets: &[G191,G200,G192,G193], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S65,S194], sets: &[G202,G191,G200,G192,G193], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x305, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S205,S206], sets: &[G207,G208,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x311, unused: 0x1fff78e06ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S205,S206], sets: &[G211,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000905, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S205,S186], sets: &[G208,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x1000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S205,S183], sets: &[G208,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x4000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S205,S212], sets: &[G208,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S205,S152], sets: &[G213,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x2018000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S205,S186], sets: &[G214,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x1018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S205,S183], sets: &[G214,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x4018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S205,S212], sets: &[G214,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d05, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S205,S215], sets: &[G207,G208,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d11, unused: 0x1fff78e06ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S205,S215], sets: &[G213,G209,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x243, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S194], sets: &[G216,G217,G191,G218,G219], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80021000000000000000fff, value: 0x443, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S194,S186], sets: &[G217,G191,G218,G219], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x843, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S186,S194], sets: &[G216,G217,G191,G218,G219], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000c43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S80,S194], sets: &[G216,G217,G191,G218,G219], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000e43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S194,S80], sets: &[G216,G217,G191,G218,G219], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x221, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221], sets: &[G222,G151,G180], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x421, unused: 0x1fff7fc1cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186], sets: &[G222,G151,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e21, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223], sets: &[G222,G151,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x24b, unused: 0x1fff7803cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S225], sets: &[G151,G180,G226,G227,G228,G229], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD2, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x44b, unused: 0x1fff7b03cff0000000000000000, unused_value: 0x2000000000000000000000, always: &[], slots: &[S130,S224,S186], sets: &[G151,G180,G226,G227], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e4b, unused: 0x1fff7803cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S230], sets: &[G151,G180,G226,G227,G228,G229], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x302, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S220,S221], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x902, unused: 0x1fff7f1fcff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S220,S186], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d02, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S220,S223], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FENCE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c6, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::VIEW),m(Mod::ASYNC)], slots: &[], sets: &[G231], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x223, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S232], sets: &[G233,G222,G151], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x423, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S232,S186], sets: &[G233,G222,G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x823, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186,S232], sets: &[G233,G222,G151], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000c23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S232], sets: &[G233,G222,G151], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S232,S223], sets: &[G233,G222,G151], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x249, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S225,S234], sets: &[G233,G151,G226,G227,G235,G236,G237], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x449, unused: 0x1fff63020000000000000000000, unused_value: 0x2000000000000000000000, always: &[], slots: &[S130,S224,S234,S186], sets: &[G233,G151,G226,G227,G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x849, unused: 0x1fff78020000000000000000000, unused_value: 0x10000000000000000000000, always: &[], slots: &[S130,S224,S186,S234], sets: &[G233,G151,G226,G227,G235,G236], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c49, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S230,S234], sets: &[G233,G151,G226,G227,G235,G236,G237], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e49, unused: 0x1fff60020003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S234,S230], sets: &[G233,G151,G226,G227,G235,G236,G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000221, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221], sets: &[G222,G151,G238,G239], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e21, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223], sets: &[G222,G151,G238,G239], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000223, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S232], sets: &[G222,G151,G238,G239,G240], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000c23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S232], sets: &[G222,G151,G238,G239,G240], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S232,S223], sets: &[G222,G151,G238,G239,G240], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x300, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S241], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x900, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S77], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d00, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S244], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000209, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S220,S221,S62], sets: &[G180,G247,G248], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x209, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S62], sets: &[G180,G247,G248], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000809, unused: 0x1fff078fce10000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S220,S186,S62], sets: &[G180,G247,G248], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x809, unused: 0x1fff078fcfd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186,S62], sets: &[G180,G247,G248], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000020000000000000c09, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S220,S223,S62], sets: &[G180,G247,G248], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000000000000000000c09, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S62], sets: &[G180,G247,G248], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x276, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S232,S62], sets: &[G180,G247], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x876, unused: 0x1fff07cf0000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186,S232,S62], sets: &[G180,G247], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c76, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S232,S62], sets: &[G180,G247], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x220, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221], sets: &[G233,G222,G151,G249], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x820, unused: 0x1fff78e0cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186], sets: &[G233,G222,G151,G249], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c20, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223], sets: &[G233,G222,G151,G249], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x24a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S225], sets: &[G233,G151,G226,G227,G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x84a, unused: 0x1fff7f02cff0000000000000000, unused_value: 0x10000000000000000000000, always: &[], slots: &[S130,S224,S186], sets: &[G233,G151,G226,G227], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c4a, unused: 0x1fff6702cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S224,S230], sets: &[G233,G151,G226,G227,G237], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d73, unused: 0x1fff0718f000dffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S250,S1,S3,S11,S66], sets: &[G251,G252,G253,G254,G255,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f74, unused: 0x1fff0718f000dff000000000000, unused_value: 0x0, always: &[], slots: &[S57,S250,S1,S3,S11,S258,S66], sets: &[G251,G252,G259,G254,G255,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2010000000000000000307, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S206], sets: &[G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x1008000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S177,S206], sets: &[G260,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x4020000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S177,S206], sets: &[G260,G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x3018000000000000000313, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S177,S206], sets: &[G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x82010000000000000000d07, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S215], sets: &[G210,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x208, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S62], sets: &[G180], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x808, unused: 0x1fff07efcff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S186,S62], sets: &[G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c08, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S62], sets: &[G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S220,S221,S62], sets: &[G147,G261,G180], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80a, unused: 0x1fff07e00ff0000000000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S220,S186,S62], sets: &[G147,G261,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S220,S223,S62], sets: &[G147,G261,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S221,S62], sets: &[G147,G261,G180], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80b, unused: 0x1fff00000ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S186,S62], sets: &[G147,G261,G180], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S223,S62], sets: &[G147,G261,G180], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSWZADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x822, unused: 0x1fff7fe1f00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S66], sets: &[G262,G263,G151,G180], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
     Form { op: Op::GETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c0, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x230, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S259,S216], sets: &[G260,G261,G262,G217,G176], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x82040000000000000000fff, value: 0x40000000000000000430, unused: 0x1fff7de92ffffff000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S259,S179], sets: &[G262,G217,G176], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x430, unused: 0x1fff7de90ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179], sets: &[G262,G217,G176,G265], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e30, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S259,S218], sets: &[G260,G261,G262,G217,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x231, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S266], sets: &[G267,G262,G268,G217,G269,G270], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000231, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S215,S216,S266,S89], sets: &[G267,G262,G268,G269,G270], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x431, unused: 0x1fff78000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S266,S264,S179], sets: &[G262,G268,G217,G269,G271], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000431, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S215,S266,S264,S179,S89], sets: &[G262,G268,G269,G271], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179,S266], sets: &[G262,G268,G217,G269,G272], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000831, unused: 0x1fff04000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S215,S264,S179,S266,S89], sets: &[G262,G268,G269,G272], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000c31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S266], sets: &[G267,G262,G268,G217,G269,G270], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000c31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S215,S218,S266,S89], sets: &[G267,G262,G268,G269,G270], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000e31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S266,S218], sets: &[G273,G262,G268,G217,G269,G271], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000e31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S215,S266,S218,S89], sets: &[G273,G262,G268,G269,G271], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179,S266], sets: &[G262,G268,G217,G269,G272], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x23c, unused: 0x1fff073a4007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S161,S274,S275,S276,S166], sets: &[G277,G278,G279], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80202000000000000000fff, value: 0x200000000000000023c, unused: 0x1fff071a4007ff8000000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S161,S274,S275,S276,S166,S280,S282], sets: &[G283,G284,G278,G279], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000240, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S286,S215,S216,S62], sets: &[G287,G288,G176,G242,G243,G265], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x240, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S62], sets: &[G260,G262,G176,G242,G243,G265], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000840, unused: 0x1fff058b0010000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S286,S215,S264,S179,S62], sets: &[G288,G176,G242,G243,G265], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x840, unused: 0x1fff058b0fd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179,S62], sets: &[G262,G176,G242,G243,G265], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000020000000000000c40, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S241,S286,S215,S218,S62], sets: &[G287,G288,G176,G242,G243,G265], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000000000000000000c40, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S62], sets: &[G260,G262,G176,G242,G243,G265], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x232, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216], sets: &[G260,G262,G228,G217,G265], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x832, unused: 0x1fff7de80ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179], sets: &[G262,G228,G217,G265], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c32, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218], sets: &[G260,G262,G228,G217,G265], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x233, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S62], sets: &[G260,G289,G290,G291,G262,G256,G176], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x433, unused: 0x1fff07e001c0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179,S62], sets: &[G289,G290,G291,G262,G256,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e33, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S62], sets: &[G260,G289,G290,G291,G262,G256,G176], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x234, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S216,S62], sets: &[G273,G289,G290,G292,G293,G256,G176], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x434, unused: 0x1fff000001c0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S264,S179,S62], sets: &[G289,G290,G292,G293,G256,G176], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e34, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S138,S215,S218,S62], sets: &[G273,G289,G290,G292,G293,G256,G176], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x306, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S294], sets: &[G295,G296,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x312, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S294], sets: &[G297,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2000000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U32)], slots: &[S173,S77], sets: &[G296,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2004000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S173,S299], sets: &[G296,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3000000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U64)], slots: &[S173,S77], sets: &[G300,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3004000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S64)], slots: &[S173,S299], sets: &[G300,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2018000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::U32)], slots: &[S173,S77], sets: &[G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x201c000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S173,S299], sets: &[G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d06, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S301], sets: &[G295,G296,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000d12, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S173,S301], sets: &[G302,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x2010000000000000000245, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S65], sets: &[G303,G304], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2010000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::U32)], slots: &[S51,S77], sets: &[G304], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2014000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::S32)], slots: &[S51,S299], sets: &[G304], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x82010000000000000000c45, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S80], sets: &[G303,G304], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x445, unused: 0x1fff7fc3bffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16x2)], slots: &[S51,S65], sets: &[G305,G304,G306], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e45, unused: 0x1fff7fc3bffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16x2)], slots: &[S51,S80], sets: &[G305,G304,G306], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x238, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S65], sets: &[G307], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x838, unused: 0x1fff7ffcfff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S299], sets: &[G307], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c38, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S80], sets: &[G307], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x239, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S65,S190], sets: &[G308,G309], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x839, unused: 0x1fff7ff80000000000000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S299,S190], sets: &[G308,G309], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c39, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S80,S190], sets: &[G308,G309], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x230, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S264,S221], sets: &[G265,G266,G267,G222,G180], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x82040000000000000000fff, value: 0x40000000000000000430, unused: 0x1fff7de92ffffff000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S264,S183], sets: &[G267,G222,G180], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x430, unused: 0x1fff7de90ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183], sets: &[G267,G222,G180,G270], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e30, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S264,S223], sets: &[G265,G266,G267,G222,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x231, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S271], sets: &[G272,G267,G273,G222,G274,G275], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000231, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S220,S221,S271,S89], sets: &[G272,G267,G273,G274,G275], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x431, unused: 0x1fff78000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S271,S269,S183], sets: &[G267,G273,G222,G274,G276], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000431, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S220,S271,S269,S183,S89], sets: &[G267,G273,G274,G276], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S271], sets: &[G267,G273,G222,G274,G277], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000831, unused: 0x1fff04000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S220,S269,S183,S271,S89], sets: &[G267,G273,G274,G277], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000c31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S271], sets: &[G272,G267,G273,G222,G274,G275], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000c31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S220,S223,S271,S89], sets: &[G272,G267,G273,G274,G275], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000e31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S271,S223], sets: &[G278,G267,G273,G222,G274,G276], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000e31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S220,S271,S223,S89], sets: &[G278,G267,G273,G274,G276], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S271], sets: &[G267,G273,G222,G274,G277], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x23c, unused: 0x1fff073a4007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S279,S280,S281,S170], sets: &[G282,G283,G284], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80202000000000000000fff, value: 0x200000000000000023c, unused: 0x1fff071a4007ff8000000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S165,S279,S280,S281,S170,S285,S287], sets: &[G288,G289,G283,G284], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000240, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S291,S220,S221,S62], sets: &[G292,G293,G180,G247,G248,G270], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x240, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S62], sets: &[G265,G267,G180,G247,G248,G270], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000840, unused: 0x1fff058b0010000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S291,S220,S269,S183,S62], sets: &[G293,G180,G247,G248,G270], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x840, unused: 0x1fff058b0fd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S62], sets: &[G267,G180,G247,G248,G270], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000020000000000000c40, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S246,S291,S220,S223,S62], sets: &[G292,G293,G180,G247,G248,G270], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000000000000000000c40, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S62], sets: &[G265,G267,G180,G247,G248,G270], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x232, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221], sets: &[G265,G267,G233,G222,G270], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x832, unused: 0x1fff7de80ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183], sets: &[G267,G233,G222,G270], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c32, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223], sets: &[G265,G267,G233,G222,G270], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x233, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S62], sets: &[G265,G294,G295,G296,G267,G261,G180], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x433, unused: 0x1fff07e001c0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S62], sets: &[G294,G295,G296,G267,G261,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e33, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S62], sets: &[G265,G294,G295,G296,G267,G261,G180], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x234, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S221,S62], sets: &[G278,G294,G295,G297,G298,G261,G180], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x434, unused: 0x1fff000001c0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S269,S183,S62], sets: &[G294,G295,G297,G298,G261,G180], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e34, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S143,S220,S223,S62], sets: &[G278,G294,G295,G297,G298,G261,G180], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x306, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S299], sets: &[G300,G301,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x312, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S299], sets: &[G302,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2000000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U32)], slots: &[S177,S77], sets: &[G301,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2004000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S177,S304], sets: &[G301,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3000000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U64)], slots: &[S177,S77], sets: &[G305,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3004000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S64)], slots: &[S177,S304], sets: &[G305,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2018000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::U32)], slots: &[S177,S77], sets: &[G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x201c000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S177,S304], sets: &[G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d06, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S306], sets: &[G300,G301,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000d12, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S177,S306], sets: &[G307,G151], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x2010000000000000000245, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S65], sets: &[G308,G309], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2010000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::U32)], slots: &[S51,S77], sets: &[G309], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2014000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::S32)], slots: &[S51,S304], sets: &[G309], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x82010000000000000000c45, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S80], sets: &[G308,G309], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x445, unused: 0x1fff7fc3bffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16x2)], slots: &[S51,S65], sets: &[G310,G309,G311], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e45, unused: 0x1fff7fc3bffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16x2)], slots: &[S51,S80], sets: &[G310,G309,G311], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x238, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S65], sets: &[G312], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x838, unused: 0x1fff7ffcfff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S304], sets: &[G312], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c38, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S80], sets: &[G312], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x239, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S65,S194], sets: &[G313,G314], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x839, unused: 0x1fff7ff80000000000000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S304,S194], sets: &[G313,G314], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c39, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S80,S194], sets: &[G313,G314], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
     Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x213, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x813, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S299], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x813, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S304], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c13, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x210, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S311,S313,S259,S314,S315], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000210, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S311,S313,S316,S236,S317,S62,S319], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x810, unused: 0x1fff781e2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S311,S313,S259,S299,S315], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000810, unused: 0x1fff00002000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S311,S313,S316,S299,S317,S62,S319], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c10, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S311,S313,S259,S320,S315], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c10, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S311,S313,S316,S239,S317,S62,S319], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x226, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S315], sets: &[G321,G322], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c26, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S315], sets: &[G321,G322], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x224, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S65,S315], sets: &[G237], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000224, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S65,S317,S62], sets: &[G237], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x225, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S323,S57,S84,S65,S324], sets: &[G237], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000225, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S323,S57,S84,S65,S325,S62], sets: &[G237], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x227, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S323,S57,S84,S65,S324], sets: &[G237], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000227, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S323,S57,S84,S65,S325,S62], sets: &[G237], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x424, unused: 0x1fff7ffe9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S190,S299], sets: &[G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000424, unused: 0x1fff07fe9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S190,S299,S62], sets: &[G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x824, unused: 0x1fff7ffe1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S299,S315], sets: &[G237], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000824, unused: 0x1fff07fe1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S299,S317,S62], sets: &[G237], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x825, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S323,S57,S84,S299,S324], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000825, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S323,S57,S84,S299,S325,S62], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x827, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S323,S57,S84,S299,S324], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000827, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S323,S57,S84,S299,S325,S62], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c24, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S80,S315], sets: &[G237], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c24, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S80,S317,S62], sets: &[G237], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c25, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S323,S57,S84,S80,S324], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c25, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S323,S57,S84,S80,S325,S62], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c27, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S323,S57,S84,S80,S324], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c27, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S323,S57,S84,S80,S325,S62], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e24, unused: 0x1fff7ffe9007fffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S190,S320], sets: &[G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e24, unused: 0x1fff07fe9007fffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S190,S239,S62], sets: &[G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e25, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S323,S57,S84,S190,S326], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e25, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S323,S57,S84,S190,S327,S62], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e27, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S323,S57,S84,S190,S326], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e27, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S323,S57,S84,S190,S327,S62], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMMA, uniform_guard: false, mask: 0x818a7000000000000000fff, value: 0x4000000000000000237, unused: 0x1fff0030000ffffff0000000000, unused_value: 0x0, always: &[Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S161,S328,S329,S276,S166], sets: &[G330,G213,G331,G332], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMMA, uniform_guard: false, mask: 0x81aa7000000000000000fff, value: 0x5000000000000000237, unused: 0x1fff0010000fff8000000000000, unused_value: 0x0, always: &[m(Mod::SP),Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S161,S328,S329,S276,S166,S280,S282], sets: &[G283,G333,G213,G331,G332], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x217, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[G237], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x817, unused: 0x1fff07ffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S299,S62], sets: &[G237], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c17, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[G237], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x326, unused: 0x1fff7f10f00ffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S335], sets: &[G336,G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000326, unused: 0x1fff7f10f00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S335,S21], sets: &[G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000526, unused: 0x1fff7f10f00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S339], sets: &[G336,G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000526, unused: 0x1fff7f10f00ffffff0000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S339,S21], sets: &[G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000926, unused: 0x1fff7f10f0000000000ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S335,S77], sets: &[G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000926, unused: 0x1fff7f10f000000000000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S339,S77], sets: &[G337], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISBERD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x923, unused: 0x1fff7ff03ffff0000ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S341], sets: &[G342,G343,G344,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISBEWR, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000927, unused: 0x1fff7ff03ffff00000000ff0000, unused_value: 0x0, always: &[m(Mod::O)], slots: &[S341,S21], sets: &[G342,G345,G344], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x20c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S138,S84,S65,S62], sets: &[G237,G142,G346], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000020c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S138,S84,S65,S62,S348], sets: &[G237,G142,G346], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S138,S84,S299,S62], sets: &[G237,G142,G346], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000080c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S138,S84,S299,S62,S348], sets: &[G237,G142,G346], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80000000000000000000c0c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S138,S84,S80,S62], sets: &[G237,G142,G346], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000c0c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S138,S84,S80,S62,S348], sets: &[G237,G142,G346], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x210, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S316,S318,S264,S319,S320], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000210, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S316,S318,S321,S241,S322,S62,S324], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x810, unused: 0x1fff781e2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S316,S318,S264,S304,S320], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000810, unused: 0x1fff00002000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S316,S318,S321,S304,S322,S62,S324], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c10, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S316,S318,S264,S325,S320], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c10, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S316,S318,S321,S244,S322,S62,S324], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x226, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S320], sets: &[G326,G327], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c26, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S320], sets: &[G326,G327], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x224, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S65,S320], sets: &[G242], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000224, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S65,S322,S62], sets: &[G242], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x225, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S328,S57,S84,S65,S329], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000225, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S328,S57,S84,S65,S330,S62], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x227, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S328,S57,S84,S65,S329], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000227, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S328,S57,S84,S65,S330,S62], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x424, unused: 0x1fff7ffe9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S194,S304], sets: &[G242], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000424, unused: 0x1fff07fe9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S194,S304,S62], sets: &[G242], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x824, unused: 0x1fff7ffe1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S304,S320], sets: &[G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000824, unused: 0x1fff07fe1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S304,S322,S62], sets: &[G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x825, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S328,S57,S84,S304,S329], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000825, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S328,S57,S84,S304,S330,S62], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x827, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S328,S57,S84,S304,S329], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000827, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S328,S57,S84,S304,S330,S62], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c24, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S80,S320], sets: &[G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c24, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S80,S322,S62], sets: &[G242], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c25, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S328,S57,S84,S80,S329], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c25, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S328,S57,S84,S80,S330,S62], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c27, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S328,S57,S84,S80,S329], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c27, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S328,S57,S84,S80,S330,S62], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e24, unused: 0x1fff7ffe9007fffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S194,S325], sets: &[G242], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e24, unused: 0x1fff07fe9007fffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S194,S244,S62], sets: &[G242], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e25, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S328,S57,S84,S194,S331], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e25, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S328,S57,S84,S194,S332,S62], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e27, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S328,S57,S84,S194,S331], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e27, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S328,S57,S84,S194,S332,S62], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMMA, uniform_guard: false, mask: 0x818a7000000000000000fff, value: 0x4000000000000000237, unused: 0x1fff0030000ffffff0000000000, unused_value: 0x0, always: &[Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S165,S333,S334,S281,S170], sets: &[G335,G218,G336,G337], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMMA, uniform_guard: false, mask: 0x81aa7000000000000000fff, value: 0x5000000000000000237, unused: 0x1fff0010000fff8000000000000, unused_value: 0x0, always: &[m(Mod::SP),Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S165,S333,S334,S281,S170,S285,S287], sets: &[G288,G338,G218,G336,G337], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x217, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[G242], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x817, unused: 0x1fff07ffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S304,S62], sets: &[G242], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c17, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[G242], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x326, unused: 0x1fff7f10f00ffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S340], sets: &[G341,G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000326, unused: 0x1fff7f10f00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S340,S21], sets: &[G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000526, unused: 0x1fff7f10f00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S344], sets: &[G341,G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000526, unused: 0x1fff7f10f00ffffff0000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S344,S21], sets: &[G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000926, unused: 0x1fff7f10f0000000000ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S340,S77], sets: &[G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000926, unused: 0x1fff7f10f000000000000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S344,S77], sets: &[G342], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISBERD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x923, unused: 0x1fff7ff03ffff0000ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S346], sets: &[G347,G348,G349,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISBEWR, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000927, unused: 0x1fff7ff03ffff00000000ff0000, unused_value: 0x0, always: &[m(Mod::O)], slots: &[S346,S21], sets: &[G347,G350,G349], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x20c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S143,S84,S65,S62], sets: &[G242,G147,G351], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000020c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S143,S84,S65,S62,S353], sets: &[G242,G147,G351], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S143,S84,S304,S62], sets: &[G242,G147,G351], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000080c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S143,S84,S304,S62,S353], sets: &[G242,G147,G351], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80000000000000000000c0c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S143,S84,S80,S62], sets: &[G242,G147,G351], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000c0c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S143,S84,S80,S62,S353], sets: &[G242,G147,G351], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000300000fff, value: 0x8000000000000010000054a, unused: 0x1fff00e000000000000f0000000, unused_value: 0x0, always: &[m(Mod::U)], slots: &[S89,S91,S79], sets: &[G94,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94a, unused: 0x1fff00e000000000000ff000000, unused_value: 0x0, always: &[], slots: &[S89,S79], sets: &[G96,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000200000fff, value: 0x8000000000000020000094a, unused: 0x1fff01a00000000000000000000, unused_value: 0x0, always: &[], slots: &[S89,S97,S79], sets: &[G98,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94c, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[], slots: &[S89,S101,S103], sets: &[G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMXU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000959, unused: 0x1fff01c00000000000000000000, unused_value: 0x0, always: &[], slots: &[S89,S104,S103], sets: &[G105,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::KILL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x95b, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::LD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x980, unused: 0x1fff78e10c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S113,S350], sets: &[G351,G30,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LD, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S354,S350], sets: &[G351,G355,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LD, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S356,S350], sets: &[G351,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000582, unused: 0x1fff7ff3100ffc0003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S358], sets: &[G359,G360], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb82, unused: 0x1fff7ff31fff800003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S361], sets: &[G359,G360], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDCU, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000007ac, unused: 0x1fff7fef1fff800001f00000000, unused_value: 0x0, always: &[], slots: &[S362,S364], sets: &[G352,G365], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x381, unused: 0x1fff78010c0000000ff00000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S28,S350], sets: &[G351,G30,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S354,S350], sets: &[G351,G366,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(2,Part(1),Mod::_64)], slots: &[S57,S27,S356,S350], sets: &[G351,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S367,S368,S370,S372,S373], sets: &[G374,G375,G353,G376,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x800100000000000ff000fff, value: 0x800000000000000ff00097e, unused: 0x1fff00808000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S367,S368,S377,S372,S373], sets: &[G374,G353,G376,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),Suffix(2,Part(1),Mod::_64),m(Mod::E)], slots: &[S367,S368,S378,S372,S373], sets: &[G374,G353,G376,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x980, unused: 0x1fff78e10c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S113,S355], sets: &[G356,G30,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S359,S355], sets: &[G356,G360,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S361,S355], sets: &[G356,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000582, unused: 0x1fff7ff3100ffc0003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S363], sets: &[G364,G365], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb82, unused: 0x1fff7ff31fff800003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S366], sets: &[G364,G365], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDCU, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000007ac, unused: 0x1fff7fef1fff800001f00000000, unused_value: 0x0, always: &[], slots: &[S367,S369], sets: &[G357,G370], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x381, unused: 0x1fff78010c0000000ff00000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S28,S355], sets: &[G356,G30,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S359,S355], sets: &[G356,G371,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(2,Part(1),Mod::_64)], slots: &[S57,S27,S361,S355], sets: &[G356,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S372,S373,S375,S377,S378], sets: &[G379,G380,G358,G381,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x800100000000000ff000fff, value: 0x800000000000000ff00097e, unused: 0x1fff00808000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S372,S373,S382,S377,S378], sets: &[G379,G358,G381,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),Suffix(2,Part(1),Mod::_64),m(Mod::E)], slots: &[S372,S373,S383,S377,S378], sets: &[G379,G358,G381,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::LDGDEPBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x9af, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc01e9000000000000000fff, value: 0x801410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S379], sets: &[G380,G381,G382], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc07e9000000000000000fff, value: 0x807410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S383], sets: &[G380,G382], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x801e1000000000000000fff, value: 0x801410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S379], sets: &[G384,G381,G385], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x807e1000000000000000fff, value: 0x807410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S383], sets: &[G384,G385], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E)], slots: &[S388,S390,S89], sets: &[G391,G392,G393,G394,G395,G396,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80810000000000000000fff, value: 0x80810000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S388,S397,S89], sets: &[G391,G392,G394,G395,G396,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x983, unused: 0x1fff78ff1ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S398], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S399], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x984, unused: 0x1fff7ff31ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G352,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000984, unused: 0x1fff7ff31ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S398], sets: &[G352,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x83b, unused: 0x1fff7fe04ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S400,S49], sets: &[G401,G402,G403], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S400,S398], sets: &[G401,G402,G403], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S404,S406], sets: &[G407,G408,G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S410,S406], sets: &[G407,G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT)], slots: &[S411,S404,S406], sets: &[G412,G413,G414,G415,G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT),m(Mod::_16dp32bit_t16_t31)], slots: &[S416,S410,S406], sets: &[G412,G413,G414,G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S417], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S259,S314,S420], sets: &[G421], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S316,S236,S420,S62], sets: &[G421], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S259,S314,S190,S420], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S316,S236,S190,S420,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S259,S190,S77,S420], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S316,S190,S77,S420,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S259,S77,S420], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S316,S77,S420,S62], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S259,S77,S190,S420], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S316,S77,S190,S420,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S259,S320,S420], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S316,S239,S420,S62], sets: &[G421], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S259,S320,S190,S420], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S316,S239,S190,S420,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S144], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S144,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S190,S425,S62], sets: &[G426], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S190,S425,S62], sets: &[G426], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S190,S425,S62], sets: &[G426], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S427], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S427], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G429], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S431], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S431], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S431], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G432,G433], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S216], sets: &[G434], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S182], sets: &[G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S179], sets: &[G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S207], sets: &[G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S218], sets: &[G436,G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G437,G438,G439], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc01e9000000000000000fff, value: 0x801410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S384], sets: &[G385,G386,G387], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc07e9000000000000000fff, value: 0x807410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S388], sets: &[G385,G387], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x801e1000000000000000fff, value: 0x801410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S384], sets: &[G389,G386,G390], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x807e1000000000000000fff, value: 0x807410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S388], sets: &[G389,G390], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E)], slots: &[S393,S395,S89], sets: &[G396,G397,G398,G399,G400,G401,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80810000000000000000fff, value: 0x80810000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S393,S402,S89], sets: &[G396,G397,G399,G400,G401,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x983, unused: 0x1fff78ff1ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S403], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S404], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x984, unused: 0x1fff7ff31ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G357,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000984, unused: 0x1fff7ff31ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S403], sets: &[G357,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x83b, unused: 0x1fff7fe04ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S405,S49], sets: &[G406,G407,G408], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S405,S403], sets: &[G406,G407,G408], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S409,S411], sets: &[G412,G413,G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S415,S411], sets: &[G412,G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT)], slots: &[S416,S409,S411], sets: &[G417,G418,G419,G420,G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT),m(Mod::_16dp32bit_t16_t31)], slots: &[S421,S415,S411], sets: &[G417,G418,G419,G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S422], sets: &[G423], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S264,S319,S425], sets: &[G426], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S321,S241,S425,S62], sets: &[G426], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S264,S319,S194,S425], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S321,S241,S194,S425,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S264,S194,S77,S425], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S321,S194,S77,S425,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S264,S77,S425], sets: &[G426], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S321,S77,S425,S62], sets: &[G426], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S264,S77,S194,S425], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S321,S77,S194,S425,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S264,S325,S425], sets: &[G426], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S321,S244,S425,S62], sets: &[G426], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S264,S325,S194,S425], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S321,S244,S194,S425,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S428], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S194,S430,S62], sets: &[G431], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S194,S430,S62], sets: &[G431], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S194,S430,S62], sets: &[G431], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S432], sets: &[G433], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S432], sets: &[G433], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G434], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S436], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S436], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S436], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G437,G438], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S221], sets: &[G439], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S186], sets: &[G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S183], sets: &[G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S212], sets: &[G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S223], sets: &[G441,G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G442,G443,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x80000000000000000095d, unused: 0x1fff077ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CLEAR)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G437,G438,G439], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G437,G438,G439], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G442,G443,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G442,G443,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NOP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x918, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S440,S21], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S440,S299], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S440,S442], sets: &[G441], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S443,S84,S65], sets: &[G444], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S443,S84,S77], sets: &[G444], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S443,S84,S80], sets: &[G444], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G445], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S348,S425,S446], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S65,S190,S425,S446], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S65,S190,S425,S446], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S319,S348,S448,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S138,S62,S319,S449,S448,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S348,S425,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S62,S80,S190,S425,S446], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S138,S84,S80,S190,S425,S446], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S450], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S236], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S445,S21], sets: &[G446], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S445,S304], sets: &[G446], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S445,S447], sets: &[G446], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S448,S84,S65], sets: &[G449], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S448,S84,S77], sets: &[G449], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S448,S84,S80], sets: &[G449], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G450], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S143,S62,S65,S353,S430,S451], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S143,S62,S65,S194,S430,S451], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S143,S84,S65,S194,S430,S451], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S143,S62,S324,S353,S453,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S143,S62,S324,S454,S453,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S143,S62,S80,S353,S430,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S143,S62,S80,S194,S430,S451], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S143,S84,S80,S194,S430,S451], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S455], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S241], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x909, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S239], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S244], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::PREEXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82d, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G451], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G451], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G451], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G451], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G451], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S354], sets: &[G366,G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S84,S65], sets: &[G454], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S84,S456], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S453,S84,S80], sets: &[G454], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S130,S84], sets: &[G457], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S130,S84], sets: &[G457], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S458,S29], sets: &[G459,G460,G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G462,G32,G33,G461], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G464,G462,G32,G33,G461], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S383,S29], sets: &[G462,G32,G33,G461], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194], sets: &[G456], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S77], sets: &[G456], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194], sets: &[G456], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194], sets: &[G456], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S80], sets: &[G456], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G457], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S359], sets: &[G371,G457], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S458,S84,S65], sets: &[G459], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S458,S84,S461], sets: &[G459], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S458,S84,S80], sets: &[G459], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S135,S84], sets: &[G462], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S135,S84], sets: &[G462], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G464,G465,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G467,G32,G33,G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S468,S29], sets: &[G469,G467,G32,G33,G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G467,G32,G33,G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G464,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S383,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S84], sets: &[G465,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G467], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S468], sets: &[G467], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G467], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G469], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G470], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S471,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S442], sets: &[G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S471,S442], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G135], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130,S66], sets: &[G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S468,S29], sets: &[G469,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S135,S84], sets: &[G470,G471], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G472], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S473], sets: &[G472], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G472], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G474], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G475], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S476,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S447], sets: &[G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S476,S447], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G140], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S135,S66], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x807, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G473], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S440], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G237,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G237,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G237,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190], sets: &[G474,G85,G475,G476,G477], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S77], sets: &[G474,G85,G475,G476,G477], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190], sets: &[G474,G85,G475,G476,G477], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190], sets: &[G474,G85,G475,G476,G477], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S190,S80], sets: &[G474,G85,G475,G476,G477], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S190], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S480], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S482,S190], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S482,S480], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G352,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G464,G352,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S383,S29], sets: &[G352,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S458,S29], sets: &[G483,G484], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G352,G485,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G464,G352,G485,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S383,S29], sets: &[G352,G485,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S487,S488,S489,S491], sets: &[G485,G376,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S492,S29], sets: &[G352,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G352,G493], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G352,G493], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S494], sets: &[G401,G495,G496], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S494], sets: &[G401,G495,G496], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S497,S498], sets: &[G499,G500,G409], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S501,S21,S502], sets: &[G503,G504,G505,G506,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S501,S21,S502], sets: &[G503,G504,G505,G460,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S501,S21,S253], sets: &[G503,G504,G505,G506,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S501,S21,S253], sets: &[G503,G504,G505,G507,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S508,S509,S190], sets: &[G503,G504,G510,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S508,S509,S190], sets: &[G503,G504,G505,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S508,S509,S511], sets: &[G503,G504,G512,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S508,S509,S511], sets: &[G503,G504,G505,G352,G353,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S501,S513,S502], sets: &[G504,G505], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S501,S66,S253], sets: &[G504,G505,G514], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S509,S515,S190], sets: &[G503,G504,G505,G506,G32,G33,G461], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S509,S515,S511], sets: &[G503,G504,G505,G506,G32,G33,G461], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S509,S515,S190], sets: &[G503,G504,G510,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S509,S515,S190], sets: &[G503,G504,G505,G352,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S509,S515,S511], sets: &[G503,G504,G512,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S509,S515,S511], sets: &[G503,G504,G505,G352,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G516,G517], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S518,S18], sets: &[G519], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S520,S521,S522], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S144,S18,S65], sets: &[G523,G524,G525,G526], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G527], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G528], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S520,S521], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G529], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S530,S531,S532,S533,S66,S431], sets: &[G534,G535,G536,G537,G249,G538,G539,G33,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S530,S531,S532,S533,S540,S66,S431], sets: &[G534,G535,G536,G541,G249,G538,G539,G33,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S530,S531,S532,S533,S66,S431], sets: &[G534,G536,G542,G543,G544,G539,G33,G545,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S530,S531,S532,S533,S540,S66,S431], sets: &[G534,G536,G546,G543,G544,G539,G33,G545,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S530,S531,S532,S533,S66,S431], sets: &[G536,G547,G548,G538,G539,G33,G549,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S530,S531,S532,S533,S540,S66,S431], sets: &[G536,G550,G548,G538,G539,G33,G549,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S551,S144,S440,S21,S66,S431], sets: &[G552,G553,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S245,S1,S440,S11,S253,S66,S431], sets: &[G537,G553,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S530,S531,S532,S554,S66,S431], sets: &[G534,G555,G539,G33,G556,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S530,S531,S532,S554,S540,S66,S431], sets: &[G534,G557,G539,G33,G556,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S530,S531,S558,S66,S560], sets: &[G561,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S530,S531,S558,S66,S540,S563,S560], sets: &[G561,G251], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S564,S565,S566], sets: &[G567,G568,G569,G570,G571,G572,G573,G574,G575], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S564,S565,S566,S576], sets: &[G567,G568,G569,G570,G571,G572,G573,G574,G575], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S565,S566], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S565,S566,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S564,S565,S566], sets: &[G567,G570,G571,G577,G575,G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S564,S565,S566,S576], sets: &[G567,G578,G577,G575,G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S445], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G242,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G242,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G242,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194], sets: &[G479,G85,G480,G481,G482], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S77], sets: &[G479,G85,G480,G481,G482], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194], sets: &[G479,G85,G480,G481,G482], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194], sets: &[G479,G85,G480,G481,G482], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S80], sets: &[G479,G85,G480,G481,G482], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S194], sets: &[G483], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S485], sets: &[G483], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S487,S194], sets: &[G483], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S487,S485], sets: &[G483], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S468,S29], sets: &[G469,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S463,S29], sets: &[G488,G489], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G357,G490,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S468,S29], sets: &[G469,G357,G490,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G357,G490,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S492,S493,S494,S496], sets: &[G490,G381,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S497,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G357,G498], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G357,G498], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S499], sets: &[G406,G500,G501], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S499], sets: &[G406,G500,G501], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S502,S503], sets: &[G504,G505,G414], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S506,S21,S507], sets: &[G508,G509,G510,G511,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S506,S21,S507], sets: &[G508,G509,G510,G465,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S506,S21,S258], sets: &[G508,G509,G510,G511,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S506,S21,S258], sets: &[G508,G509,G510,G512,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S513,S514,S194], sets: &[G508,G509,G515,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S513,S514,S194], sets: &[G508,G509,G510,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S513,S514,S516], sets: &[G508,G509,G517,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S513,S514,S516], sets: &[G508,G509,G510,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S506,S518,S507], sets: &[G509,G510], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S506,S66,S258], sets: &[G509,G510,G519], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S514,S520,S194], sets: &[G508,G509,G510,G511,G32,G33,G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S514,S520,S516], sets: &[G508,G509,G510,G511,G32,G33,G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S514,S520,S194], sets: &[G508,G509,G515,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S514,S520,S194], sets: &[G508,G509,G510,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S514,S520,S516], sets: &[G508,G509,G517,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S514,S520,S516], sets: &[G508,G509,G510,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G521,G522], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S523,S18], sets: &[G524], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S525,S526,S527], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S130,S18,S65], sets: &[G528,G529,G530,G531], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G532], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G533], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S525,S526], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G534], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S535,S536,S537,S538,S66,S436], sets: &[G539,G540,G541,G542,G254,G543,G544,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S535,S536,S537,S538,S545,S66,S436], sets: &[G539,G540,G541,G546,G254,G543,G544,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S535,S536,S537,S538,S66,S436], sets: &[G539,G541,G547,G548,G549,G544,G33,G550,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S535,S536,S537,S538,S545,S66,S436], sets: &[G539,G541,G551,G548,G549,G544,G33,G550,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S535,S536,S537,S538,S66,S436], sets: &[G541,G552,G553,G543,G544,G33,G554,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S535,S536,S537,S538,S545,S66,S436], sets: &[G541,G555,G553,G543,G544,G33,G554,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S556,S130,S445,S21,S66,S436], sets: &[G557,G558,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S250,S1,S445,S11,S258,S66,S436], sets: &[G542,G558,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S535,S536,S537,S559,S66,S436], sets: &[G539,G560,G544,G33,G561,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S535,S536,S537,S559,S545,S66,S436], sets: &[G539,G562,G544,G33,G561,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S535,S536,S563,S66,S565], sets: &[G566,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S535,S536,S563,S66,S545,S568,S565], sets: &[G566,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S569,S570,S571], sets: &[G572,G573,G574,G575,G576,G577,G578,G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S569,S570,S571,S580], sets: &[G572,G573,G574,G575,G576,G577,G578,G579], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S570,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S570,S571,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S569,S570,S571], sets: &[G572,G575,G581,G579,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S569,S570,S571,S580], sets: &[G572,G582,G581,G579,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S130,S580,S579,S450,S582], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S580,S579,S80,S582], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S130,S566,S182], sets: &[G189], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S583,S239], sets: &[G237,G238], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S583,S77], sets: &[G237,G238], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S565], sets: &[G584], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S520,S585,S586,S587,S588,S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S520,S585,S586,S590,S591,S592,S593,S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S520,S585,S586,S587,S588,S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S520,S585,S586,S590,S591,S592,S593,S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S520,S585,S586,S587,S299,S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S520,S585,S586,S590,S299,S592,S593,S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S520,S585,S586,S587,S299,S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S520,S585,S586,S590,S299,S592,S593,S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S579,S80,S595], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S579,S80,S596,S593], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S597,S583,S579,S80,S598], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S597,S583,S579,S80,S599,S593], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S579,S566,S299], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S579,S566,S299,S593], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S130,S579,S299,S595], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S130,S579,S299,S596,S593], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S597,S583,S579,S299,S598], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S597,S583,S579,S299,S599,S593], sets: &[G237], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S580,S600,S579,S80,S593], sets: &[G237,G142,G346], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S580,S600,S579,S80,S593,S449], sets: &[G237,G142,G346], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S580,S600,S579,S299,S593], sets: &[G237,G142,G346], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S580,S600,S579,S299,S593,S449], sets: &[G237,G142,G346], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S583,S601,S320,S420], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S583,S170,S239,S420,S593], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S583,S601,S320,S566,S420], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S583,S170,S239,S566,S420,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S583,S601,S566,S77,S420], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S130,S583,S170,S566,S77,S420,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S130,S583,S601,S77,S420], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S130,S583,S170,S77,S420,S593], sets: &[G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S130,S583,S601,S77,S566,S420], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S130,S583,S170,S77,S566,S420,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S602], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S602,S423], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S583,S130,S579,S80,S566,S425,S593], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S583,S130,S579,S77,S566,S425,S593], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S603,S80,S566], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S520,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S520,S522], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S604,S579,S77], sets: &[G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S604,S579,S80], sets: &[G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S580,S600,S593,S80,S449,S425,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S580,S600,S593,S80,S566,S425,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S580,S600,S579,S80,S566,S425,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S580,S600,S593,S594,S449,S448,S446], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S239], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S130,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S80,S566], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S77,S566], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S605,S579,S456], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S605,S579,S80], sets: &[G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S80,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S77,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S580,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S135,S584,S583,S455,S586], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S584,S583,S80,S586], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S135,S571,S186], sets: &[G193], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S587,S244], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S587,S77], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S570], sets: &[G588], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S525,S589,S590,S591,S592,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S525,S589,S590,S594,S595,S596,S597,S598], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S525,S589,S590,S591,S592,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S525,S589,S590,S594,S595,S596,S597,S598], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S525,S589,S590,S591,S304,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S525,S589,S590,S594,S304,S596,S597,S598], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S525,S589,S590,S591,S304,S593], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S525,S589,S590,S594,S304,S596,S597,S598], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S583,S80,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S583,S80,S600,S597], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S601,S587,S583,S80,S602], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S601,S587,S583,S80,S603,S597], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S583,S571,S304], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S583,S571,S304,S597], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S583,S304,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S583,S304,S600,S597], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S601,S587,S583,S304,S602], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S601,S587,S583,S304,S603,S597], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S584,S604,S583,S80,S597], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S584,S604,S583,S80,S597,S454], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S584,S604,S583,S304,S597], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S584,S604,S583,S304,S597,S454], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S587,S605,S325,S425], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S587,S174,S244,S425,S597], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S587,S605,S325,S571,S425], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S587,S174,S244,S571,S425,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S587,S605,S571,S77,S425], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S135,S587,S174,S571,S77,S425,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S587,S605,S77,S425], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S587,S174,S77,S425,S597], sets: &[G426], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S587,S605,S77,S571,S425], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S587,S174,S77,S571,S425,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S606], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S606,S428], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S587,S135,S583,S80,S571,S430,S597], sets: &[G431], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S587,S135,S583,S77,S571,S430,S597], sets: &[G431], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S607,S80,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S525,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S525,S527], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S608,S583,S77], sets: &[G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S608,S583,S80], sets: &[G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S584,S604,S597,S80,S454,S430,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S584,S604,S597,S80,S571,S430,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S584,S604,S583,S80,S571,S430,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S584,S604,S597,S598,S454,S453,S451], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S244], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S80,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S77,S571], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S609,S583,S461], sets: &[G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S609,S583,S80], sets: &[G459], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S80,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S77,S597], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S584,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffff00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S607], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S580,S607], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S611], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S584,S611], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S609], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S80], sets: &[G237,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S77], sets: &[G237,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S80,S566], sets: &[G474,G85,G475,G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S566,S77], sets: &[G474,G85,G475,G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S579,S77,S566], sets: &[G474,G85,G475,G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S580,S130,S80,S566], sets: &[G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S580,S130,S80], sets: &[G611,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S130,S80], sets: &[G610,G612], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S613,S80,S614], sets: &[G569,G615,G616], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S613], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S80], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S77], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S80,S571], sets: &[G479,G85,G480,G482], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S571,S77], sets: &[G479,G85,G480,G482], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S583,S77,S571], sets: &[G479,G85,G480,G482], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S584,S135,S80,S571], sets: &[G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S584,S135,S80], sets: &[G615,G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S80], sets: &[G614,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S617,S80,S618], sets: &[G574,G619,G620], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9e9, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S617,S618], sets: &[G619,G620,G610], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S618,S622,S623,S625,S593,S627], sets: &[G628,G629,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S632,S618,S622,S623,S625,S593,S627], sets: &[G633,G628,G629,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S618,S622,S623,S635,S593], sets: &[G636,G610,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S632,S618,S622,S623,S635,S593], sets: &[G636,G610,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S618,S622,S623,S625,S593], sets: &[G628,G629,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S632,S618,S622,S623,S625,S593], sets: &[G633,G628,G629,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S621,S618,S622,S623,S635,S593], sets: &[G610,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S632,S618,S622,S623,S635,S593], sets: &[G610,G630,G631], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S617], sets: &[G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S621,S622], sets: &[G623,G624,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S625,S622,S626,S627,S629,S597,S631], sets: &[G632,G633,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S636,S622,S626,S627,S629,S597,S631], sets: &[G637,G632,G633,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S625,S622,S626,S627,S639,S597], sets: &[G640,G614,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S636,S622,S626,S627,S639,S597], sets: &[G640,G614,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S625,S622,S626,S627,S629,S597], sets: &[G632,G633,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S636,S622,S626,S627,S629,S597], sets: &[G637,G632,G633,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S625,S622,S626,S627,S639,S597], sets: &[G614,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S636,S622,S626,S627,S639,S597], sets: &[G614,G634,G635], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S621], sets: &[G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S637], sets: &[G638], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S641], sets: &[G642], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637,S566], sets: &[G569,G640,G641,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637,S566,S576], sets: &[G569,G640,G641,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637], sets: &[G640,G642,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637,S576], sets: &[G640,G642,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S639,S637,S566], sets: &[G640,G643], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S639,S637,S566,S576], sets: &[G640,G643], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S639,S637], sets: &[G640,G642], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S639,S637,S576], sets: &[G640,G642], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637], sets: &[G640,G644,G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637,S576], sets: &[G640,G644,G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637], sets: &[G640,G645], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S639,S637,S576], sets: &[G640,G645], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S579], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641,S571], sets: &[G574,G644,G645,G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641,S571,S580], sets: &[G574,G644,G645,G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641], sets: &[G644,G646,G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641,S580], sets: &[G644,G646,G614], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S643,S641,S571], sets: &[G644,G647], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S643,S641,S571,S580], sets: &[G644,G647], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S643,S641], sets: &[G644,G646], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S643,S641,S580], sets: &[G644,G646], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641], sets: &[G644,G648,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641,S580], sets: &[G644,G648,G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641], sets: &[G644,G649], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S643,S641,S580], sets: &[G644,G649], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S583], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x84c, unused: 0x1fff7ffffff00000000ffff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S190], sets: &[G237], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S77], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S190], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S190], sets: &[G237], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S80], sets: &[G237], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S190], sets: &[G646,G647], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S77], sets: &[G646,G647], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S190], sets: &[G646,G647], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S190], sets: &[G646,G647], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S190,S80], sets: &[G646,G647], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S216,S266,S62], sets: &[G260,G262,G648,G176,G242,G243,G265], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S264,S179,S266,S62], sets: &[G262,G649,G176,G242,G243,G265], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S215,S218,S266,S62], sets: &[G260,G262,G648,G176,G242,G243,G265], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314], sets: &[G650], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G650], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320], sets: &[G650], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S314,S190,S62], sets: &[G651,G652], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S315,S77,S62], sets: &[G651,G652], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G651,G652], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S190,S62], sets: &[G651,G652], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S315,S80,S62], sets: &[G651,G652], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S311,S313,S84,S65,S62], sets: &[G651,G652], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S311,S313,S84,S299,S62], sets: &[G651,G652], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S311,S313,S84,S80,S62], sets: &[G651,G652], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S190,S62], sets: &[G651,G652], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S190,S62], sets: &[G651,G652], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S190,S62], sets: &[G651,G652], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S653,S26,S62], sets: &[G654], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S655,S580,S62], sets: &[G654], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G656], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S194], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S77], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S194], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S194], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S80], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S194], sets: &[G650,G651], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S77], sets: &[G650,G651], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S194], sets: &[G650,G651], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S194], sets: &[G650,G651], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S80], sets: &[G650,G651], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S271,S62], sets: &[G265,G267,G652,G180,G247,G248,G270], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S271,S62], sets: &[G267,G653,G180,G247,G248,G270], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S271,S62], sets: &[G265,G267,G652,G180,G247,G248,G270], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319], sets: &[G654], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G654], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325], sets: &[G654], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319,S194,S62], sets: &[G655,G656], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S77,S62], sets: &[G655,G656], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G655,G656], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325,S194,S62], sets: &[G655,G656], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S80,S62], sets: &[G655,G656], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S65,S62], sets: &[G655,G656], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S304,S62], sets: &[G655,G656], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S80,S62], sets: &[G655,G656], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194,S62], sets: &[G655,G656], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G655,G656], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194,S62], sets: &[G655,G656], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S657,S26,S62], sets: &[G658], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S659,S584,S62], sets: &[G658], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G660], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S89,S84,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S89,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 497] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (560, 46, 47), (561, 47, 49), (562, 49, 50), (563, 50, 51), (564, 51, 52), (566, 52, 53), (567, 53, 55), (568, 55, 56), (569, 56, 57), (570, 57, 58), (572, 58, 60), (574, 60, 69), (575, 69, 70), (576, 70, 72), (579, 72, 73), (581, 73, 74), (582, 74, 75), (583, 75, 76), (584, 76, 77), (585, 77, 78), (586, 78, 79), (587, 79, 80), (630, 80, 81), (647, 81, 82), (652, 82, 84), (656, 84, 86), (657, 86, 90), (658, 90, 91), (662, 91, 92), (663, 92, 94), (665, 94, 95), (666, 95, 96), (667, 96, 97), (669, 97, 98), (670, 98, 99), (671, 99, 100), (676, 100, 102), (677, 102, 104), (701, 104, 105), (702, 105, 106), (703, 106, 107), (714, 107, 109), (716, 109, 110), (768, 110, 111), (769, 111, 112), (770, 112, 113), (772, 113, 114), (773, 114, 115), (774, 115, 116), (775, 116, 119), (776, 119, 120), (777, 120, 121), (784, 121, 122), (785, 122, 123), (786, 123, 124), (787, 124, 125), (796, 125, 127), (797, 127, 129), (799, 129, 130), (801, 130, 132), (802, 132, 134), (804, 134, 135), (806, 135, 137), (831, 137, 138), (832, 138, 139), (835, 139, 140), (836, 140, 141), (840, 141, 143), (846, 143, 144), (850, 144, 145), (851, 145, 146), (853, 146, 148), (854, 148, 150), (855, 150, 151), (861, 151, 152), (874, 152, 153), (880, 153, 154), (897, 154, 155), (901, 155, 156), (902, 156, 157), (903, 157, 158), (904, 158, 159), (905, 159, 160), (906, 160, 161), (907, 161, 162), (908, 162, 163), (909, 163, 164), (913, 164, 166), (916, 166, 167), (918, 167, 168), (928, 168, 169), (929, 169, 171), (930, 171, 172), (931, 172, 173), (935, 173, 174), (936, 174, 175), (937, 175, 176), (938, 176, 177), (941, 177, 178), (948, 178, 180), (949, 180, 182), (950, 182, 184), (952, 184, 186), (954, 186, 188), (955, 188, 190), (956, 190, 192), (960, 192, 193), (961, 193, 194), (964, 194, 195), (966, 195, 196), (968, 196, 198), (969, 198, 199), (970, 199, 200), (971, 200, 201), (974, 201, 202), (995, 202, 203), (1001, 203, 204), (1041, 204, 206), (1044, 206, 207), (1045, 207, 208), (1046, 208, 209), (1049, 209, 210), (1057, 210, 211), (1059, 211, 212), (1060, 212, 214), (1065, 214, 215), (1066, 215, 216), (1067, 216, 217), (1072, 217, 219), (1073, 219, 221), (1075, 221, 222), (1076, 222, 223), (1086, 223, 225), (1091, 225, 226), (1093, 226, 227), (1094, 227, 228), (1097, 228, 229), (1099, 229, 230), (1100, 230, 231), (1169, 231, 233), (1177, 233, 234), (1188, 234, 236), (1210, 236, 237), (1309, 237, 239), (1313, 239, 240), (1314, 240, 241), (1318, 241, 243), (1344, 243, 244), (1351, 244, 245), (1354, 245, 246), (1410, 246, 247), (1417, 247, 248), (1421, 248, 249), (1447, 249, 250), (1451, 250, 251), (1457, 251, 252), (1458, 252, 253), (1460, 253, 255), (1464, 255, 257), (1507, 257, 258), (1514, 258, 261), (1518, 261, 263), (1964, 263, 264), (2049, 264, 265), (2050, 265, 266), (2051, 266, 267), (2052, 267, 268), (2053, 268, 269), (2054, 269, 270), (2055, 270, 271), (2056, 271, 272), (2057, 272, 274), (2058, 274, 275), (2059, 275, 276), (2060, 276, 278), (2061, 278, 279), (2063, 279, 280), (2064, 280, 282), (2065, 282, 286), (2066, 286, 287), (2067, 287, 288), (2068, 288, 289), (2069, 289, 290), (2070, 290, 291), (2071, 291, 292), (2073, 292, 293), (2074, 293, 294), (2075, 294, 295), (2076, 295, 297), (2080, 297, 298), (2082, 298, 299), (2083, 299, 300), (2084, 300, 302), (2085, 302, 304), (2087, 304, 306), (2088, 306, 307), (2091, 307, 308), (2093, 308, 309), (2094, 309, 310), (2095, 310, 312), (2097, 312, 315), (2098, 315, 316), (2102, 316, 317), (2104, 317, 318), (2105, 318, 319), (2107, 319, 321), (2110, 321, 324), (2112, 324, 326), (2115, 326, 327), (2116, 327, 329), (2117, 329, 331), (2118, 331, 332), (2119, 332, 333), (2120, 333, 334), (2121, 334, 335), (2122, 335, 336), (2124, 336, 337), (2166, 337, 338), (2167, 338, 339), (2178, 339, 340), (2179, 340, 341), (2180, 341, 342), (2182, 342, 343), (2183, 343, 344), (2188, 344, 346), (2192, 346, 348), (2193, 348, 352), (2194, 352, 353), (2198, 353, 354), (2199, 354, 356), (2201, 356, 357), (2202, 357, 358), (2203, 358, 359), (2204, 359, 360), (2212, 360, 362), (2213, 362, 364), (2236, 364, 365), (2237, 365, 366), (2238, 366, 367), (2239, 367, 368), (2304, 368, 369), (2305, 369, 370), (2306, 370, 371), (2308, 371, 374), (2309, 374, 377), (2310, 377, 379), (2312, 379, 382), (2313, 382, 383), (2320, 383, 385), (2321, 385, 389), (2322, 389, 393), (2328, 393, 394), (2329, 394, 395), (2330, 395, 398), (2331, 398, 399), (2333, 399, 401), (2336, 401, 402), (2339, 402, 403), (2340, 403, 404), (2341, 404, 405), (2342, 405, 407), (2343, 407, 408), (2369, 408, 409), (2370, 409, 410), (2371, 410, 412), (2372, 412, 414), (2373, 414, 415), (2374, 415, 416), (2375, 416, 418), (2376, 418, 420), (2377, 420, 421), (2378, 421, 423), (2380, 423, 424), (2381, 424, 425), (2382, 425, 426), (2384, 426, 429), (2386, 429, 430), (2388, 430, 431), (2390, 431, 433), (2391, 433, 434), (2392, 434, 435), (2393, 435, 436), (2395, 436, 437), (2396, 437, 438), (2397, 438, 440), (2430, 440, 443), (2431, 443, 444), (2432, 444, 447), (2433, 447, 449), (2435, 449, 452), (2436, 452, 454), (2437, 454, 456), (2438, 456, 458), (2439, 458, 460), (2440, 460, 461), (2441, 461, 462), (2442, 462, 464), (2444, 464, 465), (2446, 465, 468), (2447, 468, 472), (2448, 472, 474), (2450, 474, 475), (2456, 475, 476), (2458, 476, 477), (2460, 477, 478), (2462, 478, 479), (2466, 479, 481), (2467, 481, 483), (2468, 483, 485), (2469, 485, 487), (2470, 487, 490), (2471, 490, 491), (2472, 491, 493), (2474, 493, 494), (2475, 494, 495), (2479, 495, 496), (2480, 496, 497), (2481, 497, 499), (2482, 499, 500), (2483, 500, 501), (2487, 501, 502), (2489, 502, 504), (2499, 504, 505), (2503, 505, 506), (2504, 506, 508), (2505, 508, 510), (2510, 510, 511), (2531, 511, 512), (2534, 512, 513), (2535, 513, 514), (2537, 514, 515), (2538, 515, 518), (2541, 518, 519), (2542, 519, 521), (2845, 521, 523), (2879, 523, 524), (2946, 524, 525), (3074, 525, 526), (3075, 526, 527), (3076, 527, 528), (3079, 528, 529), (3080, 529, 530), (3081, 530, 532), (3082, 532, 533), (3083, 533, 534), (3084, 534, 536), (3087, 536, 537), (3088, 537, 539), (3089, 539, 543), (3090, 543, 544), (3091, 544, 545), (3092, 545, 546), (3093, 546, 547), (3094, 547, 548), (3095, 548, 549), (3097, 549, 550), (3098, 550, 551), (3099, 551, 552), (3101, 552, 553), (3102, 553, 554), (3103, 554, 555), (3104, 555, 556), (3107, 556, 558), (3108, 558, 560), (3109, 560, 562), (3110, 562, 563), (3111, 563, 565), (3112, 565, 566), (3115, 566, 567), (3121, 567, 569), (3122, 569, 570), (3126, 570, 571), (3128, 571, 572), (3129, 572, 573), (3134, 573, 576), (3136, 576, 578), (3139, 578, 579), (3141, 579, 580), (3142, 580, 581), (3143, 581, 582), (3144, 582, 583), (3145, 583, 584), (3146, 584, 585), (3190, 585, 586), (3202, 586, 587), (3203, 587, 588), (3204, 588, 589), (3260, 589, 590), (3328, 590, 591), (3329, 591, 592), (3330, 592, 593), (3332, 593, 594), (3333, 594, 595), (3334, 595, 596), (3335, 596, 597), (3336, 597, 598), (3337, 598, 599), (3344, 599, 600), (3345, 600, 601), (3346, 601, 602), (3354, 602, 603), (3364, 603, 604), (3410, 604, 605), (3412, 605, 606), (3414, 606, 608), (3415, 608, 609), (3421, 609, 610), (3425, 610, 611), (3428, 611, 612), (3431, 612, 613), (3437, 613, 614), (3443, 614, 615), (3471, 615, 618), (3472, 618, 619), (3473, 619, 620), (3517, 620, 621), (3518, 621, 622), (3527, 622, 623), (3562, 623, 624), (3604, 624, 625), (3605, 625, 626), (3606, 626, 627), (3609, 627, 628), (3617, 628, 630), (3619, 630, 632), (3620, 632, 634), (3621, 634, 636), (3623, 636, 638), (3625, 638, 639), (3626, 639, 640), (3627, 640, 641), (3632, 641, 642), (3633, 642, 644), (3635, 644, 645), (3636, 645, 646), (3651, 646, 647), (3653, 647, 648), (3654, 648, 649), (3657, 649, 650), (3659, 650, 651), (3925, 651, 653), (3926, 653, 655), (3936, 655, 656), (3939, 656, 657), (3942, 657, 658), (3945, 658, 659), (3948, 659, 660), (3951, 660, 661), (3956, 661, 662), (3977, 662, 663), (3978, 663, 664), (3980, 664, 665), (3987, 665, 666), (3989, 666, 667), (3991, 667, 668), (3993, 668, 669), (3995, 669, 670), (3997, 670, 671), (3999, 671, 672), (4014, 672, 674), (4019, 674, 675), (4074, 675, 676)];
+static OPCODES: [(u16, u16, u16); 501] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (556, 46, 47), (560, 47, 48), (561, 48, 50), (562, 50, 51), (563, 51, 52), (564, 52, 53), (566, 53, 54), (567, 54, 56), (568, 56, 57), (569, 57, 58), (570, 58, 59), (572, 59, 61), (574, 61, 70), (575, 70, 71), (576, 71, 73), (579, 73, 74), (581, 74, 75), (582, 75, 76), (583, 76, 77), (584, 77, 78), (585, 78, 79), (586, 79, 80), (587, 80, 81), (630, 81, 82), (647, 82, 83), (652, 83, 85), (656, 85, 87), (657, 87, 91), (658, 91, 92), (662, 92, 93), (663, 93, 95), (665, 95, 96), (666, 96, 97), (667, 97, 98), (669, 98, 99), (670, 99, 100), (671, 100, 101), (676, 101, 103), (677, 103, 105), (701, 105, 106), (702, 106, 107), (703, 107, 108), (714, 108, 110), (716, 110, 111), (768, 111, 112), (769, 112, 113), (770, 113, 114), (772, 114, 115), (773, 115, 116), (774, 116, 117), (775, 117, 120), (776, 120, 121), (777, 121, 122), (784, 122, 123), (785, 123, 124), (786, 124, 125), (787, 125, 126), (796, 126, 128), (797, 128, 130), (799, 130, 131), (801, 131, 133), (802, 133, 135), (804, 135, 136), (806, 136, 138), (831, 138, 139), (832, 139, 140), (835, 140, 141), (836, 141, 142), (840, 142, 144), (846, 144, 145), (850, 145, 146), (851, 146, 147), (853, 147, 149), (854, 149, 151), (855, 151, 152), (861, 152, 153), (874, 153, 154), (880, 154, 155), (897, 155, 156), (901, 156, 157), (902, 157, 158), (903, 158, 159), (904, 159, 160), (905, 160, 161), (906, 161, 162), (907, 162, 163), (908, 163, 164), (909, 164, 165), (913, 165, 167), (916, 167, 168), (918, 168, 169), (928, 169, 170), (929, 170, 172), (930, 172, 173), (931, 173, 174), (935, 174, 175), (936, 175, 176), (937, 176, 177), (938, 177, 178), (941, 178, 179), (948, 179, 181), (949, 181, 183), (950, 183, 185), (952, 185, 187), (954, 187, 189), (955, 189, 191), (956, 191, 193), (960, 193, 194), (961, 194, 195), (964, 195, 196), (966, 196, 197), (968, 197, 199), (969, 199, 200), (970, 200, 201), (971, 201, 202), (974, 202, 203), (995, 203, 204), (1001, 204, 205), (1041, 205, 207), (1044, 207, 208), (1045, 208, 209), (1046, 209, 210), (1049, 210, 211), (1057, 211, 212), (1059, 212, 213), (1060, 213, 215), (1065, 215, 216), (1066, 216, 217), (1067, 217, 218), (1072, 218, 220), (1073, 220, 222), (1075, 222, 223), (1076, 223, 224), (1086, 224, 226), (1091, 226, 227), (1093, 227, 228), (1094, 228, 229), (1097, 229, 230), (1099, 230, 231), (1100, 231, 232), (1169, 232, 234), (1177, 234, 235), (1188, 235, 237), (1210, 237, 238), (1309, 238, 240), (1313, 240, 241), (1314, 241, 242), (1318, 242, 244), (1344, 244, 245), (1351, 245, 246), (1354, 246, 247), (1410, 247, 248), (1417, 248, 249), (1421, 249, 250), (1447, 250, 251), (1451, 251, 252), (1457, 252, 253), (1458, 253, 254), (1460, 254, 256), (1464, 256, 258), (1507, 258, 259), (1514, 259, 262), (1518, 262, 264), (1598, 264, 265), (1964, 265, 266), (2049, 266, 267), (2050, 267, 268), (2051, 268, 269), (2052, 269, 270), (2053, 270, 271), (2054, 271, 272), (2055, 272, 273), (2056, 273, 274), (2057, 274, 276), (2058, 276, 277), (2059, 277, 278), (2060, 278, 280), (2061, 280, 281), (2063, 281, 282), (2064, 282, 284), (2065, 284, 288), (2066, 288, 289), (2067, 289, 290), (2068, 290, 291), (2069, 291, 292), (2070, 292, 293), (2071, 293, 294), (2073, 294, 295), (2074, 295, 296), (2075, 296, 297), (2076, 297, 299), (2080, 299, 300), (2082, 300, 301), (2083, 301, 302), (2084, 302, 304), (2085, 304, 306), (2087, 306, 308), (2088, 308, 309), (2091, 309, 310), (2093, 310, 311), (2094, 311, 312), (2095, 312, 314), (2097, 314, 317), (2098, 317, 318), (2102, 318, 319), (2104, 319, 320), (2105, 320, 321), (2107, 321, 323), (2110, 323, 326), (2112, 326, 328), (2115, 328, 329), (2116, 329, 331), (2117, 331, 333), (2118, 333, 334), (2119, 334, 335), (2120, 335, 336), (2121, 336, 337), (2122, 337, 338), (2124, 338, 339), (2166, 339, 340), (2167, 340, 341), (2178, 341, 342), (2179, 342, 343), (2180, 343, 344), (2182, 344, 345), (2183, 345, 346), (2188, 346, 348), (2192, 348, 350), (2193, 350, 354), (2194, 354, 355), (2198, 355, 356), (2199, 356, 358), (2201, 358, 359), (2202, 359, 360), (2203, 360, 361), (2204, 361, 362), (2212, 362, 364), (2213, 364, 366), (2236, 366, 367), (2237, 367, 368), (2238, 368, 369), (2239, 369, 370), (2304, 370, 371), (2305, 371, 372), (2306, 372, 373), (2308, 373, 376), (2309, 376, 379), (2310, 379, 381), (2312, 381, 384), (2313, 384, 385), (2320, 385, 387), (2321, 387, 391), (2322, 391, 395), (2328, 395, 396), (2329, 396, 397), (2330, 397, 400), (2331, 400, 401), (2333, 401, 403), (2336, 403, 404), (2339, 404, 405), (2340, 405, 406), (2341, 406, 407), (2342, 407, 409), (2343, 409, 410), (2369, 410, 411), (2370, 411, 412), (2371, 412, 414), (2372, 414, 416), (2373, 416, 417), (2374, 417, 418), (2375, 418, 420), (2376, 420, 422), (2377, 422, 423), (2378, 423, 425), (2380, 425, 426), (2381, 426, 427), (2382, 427, 428), (2384, 428, 431), (2386, 431, 432), (2388, 432, 433), (2390, 433, 435), (2391, 435, 436), (2392, 436, 437), (2393, 437, 438), (2395, 438, 439), (2396, 439, 440), (2397, 440, 442), (2430, 442, 445), (2431, 445, 446), (2432, 446, 449), (2433, 449, 451), (2435, 451, 454), (2436, 454, 456), (2437, 456, 458), (2438, 458, 460), (2439, 460, 462), (2440, 462, 463), (2441, 463, 464), (2442, 464, 466), (2444, 466, 467), (2446, 467, 470), (2447, 470, 474), (2448, 474, 476), (2450, 476, 477), (2456, 477, 478), (2458, 478, 479), (2460, 479, 480), (2462, 480, 481), (2466, 481, 483), (2467, 483, 485), (2468, 485, 487), (2469, 487, 489), (2470, 489, 492), (2471, 492, 493), (2472, 493, 495), (2474, 495, 496), (2475, 496, 497), (2479, 497, 498), (2480, 498, 499), (2481, 499, 501), (2482, 501, 502), (2483, 502, 503), (2487, 503, 504), (2489, 504, 506), (2499, 506, 507), (2503, 507, 508), (2504, 508, 510), (2505, 510, 512), (2510, 512, 513), (2531, 513, 514), (2534, 514, 515), (2535, 515, 516), (2537, 516, 517), (2538, 517, 520), (2541, 520, 521), (2542, 521, 523), (2845, 523, 525), (2879, 525, 526), (2946, 526, 527), (3074, 527, 528), (3075, 528, 529), (3076, 529, 530), (3079, 530, 531), (3080, 531, 532), (3081, 532, 534), (3082, 534, 535), (3083, 535, 536), (3084, 536, 538), (3087, 538, 539), (3088, 539, 541), (3089, 541, 545), (3090, 545, 546), (3091, 546, 547), (3092, 547, 548), (3093, 548, 549), (3094, 549, 550), (3095, 550, 551), (3097, 551, 552), (3098, 552, 553), (3099, 553, 554), (3101, 554, 555), (3102, 555, 556), (3103, 556, 557), (3104, 557, 558), (3107, 558, 560), (3108, 560, 562), (3109, 562, 564), (3110, 564, 565), (3111, 565, 567), (3112, 567, 568), (3115, 568, 569), (3116, 569, 570), (3121, 570, 572), (3122, 572, 573), (3126, 573, 574), (3128, 574, 575), (3129, 575, 576), (3134, 576, 579), (3136, 579, 581), (3139, 581, 582), (3141, 582, 583), (3142, 583, 584), (3143, 584, 585), (3144, 585, 586), (3145, 586, 587), (3146, 587, 588), (3190, 588, 589), (3202, 589, 590), (3203, 590, 591), (3204, 591, 592), (3260, 592, 593), (3328, 593, 594), (3329, 594, 595), (3330, 595, 596), (3332, 596, 597), (3333, 597, 598), (3334, 598, 599), (3335, 599, 600), (3336, 600, 601), (3337, 601, 602), (3344, 602, 603), (3345, 603, 604), (3346, 604, 605), (3354, 605, 606), (3364, 606, 607), (3410, 607, 608), (3412, 608, 609), (3414, 609, 611), (3415, 611, 612), (3421, 612, 613), (3425, 613, 614), (3428, 614, 615), (3431, 615, 616), (3437, 616, 617), (3443, 617, 618), (3471, 618, 621), (3472, 621, 622), (3473, 622, 623), (3517, 623, 624), (3518, 624, 625), (3527, 625, 626), (3562, 626, 627), (3604, 627, 628), (3605, 628, 629), (3606, 629, 630), (3609, 630, 631), (3617, 631, 633), (3619, 633, 635), (3620, 635, 637), (3621, 637, 639), (3623, 639, 641), (3625, 641, 642), (3626, 642, 643), (3627, 643, 644), (3632, 644, 645), (3633, 645, 647), (3635, 647, 648), (3636, 648, 649), (3646, 649, 650), (3651, 650, 651), (3653, 651, 652), (3654, 652, 653), (3657, 653, 654), (3659, 654, 655), (3925, 655, 657), (3926, 657, 659), (3936, 659, 660), (3939, 660, 661), (3942, 661, 662), (3945, 662, 663), (3948, 663, 664), (3951, 664, 665), (3956, 665, 666), (3977, 666, 667), (3978, 667, 668), (3980, 668, 669), (3987, 669, 670), (3989, 670, 671), (3991, 671, 672), (3993, 672, 673), (3995, 673, 674), (3997, 674, 675), (3999, 675, 676), (4014, 676, 678), (4019, 678, 679), (4074, 679, 680)];
 
-static BY_OPCODE: [u16; 676] = [393, 410, 434, 458, 213, 191, 192, 216, 219, 328, 329, 666, 281, 282, 373, 374, 371, 372, 387, 278, 642, 647, 427, 317, 466, 463, 55, 414, 415, 416, 200, 163, 183, 173, 185, 289, 290, 291, 292, 287, 293, 294, 110, 97, 113, 104, 224, 229, 228, 247, 250, 253, 655, 316, 315, 272, 275, 396, 240, 239, 144, 130, 143, 145, 146, 134, 132, 131, 133, 109, 241, 242, 158, 266, 658, 652, 663, 178, 203, 166, 197, 596, 563, 564, 545, 546, 569, 570, 567, 568, 579, 592, 547, 548, 607, 605, 533, 586, 587, 588, 553, 554, 555, 556, 542, 535, 590, 437, 438, 94, 188, 63, 169, 121, 147, 256, 209, 210, 208, 397, 423, 122, 148, 257, 211, 30, 31, 38, 39, 461, 3, 4, 7, 8, 407, 321, 320, 79, 80, 70, 71, 672, 671, 385, 450, 451, 41, 40, 43, 42, 44, 402, 521, 525, 346, 475, 479, 483, 486, 471, 10, 11, 25, 26, 90, 91, 491, 492, 501, 390, 391, 12, 18, 514, 19, 20, 432, 370, 628, 629, 638, 639, 636, 637, 632, 633, 527, 528, 532, 531, 529, 530, 223, 462, 446, 172, 598, 599, 602, 544, 581, 577, 610, 613, 375, 376, 643, 648, 428, 467, 164, 174, 295, 296, 98, 114, 105, 225, 226, 231, 230, 251, 254, 135, 136, 159, 270, 659, 179, 167, 640, 571, 572, 608, 557, 558, 541, 36, 37, 5, 9, 323, 322, 81, 59, 334, 343, 472, 29, 507, 93, 508, 509, 630, 631, 634, 635, 611, 616, 618, 620, 369, 368, 345, 422, 394, 411, 435, 95, 669, 459, 214, 193, 194, 217, 220, 330, 331, 96, 667, 283, 284, 379, 380, 377, 378, 388, 279, 644, 649, 429, 318, 468, 464, 56, 417, 418, 201, 222, 175, 297, 298, 299, 300, 301, 302, 111, 106, 426, 0, 116, 117, 233, 232, 238, 248, 656, 273, 276, 364, 365, 137, 138, 139, 243, 244, 160, 488, 489, 267, 268, 660, 653, 664, 180, 204, 641, 198, 1, 582, 584, 594, 670, 597, 565, 566, 549, 550, 575, 576, 573, 574, 580, 593, 551, 552, 609, 606, 534, 589, 559, 560, 561, 562, 539, 543, 536, 591, 189, 64, 170, 125, 124, 123, 149, 150, 151, 258, 259, 398, 399, 400, 424, 127, 126, 153, 154, 155, 152, 262, 263, 260, 261, 406, 456, 100, 101, 102, 118, 34, 35, 2, 326, 408, 413, 324, 325, 327, 69, 62, 72, 75, 73, 74, 68, 675, 61, 60, 673, 674, 66, 336, 335, 337, 120, 386, 447, 448, 449, 452, 453, 46, 45, 47, 67, 338, 339, 58, 403, 404, 350, 351, 349, 482, 342, 341, 340, 348, 347, 360, 361, 359, 362, 363, 477, 476, 481, 480, 484, 485, 487, 473, 14, 13, 27, 442, 441, 440, 76, 82, 83, 77, 87, 88, 392, 495, 496, 503, 504, 16, 15, 22, 21, 354, 353, 356, 355, 445, 444, 443, 510, 24, 23, 433, 119, 352, 6, 511, 512, 513, 499, 627, 625, 626, 457, 537, 600, 601, 603, 604, 578, 612, 624, 615, 614, 617, 619, 621, 490, 367, 366, 32, 33, 84, 344, 395, 412, 436, 460, 215, 195, 196, 218, 221, 332, 333, 668, 285, 286, 383, 384, 381, 382, 389, 280, 645, 650, 430, 319, 469, 465, 57, 419, 420, 421, 202, 176, 186, 303, 304, 305, 306, 288, 307, 308, 112, 107, 235, 234, 249, 657, 274, 277, 140, 142, 141, 245, 246, 161, 269, 661, 654, 665, 181, 205, 199, 583, 585, 595, 540, 190, 65, 171, 128, 156, 264, 212, 401, 425, 129, 157, 265, 103, 409, 454, 455, 48, 54, 49, 405, 515, 519, 517, 523, 206, 85, 86, 78, 89, 92, 478, 439, 538, 622, 646, 651, 431, 470, 165, 184, 177, 187, 309, 310, 311, 312, 313, 314, 99, 115, 108, 227, 237, 236, 252, 255, 162, 271, 662, 182, 168, 51, 50, 53, 52, 516, 520, 518, 522, 524, 526, 207, 474, 17, 28, 493, 494, 497, 498, 505, 506, 502, 358, 357, 500, 623];
+static BY_OPCODE: [u16; 680] = [397, 414, 438, 462, 217, 195, 196, 220, 223, 332, 333, 670, 285, 286, 377, 378, 375, 376, 391, 282, 646, 651, 431, 321, 470, 467, 55, 418, 419, 420, 204, 167, 187, 177, 189, 293, 294, 295, 296, 291, 297, 298, 112, 99, 115, 106, 94, 228, 233, 232, 251, 254, 257, 659, 320, 319, 276, 279, 400, 244, 243, 148, 132, 147, 149, 150, 136, 134, 133, 135, 111, 245, 246, 162, 270, 662, 656, 667, 182, 207, 170, 201, 600, 567, 568, 549, 550, 573, 574, 571, 572, 583, 596, 551, 552, 611, 609, 537, 590, 591, 592, 557, 558, 559, 560, 546, 539, 594, 441, 442, 96, 192, 63, 173, 123, 151, 260, 213, 214, 212, 401, 427, 124, 152, 261, 215, 30, 31, 38, 39, 465, 3, 4, 7, 8, 411, 325, 324, 79, 80, 70, 71, 676, 675, 389, 454, 455, 41, 40, 43, 42, 44, 406, 525, 529, 350, 479, 483, 487, 490, 475, 10, 11, 25, 26, 90, 91, 495, 496, 505, 394, 395, 12, 18, 518, 19, 20, 436, 374, 632, 633, 642, 643, 640, 641, 636, 637, 531, 532, 536, 535, 533, 534, 227, 466, 450, 176, 602, 603, 606, 548, 585, 581, 614, 617, 379, 380, 647, 652, 432, 471, 168, 178, 299, 300, 100, 116, 107, 229, 230, 235, 234, 255, 258, 137, 138, 163, 274, 663, 183, 171, 644, 575, 576, 612, 561, 562, 545, 36, 37, 5, 9, 327, 326, 81, 59, 338, 347, 476, 29, 511, 93, 512, 513, 634, 635, 638, 639, 615, 620, 622, 624, 373, 372, 139, 349, 426, 398, 415, 439, 97, 673, 463, 218, 197, 198, 221, 224, 334, 335, 98, 671, 287, 288, 383, 384, 381, 382, 392, 283, 648, 653, 433, 322, 472, 468, 56, 421, 422, 205, 226, 179, 301, 302, 303, 304, 305, 306, 113, 108, 430, 0, 118, 119, 237, 236, 242, 252, 660, 277, 280, 368, 369, 140, 141, 142, 247, 248, 164, 492, 493, 271, 272, 664, 657, 668, 184, 208, 645, 202, 1, 586, 588, 598, 674, 601, 569, 570, 553, 554, 579, 580, 577, 578, 584, 597, 555, 556, 613, 610, 538, 593, 563, 564, 565, 566, 543, 547, 540, 595, 193, 64, 174, 127, 126, 125, 153, 154, 155, 262, 263, 402, 403, 404, 428, 129, 128, 157, 158, 159, 156, 266, 267, 264, 265, 410, 460, 102, 103, 104, 120, 34, 35, 2, 330, 412, 417, 328, 329, 331, 69, 62, 72, 75, 73, 74, 68, 679, 61, 60, 677, 678, 66, 340, 339, 341, 122, 390, 451, 452, 453, 456, 457, 46, 45, 47, 67, 342, 343, 58, 407, 408, 354, 355, 353, 486, 346, 345, 344, 352, 351, 364, 365, 363, 366, 367, 481, 480, 485, 484, 488, 489, 491, 477, 14, 13, 27, 446, 445, 444, 76, 82, 83, 77, 87, 88, 396, 499, 500, 507, 508, 16, 15, 22, 21, 358, 357, 360, 359, 449, 448, 447, 514, 24, 23, 437, 121, 356, 6, 515, 516, 517, 503, 631, 629, 630, 461, 541, 604, 605, 607, 608, 582, 616, 628, 619, 618, 621, 623, 625, 494, 371, 370, 32, 33, 84, 348, 399, 416, 440, 464, 219, 199, 200, 222, 225, 336, 337, 672, 289, 290, 387, 388, 385, 386, 393, 284, 649, 654, 434, 323, 473, 469, 57, 423, 424, 425, 206, 180, 190, 307, 308, 309, 310, 292, 311, 312, 114, 109, 95, 239, 238, 253, 661, 278, 281, 143, 146, 145, 249, 250, 165, 273, 665, 658, 669, 185, 209, 203, 587, 589, 599, 544, 194, 65, 175, 130, 160, 268, 216, 405, 429, 131, 161, 269, 105, 413, 458, 459, 48, 54, 49, 409, 519, 523, 521, 527, 210, 85, 86, 78, 89, 92, 482, 443, 542, 626, 650, 655, 435, 474, 169, 188, 181, 191, 313, 314, 315, 316, 317, 318, 101, 117, 110, 231, 241, 240, 256, 259, 144, 166, 275, 666, 186, 172, 51, 50, 53, 52, 520, 524, 522, 526, 528, 530, 211, 478, 17, 28, 497, 498, 501, 502, 509, 510, 506, 362, 361, 504, 627];
 
-static OPS: [(u16, u16); 241] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 95), (95, 96), (0, 0), (96, 97), (97, 100), (100, 104), (104, 109), (109, 110), (110, 113), (113, 116), (116, 118), (118, 119), (119, 120), (120, 121), (121, 130), (130, 147), (147, 158), (158, 163), (163, 166), (166, 169), (169, 172), (172, 173), (173, 178), (178, 183), (183, 185), (185, 188), (188, 191), (191, 197), (197, 200), (200, 203), (203, 206), (206, 208), (208, 213), (213, 216), (216, 219), (219, 222), (222, 223), (223, 224), (224, 228), (228, 239), (0, 0), (239, 241), (241, 247), (247, 250), (250, 253), (253, 256), (256, 266), (266, 272), (272, 275), (275, 278), (278, 281), (0, 0), (281, 287), (287, 289), (0, 0), (289, 315), (315, 317), (317, 320), (320, 326), (326, 327), (327, 328), (328, 334), (334, 337), (337, 338), (338, 339), (339, 340), (340, 343), (343, 345), (345, 346), (346, 352), (352, 353), (353, 357), (357, 359), (359, 362), (362, 364), (364, 366), (366, 370), (370, 371), (371, 385), (385, 387), (387, 390), (390, 392), (392, 393), (393, 396), (0, 0), (396, 397), (397, 402), (402, 406), (406, 407), (0, 0), (407, 410), (410, 413), (413, 414), (414, 422), (422, 423), (423, 426), (426, 427), (427, 432), (0, 0), (0, 0), (432, 434), (434, 437), (437, 439), (0, 0), (439, 440), (440, 446), (446, 447), (447, 450), (450, 456), (456, 457), (457, 458), (458, 461), (461, 462), (462, 463), (463, 466), (466, 471), (471, 475), (475, 478), (478, 479), (479, 483), (483, 486), (486, 488), (488, 490), (490, 491), (491, 495), (495, 499), (499, 501), (501, 503), (503, 507), (507, 515), (515, 517), (517, 519), (519, 521), (521, 523), (523, 525), (525, 527), (527, 529), (529, 531), (531, 533), (533, 535), (535, 537), (537, 538), (538, 539), (539, 541), (541, 542), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (542, 544), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (544, 545), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (545, 553), (553, 563), (0, 0), (563, 567), (0, 0), (567, 577), (577, 579), (579, 581), (581, 582), (582, 584), (584, 586), (586, 590), (590, 592), (592, 594), (594, 596), (596, 598), (598, 602), (602, 605), (605, 607), (607, 610), (610, 613), (613, 615), (615, 616), (616, 618), (0, 0), (618, 620), (620, 624), (624, 625), (625, 627), (627, 628), (628, 632), (632, 636), (636, 638), (638, 640), (0, 0), (0, 0), (640, 642), (642, 647), (647, 652), (652, 655), (655, 658), (658, 663), (663, 666), (666, 669), (669, 670), (670, 671), (0, 0), (0, 0), (671, 675), (675, 676)];
+static OPS: [(u16, u16); 242] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 96), (96, 97), (97, 98), (0, 0), (98, 99), (99, 102), (102, 106), (106, 111), (111, 112), (112, 115), (115, 118), (118, 120), (120, 121), (121, 122), (122, 123), (123, 132), (132, 151), (151, 162), (162, 167), (167, 170), (170, 173), (173, 176), (176, 177), (177, 182), (182, 187), (187, 189), (189, 192), (192, 195), (195, 201), (201, 204), (204, 207), (207, 210), (210, 212), (212, 217), (217, 220), (220, 223), (223, 226), (226, 227), (227, 228), (228, 232), (232, 243), (0, 0), (243, 245), (245, 251), (251, 254), (254, 257), (257, 260), (260, 270), (270, 276), (276, 279), (279, 282), (282, 285), (0, 0), (285, 291), (291, 293), (0, 0), (293, 319), (319, 321), (321, 324), (324, 330), (330, 331), (331, 332), (332, 338), (338, 341), (341, 342), (342, 343), (343, 344), (344, 347), (347, 349), (349, 350), (350, 356), (356, 357), (357, 361), (361, 363), (363, 366), (366, 368), (368, 370), (370, 374), (374, 375), (375, 389), (389, 391), (391, 394), (394, 396), (396, 397), (397, 400), (0, 0), (400, 401), (401, 406), (406, 410), (410, 411), (0, 0), (411, 414), (414, 417), (417, 418), (418, 426), (426, 427), (427, 430), (430, 431), (431, 436), (0, 0), (0, 0), (436, 438), (438, 441), (441, 443), (0, 0), (443, 444), (444, 450), (450, 451), (451, 454), (454, 460), (460, 461), (461, 462), (462, 465), (465, 466), (466, 467), (467, 470), (470, 475), (475, 479), (479, 482), (482, 483), (483, 487), (487, 490), (490, 492), (492, 494), (494, 495), (495, 499), (499, 503), (503, 505), (505, 507), (507, 511), (511, 519), (519, 521), (521, 523), (523, 525), (525, 527), (527, 529), (529, 531), (531, 533), (533, 535), (535, 537), (537, 539), (539, 541), (541, 542), (542, 543), (543, 545), (545, 546), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (546, 548), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (548, 549), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (549, 557), (557, 567), (0, 0), (567, 571), (0, 0), (571, 581), (581, 583), (583, 585), (585, 586), (586, 588), (588, 590), (590, 594), (594, 596), (596, 598), (598, 600), (600, 602), (602, 606), (606, 609), (609, 611), (611, 614), (614, 617), (617, 619), (619, 620), (620, 622), (0, 0), (622, 624), (624, 628), (628, 629), (629, 631), (631, 632), (632, 636), (636, 640), (640, 642), (642, 644), (0, 0), (0, 0), (644, 646), (646, 651), (651, 656), (656, 659), (659, 662), (662, 667), (667, 670), (670, 673), (673, 674), (674, 675), (0, 0), (0, 0), (675, 679), (679, 680)];
 
-static ORDERS: [&[Mod]; 241] = [
+static ORDERS: [&[Mod]; 242] = [
     &[],
     &[],
     &[Mod::O,Mod::_128,Mod::_64,Mod::_96],
@@ -1663,6 +1672,7 @@ static ORDERS: [&[Mod]; 241] = [
     &[],
     &[],
     &[],
+    &[Mod::LO,Mod::HI],
     &[Mod::MAX,Mod::MAXABS,Mod::MIN,Mod::MINABS,Mod::S32,Mod::F32,Mod::NAN],
     &[],
     &[],

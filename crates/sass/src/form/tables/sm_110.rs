@@ -160,77 +160,77 @@ const T141: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
 const T142: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
 const T143: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
 const T144: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
-const T145: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
-const T146: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
-const T147: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
-const T148: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
-const T149: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
-const T150: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
-const T151: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
-const T152: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T153: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T154: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T155: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T156: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
-const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T172: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T174: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T175: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
-const T176: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
-const T177: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T179: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T180: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T181: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T182: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
-const T183: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
-const T185: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
-const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T187: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T189: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T190: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
-const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T199: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T200: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
-const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T204: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
-const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T206: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
-const T207: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T210: &[Row] = &[row(0,&[]),row(3,&[m(Mod::SM),m(Mod::STRONG)])];
+const T145: &[Row] = &[row(0,&[m(Mod::LO)]),row(1,&[m(Mod::HI)])];
+const T146: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
+const T147: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
+const T148: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
+const T149: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
+const T150: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
+const T151: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
+const T152: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
+const T153: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T154: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T155: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T156: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T158: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T159: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
+const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
+const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T173: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T175: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T176: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
+const T177: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
+const T178: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T180: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T181: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T182: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T183: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
+const T184: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T185: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
+const T186: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
+const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T188: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T190: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T191: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
+const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T200: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T201: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
+const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T205: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
+const T206: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T207: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
+const T208: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
 const T211: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
 const T212: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
 const T213: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
 const T214: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T215: &[Row] = &[row(0,&[]),row(3,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T215: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)])];
 const T216: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
 const T217: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
 const T218: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
@@ -273,16 +273,17 @@ const T254: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,
 const T255: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
 const T256: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
 const T257: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
-const T258: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T259: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
-const T260: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
-const T263: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T264: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T265: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
-const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T258: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(20,&[m(Mod::S2_6)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(52,&[m(Mod::S2_6),Suffix(1,Part(0),Mod::H1)])];
+const T259: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T260: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
+const T261: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
+const T264: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T265: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
+const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T268: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -291,7 +292,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T20);
-const G7: Set = set(&[79],SELF,T165);
+const G7: Set = set(&[79],SELF,T166);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -308,19 +309,19 @@ const F20: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S21: Slot = slot(Use,K::Reg,&[F20],W::Unknown,[255, 255, 255]);
 const F22: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S23: Slot = slot(Use,K::Reg,&[F22],W::Unknown,[255, 255, 255]);
-const G24: Set = set(&[76],SELF,T169);
+const G24: Set = set(&[76],SELF,T170);
 const F25: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S26: Slot = slot(Def,K::Pred,&[F25],W::One,[255, 255, 255]);
 const S27: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S28: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::Address,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Reg,&[F20],W::Size,[255, 255, 255]);
 const G30: Set = set(&[72],SELF,T76);
-const G31: Set = set(&[73, 74, 75],SELF,T195);
+const G31: Set = set(&[73, 74, 75],SELF,T196);
 const G32: Set = set(&[77, 78, 79, 80],SELF,T64);
 const G33: Set = set(&[84, 85, 86],SELF,T80);
 const G34: Set = set(&[87, 88, 89, 90],SELF,T32);
 const S35: Slot = slot(Use,K::Reg,&[F16],W::Size,[255, 255, 255]);
-const G36: Set = set(&[73, 74, 75],SELF,T193);
+const G36: Set = set(&[73, 74, 75],SELF,T194);
 const G37: Set = set(&[87, 88],SELF,T55);
 const G38: Set = set(&[73, 74, 75, 76],SELF,T98);
 const G39: Set = set(&[88, 89],SELF,T29);
@@ -334,7 +335,7 @@ const G46: Set = set(&[63],2,T234);
 const G47: Set = set(&[74, 87],SELF,T21);
 const G48: Set = set(&[87, 88, 89, 90],SELF,T33);
 const S49: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const G50: Set = set(&[78, 79],1,T263);
+const G50: Set = set(&[78, 79],1,T264);
 const S51: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
 const G52: Set = set(&[87],SELF,T56);
 const G53: Set = set(&[88],SELF,T212);
@@ -347,7 +348,7 @@ const S59: Slot = slot(Use,K::Imm,&[F58],W::One,[255, 255, 255]);
 const G60: Set = set(&[77, 80],SELF,T217);
 const F61: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S62: Slot = slot(Use,K::Pred,&[F61],W::One,[255, 255, 90]);
-const G63: Set = set(&[74, 75, 77, 80],SELF,T177);
+const G63: Set = set(&[74, 75, 77, 80],SELF,T178);
 const S64: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S65: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 255]);
 const S66: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
@@ -357,7 +358,7 @@ const F69: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S70: Slot = slot(Use,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S71: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
 const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T227);
-const G73: Set = set(&[84],SELF,T178);
+const G73: Set = set(&[84],SELF,T179);
 const S74: Slot = slot(Def,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S75: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F76: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -369,7 +370,7 @@ const F81: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S84: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G85: Set = set(&[75],SELF,T258);
+const G85: Set = set(&[75],SELF,T259);
 const F86: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S87: Slot = slot(Use,K::Imm,&[F86],W::One,[255, 255, 255]);
 const F88: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -384,7 +385,7 @@ const G96: Set = set(&[32, 33, 84],SELF,T256);
 const S97: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 82]);
 const G98: Set = set(&[32],SELF,T74);
 const S99: Slot = slot(DefUse,K::Barrier,&[F81],W::One,[255, 255, 255]);
-const G100: Set = set(&[72],SELF,T184);
+const G100: Set = set(&[72],SELF,T185);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F102: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S103: Slot = slot(Use,K::Imm,&[F102],W::One,[255, 255, 255]);
@@ -392,13 +393,13 @@ const S104: Slot = slot(Use,K::UReg,&[F12],W::Two,[255, 255, 255]);
 const G105: Set = set(&[32, 33],SELF,T255);
 const F106: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S107: Slot = slot(Use,K::Target,&[F106],W::One,[255, 255, 255]);
-const G108: Set = set(&[72, 73],SELF,T185);
-const G109: Set = set(&[86],SELF,T163);
+const G108: Set = set(&[72, 73],SELF,T186);
+const G109: Set = set(&[86],SELF,T164);
 const G110: Set = set(&[78, 79],SELF,T254);
 const G111: Set = set(&[87, 88, 89, 90],SELF,T139);
 const F112: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S113: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T175);
+const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T176);
 const S115: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::Address,[255, 255, 255]);
 const G116: Set = set(&[78, 79, 80],SELF,T54);
 const G117: Set = set(&[87, 88, 89, 90],SELF,T138);
@@ -412,515 +413,519 @@ const F124: Field = field((54, 5),(0, 0),1,0,false,false,Never);
 const F125: Field = field((37, 17),(0, 0),1,0,true,false,Zero);
 const S126: Slot = slot(Use,K::ConstIndexed,&[F124,F2,F125],W::One,[255, 255, 255]);
 const G127: Set = set(&[87, 88],SELF,T140);
-const G128: Set = set(&[87, 88, 89],SELF,T174);
+const G128: Set = set(&[87, 88, 89],SELF,T175);
 const S129: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::One,[255, 255, 255]);
-const S130: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G131: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T214);
-const G132: Set = set(&[80],SELF,T16);
-const F133: Field = field((84, 3),(0, 0),1,0,false,false,Never);
-const S134: Slot = slot(Def,K::Pred,&[F133],W::One,[255, 255, 255]);
-const F135: Field = field((32, 28),(0, 0),1,0,false,false,Never);
-const S136: Slot = slot(Use,K::Imm,&[F135],W::One,[255, 255, 255]);
-const G137: Set = set(&[62, 63],SELF,T179);
-const G138: Set = set(&[74, 75],SELF,T38);
-const G139: Set = set(&[76, 77, 78],SELF,T107);
-const S140: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
-const S141: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
-const S142: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
-const G143: Set = set(&[78, 79],SELF,T188);
-const S144: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
-const S145: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
-const F146: Field = field((32, 6),(0, 0),1,0,false,false,Never);
-const S147: Slot = slot(Use,K::ScoreboardSet,&[F146],W::One,[255, 255, 255]);
-const F148: Field = field((44, 3),(0, 0),1,0,false,false,Never);
-const S149: Slot = slot(Use,K::Scoreboard,&[F148],W::One,[255, 255, 255]);
-const F150: Field = field((38, 6),(0, 0),1,0,false,false,Never);
-const S151: Slot = slot(Use,K::Imm,&[F150],W::One,[255, 255, 255]);
-const F152: Field = field((32, 6),(0, 0),1,0,false,false,Zero);
-const S153: Slot = slot(Use,K::ScoreboardSet,&[F152],W::One,[255, 255, 255]);
-const F154: Field = field((48, 6),(0, 0),1,0,false,false,Zero);
-const S155: Slot = slot(Use,K::ScoreboardSet,&[F154],W::One,[255, 255, 255]);
-const S156: Slot = slot(Use,K::Reg,&[F20],W::Two,[63, 62, 255]);
-const S157: Slot = slot(Def,K::Reg,&[F0],W::MatrixD,[255, 255, 255]);
-const S158: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 73, 255]);
-const S159: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 62, 255]);
-const S160: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
-const F161: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
-const S162: Slot = slot(Use,K::UPred,&[F161],W::One,[255, 255, 90]);
-const G163: Set = set(&[76, 77],SELF,T22);
-const G164: Set = set(&[76, 77, 78, 79],SELF,T152);
-const S165: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
-const G166: Set = set(&[85],SELF,T128);
-const S167: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
-const G168: Set = set(&[84, 85],SELF,T142);
-const G169: Set = set(&[86],SELF,T160);
-const S170: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
-const S171: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G172: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T86);
-const G173: Set = set(&[80],SELF,T115);
-const G174: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T229);
-const F175: Field = field((32, 16),(0, 0),1,0,false,false,Never);
-const S176: Slot = slot(Use,K::Float(FloatKind::F16),&[F175],W::One,[255, 255, 255]);
-const G177: Set = set(&[75, 76],SELF,T90);
-const G178: Set = set(&[84, 86],SELF,T85);
-const S179: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
-const G180: Set = set(&[75, 76, 77],SELF,T92);
-const S181: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G182: Set = set(&[60, 61, 84, 85],SELF,T87);
-const G183: Set = set(&[76, 77],SELF,T100);
-const G184: Set = set(&[75],SELF,T186);
-const G185: Set = set(&[77],SELF,T203);
-const G186: Set = set(&[79, 80],SELF,T190);
-const S187: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
-const G188: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T77);
-const G189: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T78);
-const G190: Set = set(&[72, 79, 80, 81, 90],SELF,T151);
-const G191: Set = set(&[76, 77, 85, 86, 87],SELF,T79);
-const G192: Set = set(&[76],SELF,T89);
-const G193: Set = set(&[72],2,T122);
-const G194: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T257);
-const G195: Set = set(&[88],1,T122);
-const S196: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
-const S197: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
-const G198: Set = set(&[60, 61, 84, 85, 86],SELF,T95);
-const G199: Set = set(&[72, 75, 76],SELF,T252);
-const G200: Set = set(&[77],SELF,T164);
-const G201: Set = set(&[78, 79],SELF,T111);
-const G202: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T96);
-const S203: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F175],W::One,[255, 255, 255]);
-const G204: Set = set(&[72, 75, 76],SELF,T253);
-const G205: Set = set(&[72],SELF,T243);
-const S206: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
-const G207: Set = set(&[72],3,T122);
-const G208: Set = set(&[74],SELF,T164);
-const G209: Set = set(&[76],SELF,T248);
-const G210: Set = set(&[78, 79],SELF,T230);
-const S211: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
-const S212: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
-const G213: Set = set(&[77],SELF,T201);
-const S214: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
-const G215: Set = set(&[72, 73],SELF,T200);
-const S216: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
-const G217: Set = set(&[76, 80],SELF,T113);
-const G218: Set = set(&[82],SELF,T50);
-const G219: Set = set(&[83],1,T121);
-const G220: Set = set(&[84],2,T121);
-const S221: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
-const G222: Set = set(&[73],SELF,T233);
-const G223: Set = set(&[74],SELF,T208);
-const S224: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
-const F225: Field = field((66, 3),(0, 0),1,0,false,false,Never);
-const S226: Slot = slot(Def,K::Pred,&[F225],W::One,[255, 255, 255]);
-const G227: Set = set(&[81],SELF,T157);
-const G228: Set = set(&[82],SELF,T266);
-const G229: Set = set(&[84, 85, 86],SELF,T71);
-const S230: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G231: Set = set(&[57],SELF,T60);
-const G232: Set = set(&[60, 78],SELF,T225);
-const G233: Set = set(&[61, 62, 63],5,T14);
-const G234: Set = set(&[76, 77],SELF,T159);
-const G235: Set = set(&[87, 88, 89],SELF,T146);
-const G236: Set = set(&[90],SELF,T162);
-const F237: Field = field((40, 8),(0, 0),1,0,false,false,Never);
-const S238: Slot = slot(Use,K::UReg,&[F237],W::Unknown,[255, 255, 255]);
-const G239: Set = set(&[61, 62, 63],6,T14);
-const G240: Set = set(&[60],1,T122);
-const G241: Set = set(&[76, 77, 78, 79],SELF,T108);
-const G242: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T216);
-const G243: Set = set(&[77],SELF,T158);
-const S244: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
-const G245: Set = set(&[60, 61],2,T120);
-const G246: Set = set(&[73, 78, 85],SELF,T101);
-const G247: Set = set(&[74, 75],1,T120);
-const F248: Field = field((48, 16),(0, 0),1,0,false,false,Never);
-const S249: Slot = slot(Use,K::Float(FloatKind::F16),&[F248],W::One,[255, 255, 255]);
-const G250: Set = set(&[85],SELF,T52);
-const S251: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
-const G252: Set = set(&[60, 61, 86],2,T103);
-const G253: Set = set(&[76, 80],SELF,T114);
-const G254: Set = set(&[78, 85],SELF,T102);
-const G255: Set = set(&[81, 82],3,T120);
-const G256: Set = set(&[81, 82, 86],2,T103);
-const G257: Set = set(&[81, 82],4,T120);
-const G258: Set = set(&[60, 61],3,T120);
-const S259: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
-const S260: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
-const S261: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
-const G262: Set = set(&[75, 78],SELF,T3);
-const G263: Set = set(&[76],SELF,T91);
-const G264: Set = set(&[82, 83],SELF,T51);
-const S265: Slot = slot(Use,K::Reg,&[F237],W::One,[255, 255, 255]);
-const F266: Field = field((48, 2),(0, 0),1,0,false,false,Never);
-const S267: Slot = slot(Use,K::Imm,&[F266],W::One,[255, 255, 255]);
-const G268: Set = set(&[50],5,T187);
-const G269: Set = set(&[75, 78],SELF,T2);
-const F270: Field = field((69, 3),(0, 0),1,0,false,false,Never);
-const S271: Slot = slot(Def,K::Pred,&[F270],W::One,[255, 255, 255]);
-const G272: Set = set(&[60, 61],4,T120);
-const G273: Set = set(&[74, 75],3,T120);
-const G274: Set = set(&[65],SELF,T52);
-const G275: Set = set(&[69, 70],SELF,T38);
-const G276: Set = set(&[71],SELF,T49);
-const G277: Set = set(&[71],SELF,T123);
-const G278: Set = set(&[74, 75],2,T120);
-const S279: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
-const G280: Set = set(&[60, 61, 74, 84, 85],SELF,T246);
-const G281: Set = set(&[75, 76, 77],SELF,T88);
-const G282: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T106);
-const F283: Field = field((32, 32),(0, 0),1,0,true,false,Never);
-const S284: Slot = slot(Use,K::Imm,&[F283],W::One,[255, 255, 255]);
-const G285: Set = set(&[75, 76, 77],SELF,T93);
-const S286: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
-const G287: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T105);
-const G288: Set = set(&[74],SELF,T240);
-const G289: Set = set(&[78, 79],SELF,T190);
-const G290: Set = set(&[76, 77],SELF,T249);
-const G291: Set = set(&[72, 73, 76, 77, 78],SELF,T247);
-const G292: Set = set(&[74, 75],SELF,T202);
-const F293: Field = field((81, 3),(0, 0),1,0,false,false,Written);
-const S294: Slot = slot(Def,K::Pred,&[F293],W::One,[255, 255, 255]);
-const F295: Field = field((84, 3),(0, 0),1,0,false,false,Written);
-const S296: Slot = slot(Def,K::Pred,&[F295],W::One,[255, 255, 255]);
-const S297: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 255, 255]);
-const S298: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 255, 255]);
-const S299: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 72]);
-const S300: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 75]);
-const F301: Field = field((77, 3),(0, 0),1,0,false,false,Never);
-const S302: Slot = slot(Use,K::Pred,&[F301],W::One,[255, 255, 80]);
-const S303: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
-const G304: Set = set(&[73, 76, 77],SELF,T18);
-const G305: Set = set(&[74],SELF,T245);
-const S306: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
-const S307: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
-const S308: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
-const S309: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 255, 255]);
-const S310: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
-const S311: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
-const S312: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
-const G313: Set = set(&[75, 85, 86],SELF,T0);
-const G314: Set = set(&[78],SELF,T245);
-const G315: Set = set(&[82],SELF,T201);
-const G316: Set = set(&[75, 85, 86],SELF,T1);
-const F317: Field = field((64, 8),(0, 0),4,0,false,false,Never);
-const S318: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F317],W::Unknown,[255, 255, 255]);
-const G319: Set = set(&[76],SELF,T57);
-const G320: Set = set(&[78, 79],SELF,T172);
-const F321: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
-const S322: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F321],W::Unknown,[255, 255, 255]);
-const F323: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
-const S324: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F323],W::Unknown,[255, 255, 255]);
-const G325: Set = set(&[74, 75],SELF,T232);
-const G326: Set = set(&[76, 77],SELF,T173);
-const G327: Set = set(&[78],SELF,T209);
-const G328: Set = set(&[76, 77],SELF,T45);
-const G329: Set = set(&[76, 77, 78],SELF,T109);
-const F330: Field = field((68, 3),(0, 0),1,0,false,false,Never);
-const S331: Slot = slot(Use,K::Pred,&[F330],W::One,[255, 255, 71]);
-const F332: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
-const S333: Slot = slot(Use,K::Pred,&[F332],W::One,[255, 255, 67]);
-const G334: Set = set(&[68, 69],SELF,T145);
-const G335: Set = set(&[73, 74, 75],SELF,T251);
-const G336: Set = set(&[77, 78, 79, 80],SELF,T65);
-const S337: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
-const G338: Set = set(&[72, 90],SELF,T237);
-const S339: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
-const F340: Field = field((38, 16),(0, 0),1,0,true,false,Never);
-const S341: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F340],W::One,[255, 255, 255]);
-const G342: Set = set(&[73, 74, 75],SELF,T250);
-const G343: Set = set(&[78, 79],SELF,T129);
-const S344: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F340],W::One,[255, 255, 255]);
-const S345: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
-const F346: Field = field((37, 17),(0, 0),1,0,true,false,Never);
-const S347: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F346],W::One,[255, 255, 255]);
-const G348: Set = set(&[80],SELF,T226);
-const G349: Set = set(&[72, 90],SELF,T238);
-const S350: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
-const S351: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
-const F352: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
-const S353: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F352],W::Address,[255, 255, 255]);
-const F354: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
-const S355: Slot = slot(Use,K::Imm,&[F354],W::One,[255, 255, 255]);
-const S356: Slot = slot(Use,K::Pred,&[F161],W::One,[255, 255, 90]);
-const G357: Set = set(&[73, 74],SELF,T145);
-const G358: Set = set(&[75, 76],2,T234);
-const G359: Set = set(&[81, 82],SELF,T81);
-const S360: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F352],W::Address,[255, 255, 255]);
-const S361: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F352],W::Address,[255, 255, 255]);
-const S362: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
-const G363: Set = set(&[73, 74],SELF,T17);
-const G364: Set = set(&[81, 82],1,T234);
-const G365: Set = set(&[87, 88, 89],SELF,T30);
-const S366: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
-const G367: Set = set(&[73, 74, 75, 76, 87],SELF,T99);
-const G368: Set = set(&[88, 89],SELF,T31);
-const F369: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
-const F370: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
-const S371: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F369,F370],W::One,[255, 255, 255]);
-const F372: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
-const S373: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F372],W::Address,[255, 255, 255]);
-const G374: Set = set(&[72, 73],SELF,T145);
-const G375: Set = set(&[74, 75],SELF,T19);
-const G376: Set = set(&[76, 83],1,T235);
-const G377: Set = set(&[77, 78, 79, 80],SELF,T63);
-const G378: Set = set(&[81],SELF,T53);
-const G379: Set = set(&[82],SELF,T267);
-const S380: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F372],W::Address,[255, 255, 255]);
-const S381: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
-const S382: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
-const S383: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
-const G384: Set = set(&[72, 73],SELF,T12);
-const G385: Set = set(&[75, 76, 77],SELF,T6);
-const G386: Set = set(&[78, 79, 80],SELF,T148);
-const S387: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
-const F388: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
-const S389: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F388],W::One,[255, 255, 255]);
-const G390: Set = set(&[80],SELF,T170);
-const G391: Set = set(&[81, 82, 87],SELF,T221);
-const G392: Set = set(&[83, 84, 85],SELF,T220);
-const S393: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
-const S394: Slot = slot(Def,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G395: Set = set(&[64, 65],SELF,T196);
-const G396: Set = set(&[66, 67],SELF,T150);
-const G397: Set = set(&[68],SELF,T167);
-const G398: Set = set(&[81, 82, 87],SELF,T222);
-const S399: Slot = slot(DefUse,K::Reg,&[F12],W::One,[255, 255, 255]);
-const S400: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F321],W::Unknown,[255, 255, 255]);
-const G401: Set = set(&[72],SELF,T27);
-const F402: Field = field((75, 5),(0, 0),1,0,false,false,Never);
-const S403: Slot = slot(Use,K::Imm,&[F402],W::One,[255, 255, 255]);
-const G404: Set = set(&[73, 80],SELF,T125);
-const F405: Field = field((24, 58),(0, 0),1,0,true,false,Never);
-const S406: Slot = slot(Use,K::Target,&[F405],W::One,[255, 255, 255]);
-const F407: Field = field((72, 8),(0, 0),1,0,false,false,Never);
+const S130: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
+const S131: Slot = slot(Use,K::Reg,&[F20],W::Two,[255, 255, 255]);
+const S132: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G133: Set = set(&[77],SELF,T145);
+const S134: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 255]);
+const S135: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
+const G136: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T214);
+const G137: Set = set(&[80],SELF,T16);
+const F138: Field = field((84, 3),(0, 0),1,0,false,false,Never);
+const S139: Slot = slot(Def,K::Pred,&[F138],W::One,[255, 255, 255]);
+const F140: Field = field((32, 28),(0, 0),1,0,false,false,Never);
+const S141: Slot = slot(Use,K::Imm,&[F140],W::One,[255, 255, 255]);
+const G142: Set = set(&[62, 63],SELF,T180);
+const G143: Set = set(&[74, 75],SELF,T38);
+const G144: Set = set(&[76, 77, 78],SELF,T107);
+const S145: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
+const S146: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
+const G147: Set = set(&[78, 79],SELF,T189);
+const S148: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
+const S149: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
+const F150: Field = field((32, 6),(0, 0),1,0,false,false,Never);
+const S151: Slot = slot(Use,K::ScoreboardSet,&[F150],W::One,[255, 255, 255]);
+const F152: Field = field((44, 3),(0, 0),1,0,false,false,Never);
+const S153: Slot = slot(Use,K::Scoreboard,&[F152],W::One,[255, 255, 255]);
+const F154: Field = field((38, 6),(0, 0),1,0,false,false,Never);
+const S155: Slot = slot(Use,K::Imm,&[F154],W::One,[255, 255, 255]);
+const F156: Field = field((32, 6),(0, 0),1,0,false,false,Zero);
+const S157: Slot = slot(Use,K::ScoreboardSet,&[F156],W::One,[255, 255, 255]);
+const F158: Field = field((48, 6),(0, 0),1,0,false,false,Zero);
+const S159: Slot = slot(Use,K::ScoreboardSet,&[F158],W::One,[255, 255, 255]);
+const S160: Slot = slot(Use,K::Reg,&[F20],W::Two,[63, 62, 255]);
+const S161: Slot = slot(Def,K::Reg,&[F0],W::MatrixD,[255, 255, 255]);
+const S162: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 73, 255]);
+const S163: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 62, 255]);
+const S164: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
+const F165: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
+const S166: Slot = slot(Use,K::UPred,&[F165],W::One,[255, 255, 90]);
+const G167: Set = set(&[76, 77],SELF,T22);
+const G168: Set = set(&[76, 77, 78, 79],SELF,T153);
+const S169: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
+const G170: Set = set(&[85],SELF,T128);
+const S171: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
+const G172: Set = set(&[84, 85],SELF,T142);
+const G173: Set = set(&[86],SELF,T161);
+const S174: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
+const S175: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
+const G176: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T86);
+const G177: Set = set(&[80],SELF,T115);
+const G178: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T229);
+const F179: Field = field((32, 16),(0, 0),1,0,false,false,Never);
+const S180: Slot = slot(Use,K::Float(FloatKind::F16),&[F179],W::One,[255, 255, 255]);
+const G181: Set = set(&[75, 76],SELF,T90);
+const G182: Set = set(&[84, 86],SELF,T85);
+const S183: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
+const G184: Set = set(&[75, 76, 77],SELF,T92);
+const S185: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
+const G186: Set = set(&[60, 61, 84, 85],SELF,T87);
+const G187: Set = set(&[76, 77],SELF,T100);
+const G188: Set = set(&[75],SELF,T187);
+const G189: Set = set(&[77],SELF,T204);
+const G190: Set = set(&[79, 80],SELF,T191);
+const S191: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
+const G192: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T77);
+const G193: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T78);
+const G194: Set = set(&[72, 79, 80, 81, 90],SELF,T152);
+const G195: Set = set(&[76, 77, 85, 86, 87],SELF,T79);
+const G196: Set = set(&[76],SELF,T89);
+const G197: Set = set(&[72, 73, 74, 82, 83, 88],SELF,T258);
+const G198: Set = set(&[72],2,T122);
+const G199: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T257);
+const G200: Set = set(&[88],1,T122);
+const S201: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
+const S202: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
+const G203: Set = set(&[60, 61, 84, 85, 86],SELF,T95);
+const G204: Set = set(&[72, 75, 76],SELF,T252);
+const G205: Set = set(&[77],SELF,T165);
+const G206: Set = set(&[78, 79],SELF,T111);
+const G207: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T96);
+const S208: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F179],W::One,[255, 255, 255]);
+const G209: Set = set(&[72, 75, 76],SELF,T253);
+const G210: Set = set(&[72],SELF,T243);
+const S211: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
+const G212: Set = set(&[72],3,T122);
+const G213: Set = set(&[74],SELF,T165);
+const G214: Set = set(&[76],SELF,T248);
+const G215: Set = set(&[78, 79],SELF,T230);
+const S216: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
+const S217: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
+const G218: Set = set(&[77],SELF,T202);
+const S219: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
+const G220: Set = set(&[72, 73],SELF,T201);
+const S221: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
+const G222: Set = set(&[76, 80],SELF,T113);
+const G223: Set = set(&[82],SELF,T50);
+const G224: Set = set(&[83],1,T121);
+const G225: Set = set(&[84],2,T121);
+const S226: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
+const G227: Set = set(&[73],SELF,T233);
+const G228: Set = set(&[74],SELF,T209);
+const S229: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
+const F230: Field = field((66, 3),(0, 0),1,0,false,false,Never);
+const S231: Slot = slot(Def,K::Pred,&[F230],W::One,[255, 255, 255]);
+const G232: Set = set(&[81],SELF,T158);
+const G233: Set = set(&[82],SELF,T267);
+const G234: Set = set(&[84, 85, 86],SELF,T71);
+const S235: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G236: Set = set(&[57],SELF,T60);
+const G237: Set = set(&[60, 78],SELF,T225);
+const G238: Set = set(&[61, 62, 63],5,T14);
+const G239: Set = set(&[76, 77],SELF,T160);
+const G240: Set = set(&[87, 88, 89],SELF,T147);
+const G241: Set = set(&[90],SELF,T163);
+const F242: Field = field((40, 8),(0, 0),1,0,false,false,Never);
+const S243: Slot = slot(Use,K::UReg,&[F242],W::Unknown,[255, 255, 255]);
+const G244: Set = set(&[61, 62, 63],6,T14);
+const G245: Set = set(&[60],1,T122);
+const G246: Set = set(&[76, 77, 78, 79],SELF,T108);
+const G247: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T216);
+const G248: Set = set(&[77],SELF,T159);
+const S249: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
+const G250: Set = set(&[60, 61],2,T120);
+const G251: Set = set(&[73, 78, 85],SELF,T101);
+const G252: Set = set(&[74, 75],1,T120);
+const F253: Field = field((48, 16),(0, 0),1,0,false,false,Never);
+const S254: Slot = slot(Use,K::Float(FloatKind::F16),&[F253],W::One,[255, 255, 255]);
+const G255: Set = set(&[85],SELF,T52);
+const S256: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
+const G257: Set = set(&[60, 61, 86],2,T103);
+const G258: Set = set(&[76, 80],SELF,T114);
+const G259: Set = set(&[78, 85],SELF,T102);
+const G260: Set = set(&[81, 82],3,T120);
+const G261: Set = set(&[81, 82, 86],2,T103);
+const G262: Set = set(&[81, 82],4,T120);
+const G263: Set = set(&[60, 61],3,T120);
+const S264: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
+const S265: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
+const S266: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
+const G267: Set = set(&[75, 78],SELF,T3);
+const G268: Set = set(&[76],SELF,T91);
+const G269: Set = set(&[82, 83],SELF,T51);
+const S270: Slot = slot(Use,K::Reg,&[F242],W::One,[255, 255, 255]);
+const F271: Field = field((48, 2),(0, 0),1,0,false,false,Never);
+const S272: Slot = slot(Use,K::Imm,&[F271],W::One,[255, 255, 255]);
+const G273: Set = set(&[50],5,T188);
+const G274: Set = set(&[75, 78],SELF,T2);
+const F275: Field = field((69, 3),(0, 0),1,0,false,false,Never);
+const S276: Slot = slot(Def,K::Pred,&[F275],W::One,[255, 255, 255]);
+const G277: Set = set(&[60, 61],4,T120);
+const G278: Set = set(&[74, 75],3,T120);
+const G279: Set = set(&[65],SELF,T52);
+const G280: Set = set(&[69, 70],SELF,T38);
+const G281: Set = set(&[71],SELF,T49);
+const G282: Set = set(&[71],SELF,T123);
+const G283: Set = set(&[74, 75],2,T120);
+const S284: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
+const G285: Set = set(&[60, 61, 74, 84, 85],SELF,T246);
+const G286: Set = set(&[75, 76, 77],SELF,T88);
+const G287: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T106);
+const F288: Field = field((32, 32),(0, 0),1,0,true,false,Never);
+const S289: Slot = slot(Use,K::Imm,&[F288],W::One,[255, 255, 255]);
+const G290: Set = set(&[75, 76, 77],SELF,T93);
+const S291: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
+const G292: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T105);
+const G293: Set = set(&[74],SELF,T240);
+const G294: Set = set(&[78, 79],SELF,T191);
+const G295: Set = set(&[76, 77],SELF,T249);
+const G296: Set = set(&[72, 73, 76, 77, 78],SELF,T247);
+const G297: Set = set(&[74, 75],SELF,T203);
+const F298: Field = field((81, 3),(0, 0),1,0,false,false,Written);
+const S299: Slot = slot(Def,K::Pred,&[F298],W::One,[255, 255, 255]);
+const F300: Field = field((84, 3),(0, 0),1,0,false,false,Written);
+const S301: Slot = slot(Def,K::Pred,&[F300],W::One,[255, 255, 255]);
+const S302: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 255, 255]);
+const S303: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 255, 255]);
+const S304: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 72]);
+const S305: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 75]);
+const F306: Field = field((77, 3),(0, 0),1,0,false,false,Never);
+const S307: Slot = slot(Use,K::Pred,&[F306],W::One,[255, 255, 80]);
+const S308: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
+const G309: Set = set(&[73, 76, 77],SELF,T18);
+const G310: Set = set(&[74],SELF,T245);
+const S311: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
+const S312: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
+const S313: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
+const S314: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 255, 255]);
+const S315: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
+const S316: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
+const S317: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
+const G318: Set = set(&[75, 85, 86],SELF,T0);
+const G319: Set = set(&[78],SELF,T245);
+const G320: Set = set(&[82],SELF,T202);
+const G321: Set = set(&[75, 85, 86],SELF,T1);
+const F322: Field = field((64, 8),(0, 0),4,0,false,false,Never);
+const S323: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F322],W::Unknown,[255, 255, 255]);
+const G324: Set = set(&[76],SELF,T57);
+const G325: Set = set(&[78, 79],SELF,T173);
+const F326: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
+const S327: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F326],W::Unknown,[255, 255, 255]);
+const F328: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
+const S329: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F328],W::Unknown,[255, 255, 255]);
+const G330: Set = set(&[74, 75],SELF,T232);
+const G331: Set = set(&[76, 77],SELF,T174);
+const G332: Set = set(&[78],SELF,T210);
+const G333: Set = set(&[76, 77],SELF,T45);
+const G334: Set = set(&[76, 77, 78],SELF,T109);
+const F335: Field = field((68, 3),(0, 0),1,0,false,false,Never);
+const S336: Slot = slot(Use,K::Pred,&[F335],W::One,[255, 255, 71]);
+const F337: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
+const S338: Slot = slot(Use,K::Pred,&[F337],W::One,[255, 255, 67]);
+const G339: Set = set(&[68, 69],SELF,T146);
+const G340: Set = set(&[73, 74, 75],SELF,T251);
+const G341: Set = set(&[77, 78, 79, 80],SELF,T65);
+const S342: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
+const G343: Set = set(&[72, 90],SELF,T237);
+const S344: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
+const F345: Field = field((38, 16),(0, 0),1,0,true,false,Never);
+const S346: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F345],W::One,[255, 255, 255]);
+const G347: Set = set(&[73, 74, 75],SELF,T250);
+const G348: Set = set(&[78, 79],SELF,T129);
+const S349: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F345],W::One,[255, 255, 255]);
+const S350: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
+const F351: Field = field((37, 17),(0, 0),1,0,true,false,Never);
+const S352: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F351],W::One,[255, 255, 255]);
+const G353: Set = set(&[80],SELF,T226);
+const G354: Set = set(&[72, 90],SELF,T238);
+const S355: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
+const S356: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
+const F357: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
+const S358: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F357],W::Address,[255, 255, 255]);
+const F359: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
+const S360: Slot = slot(Use,K::Imm,&[F359],W::One,[255, 255, 255]);
+const S361: Slot = slot(Use,K::Pred,&[F165],W::One,[255, 255, 90]);
+const G362: Set = set(&[73, 74],SELF,T146);
+const G363: Set = set(&[75, 76],2,T234);
+const G364: Set = set(&[81, 82],SELF,T81);
+const S365: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F357],W::Address,[255, 255, 255]);
+const S366: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F357],W::Address,[255, 255, 255]);
+const S367: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
+const G368: Set = set(&[73, 74],SELF,T17);
+const G369: Set = set(&[81, 82],1,T234);
+const G370: Set = set(&[87, 88, 89],SELF,T30);
+const S371: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
+const G372: Set = set(&[73, 74, 75, 76, 87],SELF,T99);
+const G373: Set = set(&[88, 89],SELF,T31);
+const F374: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
+const F375: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
+const S376: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F374,F375],W::One,[255, 255, 255]);
+const F377: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
+const S378: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F377],W::Address,[255, 255, 255]);
+const G379: Set = set(&[72, 73],SELF,T146);
+const G380: Set = set(&[74, 75],SELF,T19);
+const G381: Set = set(&[76, 83],1,T235);
+const G382: Set = set(&[77, 78, 79, 80],SELF,T63);
+const G383: Set = set(&[81],SELF,T53);
+const G384: Set = set(&[82],SELF,T268);
+const S385: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F377],W::Address,[255, 255, 255]);
+const S386: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
+const S387: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
+const S388: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
+const G389: Set = set(&[72, 73],SELF,T12);
+const G390: Set = set(&[75, 76, 77],SELF,T6);
+const G391: Set = set(&[78, 79, 80],SELF,T149);
+const S392: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const F393: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
+const S394: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F393],W::One,[255, 255, 255]);
+const G395: Set = set(&[80],SELF,T171);
+const G396: Set = set(&[81, 82, 87],SELF,T221);
+const G397: Set = set(&[83, 84, 85],SELF,T220);
+const S398: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
+const S399: Slot = slot(Def,K::Reg,&[F12],W::One,[255, 255, 255]);
+const G400: Set = set(&[64, 65],SELF,T197);
+const G401: Set = set(&[66, 67],SELF,T151);
+const G402: Set = set(&[68],SELF,T168);
+const G403: Set = set(&[81, 82, 87],SELF,T222);
+const S404: Slot = slot(DefUse,K::Reg,&[F12],W::One,[255, 255, 255]);
+const S405: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F326],W::Unknown,[255, 255, 255]);
+const G406: Set = set(&[72],SELF,T27);
+const F407: Field = field((75, 5),(0, 0),1,0,false,false,Never);
 const S408: Slot = slot(Use,K::Imm,&[F407],W::One,[255, 255, 255]);
-const G409: Set = set(&[80],SELF,T171);
-const S410: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G411: Set = set(&[73],SELF,T242);
-const G412: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T70);
-const F413: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
-const S414: Slot = slot(Use,K::Imm,&[F413],W::One,[255, 255, 255]);
-const G415: Set = set(&[75, 76, 77],SELF,T5);
-const G416: Set = set(&[78, 79],SELF,T154);
-const G417: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T67);
-const G418: Set = set(&[74, 75, 76, 77],SELF,T155);
-const G419: Set = set(&[60, 61, 72, 73],SELF,T94);
-const G420: Set = set(&[84],SELF,T218);
-const G421: Set = set(&[85],SELF,T260);
-const G422: Set = set(&[86],SELF,T183);
-const S423: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G424: Set = set(&[79],SELF,T82);
-const S425: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
-const S426: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G427: Set = set(&[76, 77],SELF,T46);
-const G428: Set = set(&[78, 79, 80],SELF,T69);
-const S429: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
-const F430: Field = field((64, 3),(72, 5),1,0,false,false,Never);
-const S431: Slot = slot(Use,K::Imm,&[F430],W::One,[255, 255, 255]);
-const S432: Slot = slot(Use,K::UPred,&[F330],W::One,[255, 255, 71]);
-const S433: Slot = slot(Use,K::Imm,&[F175],W::One,[255, 255, 255]);
-const G434: Set = set(&[72, 73, 74],SELF,T104);
-const G435: Set = set(&[73, 74],SELF,T117);
-const S436: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G437: Set = set(&[76, 77],1,T47);
-const F438: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
-const S439: Slot = slot(Use,K::Imm,&[F438],W::One,[255, 255, 255]);
-const G440: Set = set(&[86, 87],SELF,T110);
-const S441: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
-const G442: Set = set(&[72],0,T234);
-const G443: Set = set(&[73, 74],SELF,T192);
-const G444: Set = set(&[87, 88, 89],SELF,T34);
-const G445: Set = set(&[73, 74],SELF,T194);
-const S446: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
-const G447: Set = set(&[72, 90],SELF,T239);
-const G448: Set = set(&[73],SELF,T191);
-const G449: Set = set(&[78, 79, 80],SELF,T168);
-const G450: Set = set(&[86],SELF,T161);
-const S451: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
-const G452: Set = set(&[31],0,T189);
-const G453: Set = set(&[31],1,T189);
-const S454: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const G455: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T213);
-const G456: Set = set(&[78, 79],SELF,T264);
-const G457: Set = set(&[73, 74],SELF,T199);
-const G458: Set = set(&[76],SELF,T143);
-const G459: Set = set(&[77],SELF,T265);
-const G460: Set = set(&[80],SELF,T124);
-const G461: Set = set(&[58, 59],SELF,T126);
-const F462: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S463: Slot = slot(Use,K::Imm,&[F462],W::One,[255, 255, 255]);
-const F464: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S465: Slot = slot(Use,K::Imm,&[F464],W::One,[255, 255, 255]);
-const G466: Set = set(&[73, 74],SELF,T19);
-const G467: Set = set(&[90],0,T234);
-const G468: Set = set(&[77, 78, 79, 80],SELF,T66);
-const F469: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
-const S470: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F469],W::Address,[255, 255, 255]);
-const S471: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
-const S472: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
-const F473: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
-const S474: Slot = slot(Use,K::Imm,&[F473],W::One,[255, 255, 255]);
-const S475: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
-const G476: Set = set(&[78, 79],0,T263);
-const S477: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
-const G478: Set = set(&[75],SELF,T4);
-const G479: Set = set(&[78, 79],SELF,T149);
-const S480: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F388],W::One,[255, 255, 255]);
-const S481: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
-const G482: Set = set(&[80],SELF,T84);
-const G483: Set = set(&[81, 82, 87],SELF,T223);
-const S484: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S485: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G486: Set = set(&[59, 60],SELF,T127);
-const G487: Set = set(&[61, 62, 63],SELF,T7);
-const G488: Set = set(&[72],SELF,T48);
-const G489: Set = set(&[73, 74, 75],SELF,T197);
-const G490: Set = set(&[73, 74, 75],SELF,T192);
-const S491: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
-const S492: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
-const G493: Set = set(&[73, 74, 75],SELF,T181);
-const S494: Slot = slot(Use,K::UReg,&[F237],W::One,[255, 255, 255]);
-const G495: Set = set(&[72, 73, 74, 75],SELF,T182);
-const S496: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G497: Set = set(&[87],3,T62);
-const S498: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
-const G499: Set = set(&[72],SELF,T231);
-const G500: Set = set(&[76, 77],SELF,T176);
-const S501: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G502: Set = set(&[74],SELF,T261);
-const S503: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
-const S504: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
-const S505: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
-const G506: Set = set(&[73, 74],SELF,T228);
-const G507: Set = set(&[75],SELF,T166);
-const G508: Set = set(&[76, 77],SELF,T42);
-const G509: Set = set(&[84, 85, 86],SELF,T24);
-const G510: Set = set(&[72],SELF,T141);
-const G511: Set = set(&[72],SELF,T137);
-const G512: Set = set(&[76, 77],SELF,T112);
-const S513: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
-const S514: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
-const S515: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
-const S516: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
-const G517: Set = set(&[56, 57],SELF,T40);
-const G518: Set = set(&[59, 87, 88, 89],SELF,T146);
-const G519: Set = set(&[60],SELF,T205);
-const G520: Set = set(&[61, 62, 63],5,T10);
-const G521: Set = set(&[78],SELF,T72);
-const G522: Set = set(&[79, 80],SELF,T97);
-const S523: Slot = slot(Use,K::UReg,&[F237],W::Two,[255, 255, 255]);
-const G524: Set = set(&[61, 62, 63],6,T10);
-const G525: Set = set(&[61, 62, 63],5,T9);
-const G526: Set = set(&[76],SELF,T58);
-const G527: Set = set(&[77, 78],SELF,T153);
-const G528: Set = set(&[87, 88],SELF,T147);
-const G529: Set = set(&[61, 62, 63],6,T9);
-const G530: Set = set(&[61, 62, 63],5,T15);
-const G531: Set = set(&[76, 77],SELF,T41);
-const G532: Set = set(&[87, 88],SELF,T180);
-const G533: Set = set(&[61, 62, 63],6,T15);
-const S534: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G535: Set = set(&[61, 62, 63],4,T10);
-const G536: Set = set(&[76, 77],SELF,T158);
-const S537: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
-const G538: Set = set(&[61, 62, 63],5,T11);
-const G539: Set = set(&[87, 88],SELF,T144);
-const G540: Set = set(&[61, 62, 63],6,T11);
-const S541: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
-const F542: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S543: Slot = slot(Use,K::Imm,&[F542],W::One,[255, 255, 255]);
-const G544: Set = set(&[62, 63],3,T224);
-const F545: Field = field((0, 0),(0, 0),1,0,false,false,Never);
-const S546: Slot = slot(Use,K::Imm,&[F545],W::One,[255, 255, 255]);
-const S547: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
-const S548: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
-const S549: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
-const G550: Set = set(&[73],SELF,T118);
-const G551: Set = set(&[74],SELF,T116);
-const G552: Set = set(&[75],SELF,T156);
-const G553: Set = set(&[77, 79],SELF,T210);
-const G554: Set = set(&[78, 80],SELF,T215);
-const G555: Set = set(&[81, 82],SELF,T145);
-const G556: Set = set(&[83],SELF,T207);
-const G557: Set = set(&[84],SELF,T75);
-const G558: Set = set(&[85],SELF,T68);
-const S559: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F237],W::Two,[255, 255, 255]);
-const G560: Set = set(&[81, 82, 83, 84],SELF,T198);
-const G561: Set = set(&[77, 78, 79],SELF,T211);
-const S562: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
-const S563: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
-const F564: Field = field((73, 5),(0, 0),1,0,false,false,Never);
-const S565: Slot = slot(Use,K::Imm,&[F564],W::One,[255, 255, 255]);
-const S566: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
-const G567: Set = set(&[72],SELF,T206);
-const S568: Slot = slot(Def,K::UPred,&[F293],W::One,[255, 255, 255]);
-const S569: Slot = slot(Def,K::UPred,&[F295],W::One,[255, 255, 255]);
-const S570: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
-const S571: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
-const S572: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
-const S573: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
-const S574: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
-const S575: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
-const S576: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
-const S577: Slot = slot(Use,K::UPred,&[F301],W::One,[255, 255, 80]);
-const S578: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
-const S579: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
-const S580: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
-const S581: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
-const S582: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
-const S583: Slot = slot(Def,K::UPred,&[F133],W::One,[255, 255, 255]);
-const S584: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
-const S585: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
-const S586: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const S587: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S588: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F589: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S590: Slot = slot(Use,K::Imm,&[F589],W::One,[255, 255, 255]);
-const F591: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S592: Slot = slot(Use,K::Imm,&[F591],W::One,[255, 255, 255]);
-const G593: Set = set(&[85],SELF,T13);
-const G594: Set = set(&[75],SELF,T35);
-const G595: Set = set(&[87],SELF,T37);
-const S596: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
-const S597: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
-const G598: Set = set(&[76, 85],SELF,T259);
-const G599: Set = set(&[77],SELF,T23);
-const S600: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F388],W::One,[255, 255, 255]);
-const S601: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
-const G602: Set = set(&[80, 81],SELF,T241);
-const G603: Set = set(&[83, 84, 88],SELF,T219);
-const S604: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
-const S605: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
-const S606: Slot = slot(Use,K::InstructionDescriptor,&[F237],W::Two,[255, 255, 255]);
-const F607: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
-const S608: Slot = slot(Use,K::UReg,&[F607],W::Lanes,[255, 255, 255]);
-const F609: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
-const S610: Slot = slot(Use,K::Imm,&[F609],W::One,[255, 255, 255]);
-const G611: Set = set(&[79, 80, 81, 82, 85],SELF,T61);
-const G612: Set = set(&[83],SELF,T262);
-const G613: Set = set(&[84],0,T25);
-const G614: Set = set(&[86],0,T26);
-const S615: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
-const G616: Set = set(&[74],SELF,T44);
-const F617: Field = field((48, 8),(0, 0),1,0,false,false,Never);
-const S618: Slot = slot(Use,K::TensorMemory { offset: false },&[F617],W::Two,[255, 255, 255]);
-const G619: Set = set(&[62],SELF,T204);
-const S620: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
-const G621: Set = set(&[82],SELF,T136);
-const S622: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
-const G623: Set = set(&[79, 80, 81],SELF,T8);
-const G624: Set = set(&[82, 83, 84],SELF,T133);
-const G625: Set = set(&[82, 83, 84],SELF,T119);
-const G626: Set = set(&[82, 83, 84],SELF,T132);
-const G627: Set = set(&[82],SELF,T130);
-const G628: Set = set(&[82, 83],SELF,T131);
-const G629: Set = set(&[73],SELF,T244);
-const G630: Set = set(&[75],SELF,T28);
-const S631: Slot = slot(Def,K::Reg,&[F369],W::One,[255, 255, 255]);
-const G632: Set = set(&[72, 73],SELF,T36);
-const S633: Slot = slot(Def,K::UReg,&[F369],W::One,[255, 255, 255]);
-const G634: Set = set(&[85],SELF,T83);
+const G409: Set = set(&[73, 80],SELF,T125);
+const F410: Field = field((24, 58),(0, 0),1,0,true,false,Never);
+const S411: Slot = slot(Use,K::Target,&[F410],W::One,[255, 255, 255]);
+const F412: Field = field((72, 8),(0, 0),1,0,false,false,Never);
+const S413: Slot = slot(Use,K::Imm,&[F412],W::One,[255, 255, 255]);
+const G414: Set = set(&[80],SELF,T172);
+const S415: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
+const G416: Set = set(&[73],SELF,T242);
+const G417: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T70);
+const F418: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
+const S419: Slot = slot(Use,K::Imm,&[F418],W::One,[255, 255, 255]);
+const G420: Set = set(&[75, 76, 77],SELF,T5);
+const G421: Set = set(&[78, 79],SELF,T155);
+const G422: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T67);
+const G423: Set = set(&[74, 75, 76, 77],SELF,T156);
+const G424: Set = set(&[60, 61, 72, 73],SELF,T94);
+const G425: Set = set(&[84],SELF,T218);
+const G426: Set = set(&[85],SELF,T261);
+const G427: Set = set(&[86],SELF,T184);
+const S428: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
+const G429: Set = set(&[79],SELF,T82);
+const S430: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
+const S431: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G432: Set = set(&[76, 77],SELF,T46);
+const G433: Set = set(&[78, 79, 80],SELF,T69);
+const S434: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
+const F435: Field = field((64, 3),(72, 5),1,0,false,false,Never);
+const S436: Slot = slot(Use,K::Imm,&[F435],W::One,[255, 255, 255]);
+const S437: Slot = slot(Use,K::UPred,&[F335],W::One,[255, 255, 71]);
+const S438: Slot = slot(Use,K::Imm,&[F179],W::One,[255, 255, 255]);
+const G439: Set = set(&[72, 73, 74],SELF,T104);
+const G440: Set = set(&[73, 74],SELF,T117);
+const S441: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G442: Set = set(&[76, 77],1,T47);
+const F443: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
+const S444: Slot = slot(Use,K::Imm,&[F443],W::One,[255, 255, 255]);
+const G445: Set = set(&[86, 87],SELF,T110);
+const S446: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
+const G447: Set = set(&[72],0,T234);
+const G448: Set = set(&[73, 74],SELF,T193);
+const G449: Set = set(&[87, 88, 89],SELF,T34);
+const G450: Set = set(&[73, 74],SELF,T195);
+const S451: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
+const G452: Set = set(&[72, 90],SELF,T239);
+const G453: Set = set(&[73],SELF,T192);
+const G454: Set = set(&[78, 79, 80],SELF,T169);
+const G455: Set = set(&[86],SELF,T162);
+const S456: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
+const G457: Set = set(&[31],0,T190);
+const G458: Set = set(&[31],1,T190);
+const S459: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const G460: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T213);
+const G461: Set = set(&[78, 79],SELF,T265);
+const G462: Set = set(&[73, 74],SELF,T200);
+const G463: Set = set(&[76],SELF,T143);
+const G464: Set = set(&[77],SELF,T266);
+const G465: Set = set(&[80],SELF,T124);
+const G466: Set = set(&[58, 59],SELF,T126);
+const F467: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S468: Slot = slot(Use,K::Imm,&[F467],W::One,[255, 255, 255]);
+const F469: Field = field((53, 5),(0, 0),1,0,false,false,Never);
+const S470: Slot = slot(Use,K::Imm,&[F469],W::One,[255, 255, 255]);
+const G471: Set = set(&[73, 74],SELF,T19);
+const G472: Set = set(&[90],0,T234);
+const G473: Set = set(&[77, 78, 79, 80],SELF,T66);
+const F474: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
+const S475: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F474],W::Address,[255, 255, 255]);
+const S476: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
+const S477: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
+const F478: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const S479: Slot = slot(Use,K::Imm,&[F478],W::One,[255, 255, 255]);
+const S480: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
+const G481: Set = set(&[78, 79],0,T264);
+const S482: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
+const G483: Set = set(&[75],SELF,T4);
+const G484: Set = set(&[78, 79],SELF,T150);
+const S485: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F393],W::One,[255, 255, 255]);
+const S486: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
+const G487: Set = set(&[80],SELF,T84);
+const G488: Set = set(&[81, 82, 87],SELF,T223);
+const S489: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S490: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G491: Set = set(&[59, 60],SELF,T127);
+const G492: Set = set(&[61, 62, 63],SELF,T7);
+const G493: Set = set(&[72],SELF,T48);
+const G494: Set = set(&[73, 74, 75],SELF,T198);
+const G495: Set = set(&[73, 74, 75],SELF,T193);
+const S496: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
+const S497: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
+const G498: Set = set(&[73, 74, 75],SELF,T182);
+const S499: Slot = slot(Use,K::UReg,&[F242],W::One,[255, 255, 255]);
+const G500: Set = set(&[72, 73, 74, 75],SELF,T183);
+const S501: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G502: Set = set(&[87],3,T62);
+const S503: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
+const G504: Set = set(&[72],SELF,T231);
+const G505: Set = set(&[76, 77],SELF,T177);
+const S506: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G507: Set = set(&[74],SELF,T262);
+const S508: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
+const S509: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
+const S510: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
+const G511: Set = set(&[73, 74],SELF,T228);
+const G512: Set = set(&[75],SELF,T167);
+const G513: Set = set(&[76, 77],SELF,T42);
+const G514: Set = set(&[84, 85, 86],SELF,T24);
+const G515: Set = set(&[72],SELF,T141);
+const G516: Set = set(&[72],SELF,T137);
+const G517: Set = set(&[76, 77],SELF,T112);
+const S518: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
+const S519: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
+const S520: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
+const S521: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
+const G522: Set = set(&[56, 57],SELF,T40);
+const G523: Set = set(&[59, 87, 88, 89],SELF,T147);
+const G524: Set = set(&[60],SELF,T206);
+const G525: Set = set(&[61, 62, 63],5,T10);
+const G526: Set = set(&[78],SELF,T72);
+const G527: Set = set(&[79, 80],SELF,T97);
+const S528: Slot = slot(Use,K::UReg,&[F242],W::Two,[255, 255, 255]);
+const G529: Set = set(&[61, 62, 63],6,T10);
+const G530: Set = set(&[61, 62, 63],5,T9);
+const G531: Set = set(&[76],SELF,T58);
+const G532: Set = set(&[77, 78],SELF,T154);
+const G533: Set = set(&[87, 88],SELF,T148);
+const G534: Set = set(&[61, 62, 63],6,T9);
+const G535: Set = set(&[61, 62, 63],5,T15);
+const G536: Set = set(&[76, 77],SELF,T41);
+const G537: Set = set(&[87, 88],SELF,T181);
+const G538: Set = set(&[61, 62, 63],6,T15);
+const S539: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G540: Set = set(&[61, 62, 63],4,T10);
+const G541: Set = set(&[76, 77],SELF,T159);
+const S542: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
+const G543: Set = set(&[61, 62, 63],5,T11);
+const G544: Set = set(&[87, 88],SELF,T144);
+const G545: Set = set(&[61, 62, 63],6,T11);
+const S546: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
+const F547: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S548: Slot = slot(Use,K::Imm,&[F547],W::One,[255, 255, 255]);
+const G549: Set = set(&[62, 63],3,T224);
+const F550: Field = field((0, 0),(0, 0),1,0,false,false,Never);
+const S551: Slot = slot(Use,K::Imm,&[F550],W::One,[255, 255, 255]);
+const S552: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
+const S553: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
+const S554: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
+const G555: Set = set(&[73],SELF,T118);
+const G556: Set = set(&[74],SELF,T116);
+const G557: Set = set(&[75],SELF,T157);
+const G558: Set = set(&[77, 78, 79, 80],SELF,T215);
+const G559: Set = set(&[81, 82],SELF,T146);
+const G560: Set = set(&[83],SELF,T208);
+const G561: Set = set(&[84],SELF,T75);
+const G562: Set = set(&[85],SELF,T68);
+const S563: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F242],W::Two,[255, 255, 255]);
+const G564: Set = set(&[81, 82, 83, 84],SELF,T199);
+const G565: Set = set(&[77, 78, 79],SELF,T211);
+const S566: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
+const S567: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
+const F568: Field = field((73, 5),(0, 0),1,0,false,false,Never);
+const S569: Slot = slot(Use,K::Imm,&[F568],W::One,[255, 255, 255]);
+const S570: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
+const G571: Set = set(&[72],SELF,T207);
+const S572: Slot = slot(Def,K::UPred,&[F298],W::One,[255, 255, 255]);
+const S573: Slot = slot(Def,K::UPred,&[F300],W::One,[255, 255, 255]);
+const S574: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
+const S575: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
+const S576: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
+const S577: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
+const S578: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
+const S579: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
+const S580: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
+const S581: Slot = slot(Use,K::UPred,&[F306],W::One,[255, 255, 80]);
+const S582: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
+const S583: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
+const S584: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
+const S585: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
+const S586: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
+const S587: Slot = slot(Def,K::UPred,&[F138],W::One,[255, 255, 255]);
+const S588: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
+const S589: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
+const S590: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
+const S591: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S592: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F593: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S594: Slot = slot(Use,K::Imm,&[F593],W::One,[255, 255, 255]);
+const F595: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S596: Slot = slot(Use,K::Imm,&[F595],W::One,[255, 255, 255]);
+const G597: Set = set(&[85],SELF,T13);
+const G598: Set = set(&[75],SELF,T35);
+const G599: Set = set(&[87],SELF,T37);
+const S600: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
+const S601: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
+const G602: Set = set(&[76, 85],SELF,T260);
+const G603: Set = set(&[77],SELF,T23);
+const S604: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F393],W::One,[255, 255, 255]);
+const S605: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
+const G606: Set = set(&[80, 81],SELF,T241);
+const G607: Set = set(&[83, 84, 88],SELF,T219);
+const S608: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
+const S609: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
+const S610: Slot = slot(Use,K::InstructionDescriptor,&[F242],W::Two,[255, 255, 255]);
+const F611: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
+const S612: Slot = slot(Use,K::UReg,&[F611],W::Lanes,[255, 255, 255]);
+const F613: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
+const S614: Slot = slot(Use,K::Imm,&[F613],W::One,[255, 255, 255]);
+const G615: Set = set(&[79, 80, 81, 82, 85],SELF,T61);
+const G616: Set = set(&[83],SELF,T263);
+const G617: Set = set(&[84],0,T25);
+const G618: Set = set(&[86],0,T26);
+const S619: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
+const G620: Set = set(&[74],SELF,T44);
+const F621: Field = field((48, 8),(0, 0),1,0,false,false,Never);
+const S622: Slot = slot(Use,K::TensorMemory { offset: false },&[F621],W::Two,[255, 255, 255]);
+const G623: Set = set(&[62],SELF,T205);
+const S624: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
+const G625: Set = set(&[82],SELF,T136);
+const S626: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
+const G627: Set = set(&[79, 80, 81],SELF,T8);
+const G628: Set = set(&[82, 83, 84],SELF,T133);
+const G629: Set = set(&[82, 83, 84],SELF,T119);
+const G630: Set = set(&[82, 83, 84],SELF,T132);
+const G631: Set = set(&[82],SELF,T130);
+const G632: Set = set(&[82, 83],SELF,T131);
+const G633: Set = set(&[73],SELF,T244);
+const G634: Set = set(&[75],SELF,T28);
+const S635: Slot = slot(Def,K::Reg,&[F374],W::One,[255, 255, 255]);
+const G636: Set = set(&[72, 73],SELF,T36);
+const S637: Slot = slot(Def,K::UReg,&[F374],W::One,[255, 255, 255]);
+const G638: Set = set(&[85],SELF,T83);
 
-static FORMS: [Form; 643] = [
+static FORMS: [Form; 647] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ACQSHMINIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x877, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1015,564 +1020,568 @@ static FORMS: [Form; 643] = [
     Form { op: Op::CCTLT, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x2000000000000000000391, unused: 0x1fff79fffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::IVTH)], slots: &[S65], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::CCTLT, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x82000000000000000000d91, unused: 0x1fff79fffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::IVTH)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::CGAERRBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x5ab, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::CS2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x805, unused: 0x1fff7fe00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130,S66], sets: &[G131,G132], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::CSMTEST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80d, unused: 0x1fff00183ff30000000ffff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S136,S62], sets: &[G137,G138,G139], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x229, unused: 0x1fff7ff3000ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S142], sets: &[G143], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x429, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S144], sets: &[G143], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e29, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S145], sets: &[G143], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::CLMAD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22c, unused: 0x1fff7ffdf00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S101,S131,S132], sets: &[G133], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::CLMAD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2c, unused: 0x1fff7ffdf00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S101,S134,S132], sets: &[G133], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::CS2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x805, unused: 0x1fff7fe00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S135,S66], sets: &[G136,G137], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::CSMTEST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80d, unused: 0x1fff00183ff30000000ffff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S141,S62], sets: &[G142,G143,G144], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x229, unused: 0x1fff7ff3000ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S146], sets: &[G147], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x429, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S148], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e29, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S149], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000803f00000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[S147], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000091a, unused: 0x1fff7ffffffffff0000ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S149,S151,S153], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000000800000000d1a, unused: 0x1fff7ffffffffc00f00ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S149,S80,S155], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S156,S142], sets: &[G143], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S142,S144], sets: &[G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S144,S142], sets: &[G143], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S145,S142], sets: &[G143], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S142,S145], sets: &[G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23f, unused: 0x1fff07f00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S157,S158,S159,S160,S162], sets: &[G163,G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x228, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S156], sets: &[G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x828, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S144], sets: &[G143], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c28, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S140,S141,S145], sets: &[G143], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S141,S156,S62], sets: &[G138,G164], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42a, unused: 0x1fff00100ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S141,S144,S62], sets: &[G138,G164], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S141,S145,S62], sets: &[G138,G164], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82f, unused: 0x1fff051ffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S26,S165,S62], sets: &[G166], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000082f, unused: 0x1fff7d1feffffffffff00000000, unused_value: 0x38000000000000000000000, always: &[], slots: &[S26,S165,S167], sets: &[G166], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x91a, unused: 0x1fff7ffffffffff7fc0ffff0000, unused_value: 0x0, always: &[], slots: &[S151], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000091a, unused: 0x1fff7ffffffffff0000ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S153,S155,S157], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DEPBAR, uniform_guard: false, mask: 0x80000000000800000000fff, value: 0x80000000000800000000d1a, unused: 0x1fff7ffffffffc00f00ffff0000, unused_value: 0x0, always: &[m(Mod::LE)], slots: &[S153,S80,S159], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S160,S146], sets: &[G147], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S146,S148], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82b, unused: 0x1fff7ff30000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S148,S146], sets: &[G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S149,S146], sets: &[G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DFMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2b, unused: 0x1fff7ff30003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S146,S149], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMMA, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23f, unused: 0x1fff07f00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S161,S162,S163,S164,S166], sets: &[G167,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x228, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S160], sets: &[G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x828, unused: 0x1fff7ff3cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S148], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c28, unused: 0x1fff7ff3cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S130,S145,S149], sets: &[G147], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x22a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S145,S160,S62], sets: &[G143,G168], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x42a, unused: 0x1fff00100ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S145,S148,S62], sets: &[G143,G168], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::DSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e2a, unused: 0x1fff00100ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S145,S149,S62], sets: &[G143,G168], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82f, unused: 0x1fff051ffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S26,S169,S62], sets: &[G170], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ELECT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000082f, unused: 0x1fff7d1feffffffffff00000000, unused_value: 0x38000000000000000000000, always: &[], slots: &[S26,S169,S171], sets: &[G170], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ENDCOLLECTIVE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x91b, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ERRBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x9ab, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::EXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94d, unused: 0x1fff00fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[G168,G169], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x304, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S171], sets: &[G172,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x310, unused: 0x1fff78e07ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S171], sets: &[G174,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x82020000000000000000fff, value: 0x904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[], slots: &[S170,S176], sets: &[G177,G143,G173,G178], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000904, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32_2)], slots: &[S170,S179], sets: &[G180,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x1020000000000000000904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::F16_2)], slots: &[S170,S176], sets: &[G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S170,S144], sets: &[G180,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2018000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::F32_2)], slots: &[S170,S179], sets: &[G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x84008000000000000000fff, value: 0x80000000000000000000d04, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S181], sets: &[G182,G183,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d10, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S170,S181], sets: &[G180,G143,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee56000000000000000fff, value: 0x2405000000000000000023e, unused: 0x1fff11001ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)], slots: &[S51,S65], sets: &[G184,G185,G186], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe0646000000000000000fff, value: 0x4000200000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::UNPACK_B_MERGE_C)], slots: &[S51,S65,S187], sets: &[G188,G184], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa4cc6000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S187], sets: &[G189,G184], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa0c46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S187], sets: &[G190,G184,G191], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee47000000000000000fff, value: 0x4000000000000000043e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S187,S179], sets: &[G184,G192,G185,G186], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000083e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S179,S187], sets: &[G193,G184,G192,G185,G186], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x83e, unused: 0x1fff11001ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S179], sets: &[G184,G192,G185,G186], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S80], sets: &[G184,G192,G185,G186], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80040000000000000000c3e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S80,S187], sets: &[G193,G184,G192,G185,G186], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeebf0000000000000000fff, value: 0x2000000000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F16),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G194,G184], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeffff000000000000000fff, value: 0x2081600000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::BF16),m(Mod::E8),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G195], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x23e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S65], sets: &[G184,G192,G185,G186], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S65,S187], sets: &[G193,G184,G192,G185,G186], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x305, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S196,S197], sets: &[G198,G199,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x311, unused: 0x1fff78e06ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S196,S197], sets: &[G202,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000905, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S196,S179], sets: &[G199,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x1000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S196,S176], sets: &[G199,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x4000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S196,S203], sets: &[G199,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S196,S144], sets: &[G204,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x2018000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S196,S179], sets: &[G205,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x1018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S196,S176], sets: &[G205,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x4018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S196,S203], sets: &[G205,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d05, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S196,S206], sets: &[G198,G199,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d11, unused: 0x1fff78e06ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S196,S206], sets: &[G204,G200,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x243, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S187], sets: &[G207,G208,G184,G209,G210], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80021000000000000000fff, value: 0x443, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S187,S179], sets: &[G208,G184,G209,G210], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x843, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S179,S187], sets: &[G207,G208,G184,G209,G210], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000c43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S80,S187], sets: &[G207,G208,G184,G209,G210], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000e43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S187,S80], sets: &[G207,G208,G184,G209,G210], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x221, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212], sets: &[G213,G143,G173], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x421, unused: 0x1fff7fc1cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179], sets: &[G213,G143,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e21, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214], sets: &[G213,G143,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x302, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S211,S212], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x902, unused: 0x1fff7f1fcff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S211,S179], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d02, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S211,S214], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FENCE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c6, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::VIEW),m(Mod::ASYNC)], slots: &[], sets: &[G215], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x223, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S216], sets: &[G217,G213,G143], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x423, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S216,S179], sets: &[G217,G213,G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x823, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179,S216], sets: &[G217,G213,G143], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000c23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S216], sets: &[G217,G213,G143], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S216,S214], sets: &[G217,G213,G143], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000221, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212], sets: &[G213,G143,G218,G219], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e21, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214], sets: &[G213,G143,G218,G219], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000223, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S216], sets: &[G213,G143,G218,G219,G220], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000c23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S216], sets: &[G213,G143,G218,G219,G220], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S216,S214], sets: &[G213,G143,G218,G219,G220], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x300, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S221], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x900, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S77], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d00, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S224], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000209, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S211,S212,S62], sets: &[G173,G227,G228], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x209, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S62], sets: &[G173,G227,G228], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000809, unused: 0x1fff078fce10000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S211,S179,S62], sets: &[G173,G227,G228], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x809, unused: 0x1fff078fcfd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179,S62], sets: &[G173,G227,G228], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000020000000000000c09, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S211,S214,S62], sets: &[G173,G227,G228], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000000000000000000c09, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S62], sets: &[G173,G227,G228], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x276, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S216,S62], sets: &[G173,G227], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x876, unused: 0x1fff07cf0000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179,S216,S62], sets: &[G173,G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c76, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S216,S62], sets: &[G173,G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x220, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212], sets: &[G217,G213,G143,G229], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x820, unused: 0x1fff78e0cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179], sets: &[G217,G213,G143,G229], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c20, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214], sets: &[G217,G213,G143,G229], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d73, unused: 0x1fff0718f000dffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S230,S1,S3,S11,S66], sets: &[G231,G232,G233,G234,G235,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f74, unused: 0x1fff0718f000dff000000000000, unused_value: 0x0, always: &[], slots: &[S57,S230,S1,S3,S11,S238,S66], sets: &[G231,G232,G239,G234,G235,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2010000000000000000307, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S197], sets: &[G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x1008000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S170,S197], sets: &[G240,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x4020000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S170,S197], sets: &[G240,G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x3018000000000000000313, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S170,S197], sets: &[G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x82010000000000000000d07, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S206], sets: &[G201,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x208, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S62], sets: &[G173], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x808, unused: 0x1fff07efcff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S179,S62], sets: &[G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c08, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S62], sets: &[G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S211,S212,S62], sets: &[G138,G241,G173], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80a, unused: 0x1fff07e00ff0000000000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S211,S179,S62], sets: &[G138,G241,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S211,S214,S62], sets: &[G138,G241,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S212,S62], sets: &[G138,G241,G173], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80b, unused: 0x1fff00000ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S179,S62], sets: &[G138,G241,G173], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S214,S62], sets: &[G138,G241,G173], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::FSWZADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x822, unused: 0x1fff7fe1f00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S66], sets: &[G242,G243,G143,G173], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::EXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94d, unused: 0x1fff00fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[G172,G173], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x304, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S175], sets: &[G176,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x310, unused: 0x1fff78e07ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S175], sets: &[G178,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x82020000000000000000fff, value: 0x904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[], slots: &[S174,S180], sets: &[G181,G147,G177,G182], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000904, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32_2)], slots: &[S174,S183], sets: &[G184,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x1020000000000000000904, unused: 0x1fff78e07ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::F16_2)], slots: &[S174,S180], sets: &[G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S174,S148], sets: &[G184,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2018000000000000000910, unused: 0x1fff78e07ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::F32_2)], slots: &[S174,S183], sets: &[G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x84008000000000000000fff, value: 0x80000000000000000000d04, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S185], sets: &[G186,G187,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2F, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d10, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64_2)], slots: &[S174,S185], sets: &[G184,G147,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee56000000000000000fff, value: 0x2405000000000000000023e, unused: 0x1fff11001ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F32),m(Mod::PACK_B),m(Mod::TF32)], slots: &[S51,S65], sets: &[G188,G189,G190], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xe0646000000000000000fff, value: 0x4000200000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::UNPACK_B_MERGE_C)], slots: &[S51,S65,S191], sets: &[G192,G188], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa4cc6000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S191], sets: &[G193,G188], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xa0c46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S191], sets: &[G194,G188,G195], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee47000000000000000fff, value: 0x4000000000000000043e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S191,S183], sets: &[G188,G196,G189,G190], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xef3d00000000000ff000fff, value: 0x2001000000000000000063e, unused: 0x1fff0000000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::UNPACK_B),Suffix(2,Part(0),Mod::H0)], slots: &[S51,S65,S191], sets: &[G197,G188,G189], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000083e, unused: 0x1fff110000000000000ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S183,S191], sets: &[G198,G188,G196,G189,G190], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x83e, unused: 0x1fff11001ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S183], sets: &[G188,G196,G189,G190], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80000000000000000000c3e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S80], sets: &[G188,G196,G189,G190], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xef3d00000000000ff000fff, value: 0x20010000000000000000e3e, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::BF16),m(Mod::UNPACK_B),Suffix(2,End,Mod::H0)], slots: &[S51,S191,S183], sets: &[G197,G188,G189], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x80040000000000000000c3e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S80,S191], sets: &[G198,G188,G196,G189,G190], reuse: [255, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeebf0000000000000000fff, value: 0x2000000000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::F16),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G199,G188], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeffff000000000000000fff, value: 0x2081600000000000000023e, unused: 0x1fff00000ffffffff00ff000000, unused_value: 0xff00000000ff000000, always: &[m(Mod::BF16),m(Mod::E8),m(Mod::UNPACK_B)], slots: &[S51,S65], sets: &[G200], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x23e, unused: 0x1fff11001ffffffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::F32),m(Mod::PACK_AB)], slots: &[S51,S84,S65], sets: &[G188,G196,G189,G190], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2FP, uniform_guard: false, mask: 0xeee46000000000000000fff, value: 0x4000000000000000023e, unused: 0x1fff1100000ffffff00ff000000, unused_value: 0xff000000, always: &[m(Mod::F32),m(Mod::MERGE_C)], slots: &[S51,S65,S191], sets: &[G198,G188,G196,G189,G190], reuse: [255, 1, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x305, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S201,S202], sets: &[G203,G204,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x311, unused: 0x1fff78e06ff2fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S201,S202], sets: &[G207,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x2000000000000000000905, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S201,S183], sets: &[G204,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x1000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S201,S180], sets: &[G204,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x4000000000000000000905, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S201,S208], sets: &[G204,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x3000000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S201,S148], sets: &[G209,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x2018000000000000000911, unused: 0x1fff78e06ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S201,S183], sets: &[G210,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x1018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S201,S180], sets: &[G210,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87018000000000000000fff, value: 0x4018000000000000000911, unused: 0x1fff78e06ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S201,S208], sets: &[G210,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d05, unused: 0x1fff78e06ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S201,S211], sets: &[G203,G204,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2I, uniform_guard: false, mask: 0x87000000000000000000fff, value: 0x83000000000000000000d11, unused: 0x1fff78e06ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S201,S211], sets: &[G209,G205,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x243, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S65,S191], sets: &[G212,G213,G188,G214,G215], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80021000000000000000fff, value: 0x443, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S191,S183], sets: &[G213,G188,G214,G215], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x843, unused: 0x1fff7ff02000000000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S183,S191], sets: &[G212,G213,G188,G214,G215], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000c43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S80,S191], sets: &[G212,G213,G188,G214,G215], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::F2IP, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000e43, unused: 0x1fff7ff0200ffffff0000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S84,S191,S80], sets: &[G212,G213,G188,G214,G215], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x221, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217], sets: &[G218,G147,G177], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x421, unused: 0x1fff7fc1cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183], sets: &[G218,G147,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e21, unused: 0x1fff7fc1cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219], sets: &[G218,G147,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x302, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S216,S217], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x902, unused: 0x1fff7f1fcff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S216,S183], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FCHK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d02, unused: 0x1fff7f1fcff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S216,S219], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FENCE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c6, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::VIEW),m(Mod::ASYNC)], slots: &[], sets: &[G220], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x223, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S221], sets: &[G222,G218,G147], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x423, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S221,S183], sets: &[G222,G218,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x823, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183,S221], sets: &[G222,G218,G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000c23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S221], sets: &[G222,G218,G147], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80000000000000000000e23, unused: 0x1fff7fc00003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S221,S219], sets: &[G222,G218,G147], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000221, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217], sets: &[G218,G147,G223,G224], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHADD, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e21, unused: 0x1fff7f11cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219], sets: &[G218,G147,G223,G224], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x200000000000000000223, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S221], sets: &[G218,G147,G223,G224,G225], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000c23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S221], sets: &[G218,G147,G223,G224,G225], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FHFMA, uniform_guard: false, mask: 0x80200000000000000000fff, value: 0x80200000000000000000e23, unused: 0x1fff7e110003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S221,S219], sets: &[G218,G147,G223,G224,G225], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x300, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S226], sets: &[G227,G228], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x900, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S77], sets: &[G227,G228], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FLO, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d00, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S229], sets: &[G227,G228], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000209, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S216,S217,S62], sets: &[G177,G232,G233], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x209, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S62], sets: &[G177,G232,G233], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x20000000000000809, unused: 0x1fff078fce10000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S216,S183,S62], sets: &[G177,G232,G233], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x809, unused: 0x1fff078fcfd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183,S62], sets: &[G177,G232,G233], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000020000000000000c09, unused: 0x1fff078fce13fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S216,S219,S62], sets: &[G177,G232,G233], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX, uniform_guard: false, mask: 0x80000020000000000000fff, value: 0x80000000000000000000c09, unused: 0x1fff078fcfd3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S62], sets: &[G177,G232,G233], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x276, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S221,S62], sets: &[G177,G232], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x876, unused: 0x1fff07cf0000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183,S221,S62], sets: &[G177,G232], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c76, unused: 0x1fff07cf0003fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S221,S62], sets: &[G177,G232], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x220, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217], sets: &[G222,G218,G147,G234], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x820, unused: 0x1fff78e0cff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183], sets: &[G222,G218,G147,G234], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FMUL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c20, unused: 0x1fff78e0cff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219], sets: &[G222,G218,G147,G234], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d73, unused: 0x1fff0718f000dffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S235,S1,S3,S11,S66], sets: &[G236,G237,G238,G239,G240,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FOOTPRINT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f74, unused: 0x1fff0718f000dff000000000000, unused_value: 0x0, always: &[], slots: &[S57,S235,S1,S3,S11,S243,S66], sets: &[G236,G237,G244,G239,G240,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x2010000000000000000307, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S202], sets: &[G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x1008000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S174,S202], sets: &[G245,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038002000000000000fff, value: 0x4020000000000000000307, unused: 0x1fff78e07ff0fffff00ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S174,S202], sets: &[G245,G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x3018000000000000000313, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S174,S202], sets: &[G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FRND, uniform_guard: false, mask: 0x87038000000000000000fff, value: 0x82010000000000000000d07, unused: 0x1fff78e07ff3fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S211], sets: &[G206,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x208, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S62], sets: &[G177], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x808, unused: 0x1fff07efcff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S183,S62], sets: &[G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c08, unused: 0x1fff07efcff3fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S62], sets: &[G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S216,S217,S62], sets: &[G143,G246,G177], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80a, unused: 0x1fff07e00ff0000000000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S216,S183,S62], sets: &[G143,G246,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSET, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0a, unused: 0x1fff07e00ff3fffff0000000000, unused_value: 0x0, always: &[m(Mod::BF)], slots: &[S51,S216,S219,S62], sets: &[G143,G246,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S217,S62], sets: &[G143,G246,G177], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80b, unused: 0x1fff00000ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S183,S62], sets: &[G143,G246,G177], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSETP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0b, unused: 0x1fff00000ff3fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S219,S62], sets: &[G143,G246,G177], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::FSWZADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x822, unused: 0x1fff7fe1f00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S191,S66], sets: &[G247,G248,G147,G177], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
     Form { op: Op::GETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c0, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x230, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S244,S212], sets: &[G245,G246,G247,G213,G173], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x82040000000000000000fff, value: 0x40000000000000000430, unused: 0x1fff7de92ffffff000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S244,S176], sets: &[G247,G213,G173], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x430, unused: 0x1fff7de90ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176], sets: &[G247,G213,G173,G250], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e30, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S244,S214], sets: &[G245,G246,G247,G213,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x231, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S251], sets: &[G252,G247,G253,G213,G254,G255], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000231, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S211,S212,S251,S89], sets: &[G252,G247,G253,G254,G255], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x431, unused: 0x1fff78000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S251,S249,S176], sets: &[G247,G253,G213,G254,G256], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000431, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S211,S251,S249,S176,S89], sets: &[G247,G253,G254,G256], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176,S251], sets: &[G247,G253,G213,G254,G257], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000831, unused: 0x1fff04000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S211,S249,S176,S251,S89], sets: &[G247,G253,G254,G257], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000c31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S251], sets: &[G252,G247,G253,G213,G254,G255], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000c31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S211,S214,S251,S89], sets: &[G252,G247,G253,G254,G255], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000e31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S251,S214], sets: &[G258,G247,G253,G213,G254,G256], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000e31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S211,S251,S214,S89], sets: &[G258,G247,G253,G254,G256], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176,S251], sets: &[G247,G253,G213,G254,G257], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x23c, unused: 0x1fff073a4007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S157,S259,S260,S261,S162], sets: &[G262,G263,G264], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80202000000000000000fff, value: 0x200000000000000023c, unused: 0x1fff071a4007ff8000000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S157,S259,S260,S261,S162,S265,S267], sets: &[G268,G269,G263,G264], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000240, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S271,S211,S212,S62], sets: &[G272,G273,G173,G227,G228,G250], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x240, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S62], sets: &[G245,G247,G173,G227,G228,G250], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000840, unused: 0x1fff058b0010000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S271,S211,S249,S176,S62], sets: &[G273,G173,G227,G228,G250], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x840, unused: 0x1fff058b0fd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176,S62], sets: &[G247,G173,G227,G228,G250], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000020000000000000c40, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S226,S271,S211,S214,S62], sets: &[G272,G273,G173,G227,G228,G250], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000000000000000000c40, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S62], sets: &[G245,G247,G173,G227,G228,G250], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x232, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212], sets: &[G245,G247,G217,G213,G250], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x832, unused: 0x1fff7de80ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176], sets: &[G247,G217,G213,G250], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c32, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214], sets: &[G245,G247,G217,G213,G250], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x233, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S212,S62], sets: &[G245,G274,G275,G276,G247,G241,G173], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x433, unused: 0x1fff07e001c0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S249,S176,S62], sets: &[G274,G275,G276,G247,G241,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e33, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S211,S214,S62], sets: &[G245,G274,G275,G276,G247,G241,G173], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x234, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S212,S62], sets: &[G258,G274,G275,G277,G278,G241,G173], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x434, unused: 0x1fff000001c0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S249,S176,S62], sets: &[G274,G275,G277,G278,G241,G173], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e34, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S134,S211,S214,S62], sets: &[G258,G274,G275,G277,G278,G241,G173], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x306, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S279], sets: &[G280,G281,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x312, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S279], sets: &[G282,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2000000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U32)], slots: &[S170,S77], sets: &[G281,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2004000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S170,S284], sets: &[G281,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3000000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U64)], slots: &[S170,S77], sets: &[G285,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3004000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S64)], slots: &[S170,S284], sets: &[G285,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2018000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::U32)], slots: &[S170,S77], sets: &[G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x201c000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S170,S284], sets: &[G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d06, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S286], sets: &[G280,G281,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2F, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000d12, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S170,S286], sets: &[G287,G143], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x2010000000000000000245, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S65], sets: &[G288,G289], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2010000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::U32)], slots: &[S51,S77], sets: &[G289], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2014000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::S32)], slots: &[S51,S284], sets: &[G289], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x82010000000000000000c45, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S80], sets: &[G288,G289], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x238, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S65], sets: &[G290], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x838, unused: 0x1fff7ffcfff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S284], sets: &[G290], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c38, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S80], sets: &[G290], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x239, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S65,S187], sets: &[G291,G292], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x839, unused: 0x1fff7ff80000000000000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S284,S187], sets: &[G291,G292], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c39, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S80,S187], sets: &[G291,G292], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x230, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S249,S217], sets: &[G250,G251,G252,G218,G177], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x82040000000000000000fff, value: 0x40000000000000000430, unused: 0x1fff7de92ffffff000000000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S249,S180], sets: &[G252,G218,G177], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x430, unused: 0x1fff7de90ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180], sets: &[G252,G218,G177,G255], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HADD2, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e30, unused: 0x1fff7de90ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S249,S219], sets: &[G250,G251,G252,G218,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x231, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S256], sets: &[G257,G252,G258,G218,G259,G260], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000231, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S216,S217,S256,S89], sets: &[G257,G252,G258,G259,G260], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x431, unused: 0x1fff78000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S256,S254,S180], sets: &[G252,G258,G218,G259,G261], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000431, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S216,S256,S254,S180,S89], sets: &[G252,G258,G259,G261], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180,S256], sets: &[G252,G258,G218,G259,G262], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80000000000000000831, unused: 0x1fff04000000000000000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S216,S254,S180,S256,S89], sets: &[G252,G258,G259,G262], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000c31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S256], sets: &[G257,G252,G258,G218,G259,G260], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000c31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S216,S219,S256,S89], sets: &[G257,G252,G258,G259,G260], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000000e31, unused: 0x1fff78000000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S256,S219], sets: &[G263,G252,G258,G218,G259,G261], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x800a0000000000000000fff, value: 0x80080000000000000000e31, unused: 0x1fff00000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::RELU)], slots: &[S51,S216,S256,S219,S89], sets: &[G263,G252,G258,G259,G261], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HFMA2, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x831, unused: 0x1fff7c000000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180,S256], sets: &[G252,G258,G218,G259,G262], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x23c, unused: 0x1fff073a4007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S161,S264,S265,S266,S166], sets: &[G267,G268,G269], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMMA, uniform_guard: false, mask: 0x80202000000000000000fff, value: 0x200000000000000023c, unused: 0x1fff071a4007ff8000000000000, unused_value: 0x0, always: &[m(Mod::SP)], slots: &[S161,S264,S265,S266,S166,S270,S272], sets: &[G273,G274,G268,G269], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000240, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S276,S216,S217,S62], sets: &[G277,G278,G177,G232,G233,G255], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x240, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S62], sets: &[G250,G252,G177,G232,G233,G255], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x20000000000000840, unused: 0x1fff058b0010000000000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S276,S216,S254,S180,S62], sets: &[G278,G177,G232,G233,G255], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x840, unused: 0x1fff058b0fd0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180,S62], sets: &[G252,G177,G232,G233,G255], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000020000000000000c40, unused: 0x1fff058b0010fffff0000000000, unused_value: 0x0, always: &[m(Mod::IS_A)], slots: &[S51,S231,S276,S216,S219,S62], sets: &[G277,G278,G177,G232,G233,G255], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMNMX2, uniform_guard: false, mask: 0x80040020000000000000fff, value: 0x80000000000000000000c40, unused: 0x1fff058b0fd0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S62], sets: &[G250,G252,G177,G232,G233,G255], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x232, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217], sets: &[G250,G252,G222,G218,G255], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x832, unused: 0x1fff7de80ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180], sets: &[G252,G222,G218,G255], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HMUL2, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c32, unused: 0x1fff7de80ff0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219], sets: &[G250,G252,G222,G218,G255], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x233, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S217,S62], sets: &[G250,G279,G280,G281,G252,G246,G177], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x433, unused: 0x1fff07e001c0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S254,S180,S62], sets: &[G279,G280,G281,G252,G246,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSET2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e33, unused: 0x1fff07e001c0fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S216,S219,S62], sets: &[G250,G279,G280,G281,G252,G246,G177], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x234, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S217,S62], sets: &[G263,G279,G280,G282,G283,G246,G177], reuse: [2, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x434, unused: 0x1fff000001c0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S254,S180,S62], sets: &[G279,G280,G282,G283,G246,G177], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::HSETP2, uniform_guard: false, mask: 0x80000010000000000000fff, value: 0x80000000000000000000e34, unused: 0x1fff000001c0fffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S26,S139,S216,S219,S62], sets: &[G263,G279,G280,G282,G283,G246,G177], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x306, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S284], sets: &[G285,G286,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x312, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S284], sets: &[G287,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2000000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U32)], slots: &[S174,S77], sets: &[G286,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x2004000000000000000906, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S174,S289], sets: &[G286,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3000000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::U64)], slots: &[S174,S77], sets: &[G290,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x83004000000000000000fff, value: 0x3004000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S64)], slots: &[S174,S289], sets: &[G290,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2018000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64),m(Mod::U32)], slots: &[S174,S77], sets: &[G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x201c000000000000000912, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F64)], slots: &[S174,S289], sets: &[G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d06, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S291], sets: &[G285,G286,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2F, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000d12, unused: 0x1fff7cf03ffcfffff00ff000000, unused_value: 0x0, always: &[], slots: &[S174,S291], sets: &[G292,G147], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x2010000000000000000245, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S65], sets: &[G293,G294], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2010000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::U32)], slots: &[S51,S77], sets: &[G294], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x8303c000000000000000fff, value: 0x2014000000000000000845, unused: 0x1fff7cf03ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::F32),m(Mod::S32)], slots: &[S51,S289], sets: &[G294], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2FP, uniform_guard: false, mask: 0x83038000000000000000fff, value: 0x82010000000000000000c45, unused: 0x1fff7cf03ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::F32)], slots: &[S51,S80], sets: &[G293,G294], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x238, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S65], sets: &[G295], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x838, unused: 0x1fff7ffcfff00000000ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S289], sets: &[G295], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2I, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c38, unused: 0x1fff7ffcfffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::S32),m(Mod::SAT)], slots: &[S51,S80], sets: &[G295], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x239, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S65,S191], sets: &[G296,G297], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x839, unused: 0x1fff7ff80000000000000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S289,S191], sets: &[G296,G297], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::I2IP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c39, unused: 0x1fff7ff8000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::S32)], slots: &[S51,S84,S80,S191], sets: &[G296,G297], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
     Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x213, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x813, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S284], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x813, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S289], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::IABS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c13, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x210, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S294,S296,S244,S297,S298], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000210, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S294,S296,S299,S221,S300,S62,S302], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x810, unused: 0x1fff781e2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S294,S296,S244,S284,S298], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000810, unused: 0x1fff00002000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S294,S296,S299,S284,S300,S62,S302], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c10, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S294,S296,S244,S303,S298], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c10, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S294,S296,S299,S224,S300,S62,S302], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
-    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x226, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S298], sets: &[G304,G305], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c26, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S298], sets: &[G304,G305], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x224, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S65,S298], sets: &[G222], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000224, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S65,S300,S62], sets: &[G222], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x225, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S306,S57,S84,S65,S307], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000225, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S306,S57,S84,S65,S308,S62], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x227, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S306,S57,S84,S65,S307], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000227, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S306,S57,S84,S65,S308,S62], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x424, unused: 0x1fff7ffe9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S187,S284], sets: &[G222], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000424, unused: 0x1fff07fe9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S187,S284,S62], sets: &[G222], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x824, unused: 0x1fff7ffe1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S284,S298], sets: &[G222], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000824, unused: 0x1fff07fe1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S284,S300,S62], sets: &[G222], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x825, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S306,S57,S84,S284,S307], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000825, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S306,S57,S84,S284,S308,S62], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x827, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S306,S57,S84,S284,S307], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000827, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S306,S57,S84,S284,S308,S62], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c24, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S80,S298], sets: &[G222], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c24, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S80,S300,S62], sets: &[G222], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c25, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S306,S57,S84,S80,S307], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c25, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S306,S57,S84,S80,S308,S62], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c27, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S306,S57,S84,S80,S307], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c27, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S306,S57,S84,S80,S308,S62], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e24, unused: 0x1fff7ffe9007fffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S187,S303], sets: &[G222], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e24, unused: 0x1fff07fe9007fffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S187,S224,S62], sets: &[G222], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e25, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S306,S57,S84,S187,S309], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e25, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S306,S57,S84,S187,S310,S62], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e27, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S306,S57,S84,S187,S309], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e27, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S306,S57,S84,S187,S310,S62], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMMA, uniform_guard: false, mask: 0x818a7000000000000000fff, value: 0x4000000000000000237, unused: 0x1fff0030000ffffff0000000000, unused_value: 0x0, always: &[Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S157,S311,S312,S261,S162], sets: &[G313,G209,G314,G315], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMMA, uniform_guard: false, mask: 0x81aa7000000000000000fff, value: 0x5000000000000000237, unused: 0x1fff0010000fff8000000000000, unused_value: 0x0, always: &[m(Mod::SP),Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S157,S311,S312,S261,S162,S265,S267], sets: &[G268,G316,G209,G314,G315], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x217, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[G222], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x817, unused: 0x1fff07ffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S284,S62], sets: &[G222], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c17, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[G222], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x326, unused: 0x1fff7f10f00ffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S318], sets: &[G319,G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000326, unused: 0x1fff7f10f00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S318,S21], sets: &[G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000526, unused: 0x1fff7f10f00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S322], sets: &[G319,G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000526, unused: 0x1fff7f10f00ffffff0000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S322,S21], sets: &[G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000926, unused: 0x1fff7f10f0000000000ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S318,S77], sets: &[G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000926, unused: 0x1fff7f10f000000000000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S322,S77], sets: &[G320], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISBERD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x923, unused: 0x1fff7ff03ffff0000ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S324], sets: &[G325,G326,G327,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISBEWR, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000927, unused: 0x1fff7ff03ffff00000000ff0000, unused_value: 0x0, always: &[m(Mod::O)], slots: &[S324,S21], sets: &[G325,G328,G327], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x20c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S134,S84,S65,S62], sets: &[G222,G138,G329], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000020c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S134,S84,S65,S62,S331], sets: &[G222,G138,G329], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S134,S84,S284,S62], sets: &[G222,G138,G329], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000080c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S134,S84,S284,S62,S331], sets: &[G222,G138,G329], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80000000000000000000c0c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S134,S84,S80,S62], sets: &[G222,G138,G329], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000c0c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S134,S84,S80,S62,S331], sets: &[G222,G138,G329], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x210, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S299,S301,S249,S302,S303], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000210, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S299,S301,S304,S226,S305,S62,S307], sets: &[], reuse: [3, 4, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x810, unused: 0x1fff781e2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S299,S301,S249,S289,S303], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000810, unused: 0x1fff00002000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S299,S301,S304,S289,S305,S62,S307], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c10, unused: 0x1fff781e2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S51,S299,S301,S249,S308,S303], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IADD3, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c10, unused: 0x1fff00002007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S51,S299,S301,S304,S229,S305,S62,S307], sets: &[], reuse: [3, 255, 5], write_barrier: true, read_barrier: true },
+    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x226, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S303], sets: &[G309,G310], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IDP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c26, unused: 0x1fff7ffc100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S303], sets: &[G309,G310], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x224, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S65,S303], sets: &[G227], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000224, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S65,S305,S62], sets: &[G227], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x225, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S311,S57,S84,S65,S312], sets: &[G227], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000225, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S311,S57,S84,S65,S313,S62], sets: &[G227], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x227, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S311,S57,S84,S65,S312], sets: &[G227], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000227, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S311,S57,S84,S65,S313,S62], sets: &[G227], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x424, unused: 0x1fff7ffe9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S191,S289], sets: &[G227], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000424, unused: 0x1fff07fe9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S191,S289,S62], sets: &[G227], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x824, unused: 0x1fff7ffe1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S289,S303], sets: &[G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000824, unused: 0x1fff07fe1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S289,S305,S62], sets: &[G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x825, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S311,S57,S84,S289,S312], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000825, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S311,S57,S84,S289,S313,S62], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x827, unused: 0x1fff7f1e1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S311,S57,S84,S289,S312], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x4000000000000000827, unused: 0x1fff071e1000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S311,S57,S84,S289,S313,S62], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c24, unused: 0x1fff7ffe100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S80,S303], sets: &[G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c24, unused: 0x1fff07fe100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S80,S305,S62], sets: &[G227], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c25, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S311,S57,S84,S80,S312], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c25, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S311,S57,S84,S80,S313,S62], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000c27, unused: 0x1fff7f1e100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S311,S57,S84,S80,S312], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000c27, unused: 0x1fff071e100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S311,S57,S84,S80,S313,S62], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e24, unused: 0x1fff7ffe9007fffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S51,S84,S191,S308], sets: &[G227], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e24, unused: 0x1fff07fe9007fffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S51,S84,S191,S229,S62], sets: &[G227], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e25, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S311,S57,S84,S191,S314], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e25, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S311,S57,S84,S191,S315,S62], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80000000000000000000e27, unused: 0x1fff7f1e9007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S311,S57,S84,S191,S314], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMAD, uniform_guard: false, mask: 0x80014000000000000000fff, value: 0x80004000000000000000e27, unused: 0x1fff071e9007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S311,S57,S84,S191,S315,S62], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMMA, uniform_guard: false, mask: 0x818a7000000000000000fff, value: 0x4000000000000000237, unused: 0x1fff0030000ffffff0000000000, unused_value: 0x0, always: &[Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S161,S316,S317,S266,S166], sets: &[G318,G214,G319,G320], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMMA, uniform_guard: false, mask: 0x81aa7000000000000000fff, value: 0x5000000000000000237, unused: 0x1fff0010000fff8000000000000, unused_value: 0x0, always: &[m(Mod::SP),Suffix(1,Part(0),Mod::ROW),Suffix(2,Part(0),Mod::COL)], slots: &[S161,S316,S317,S266,S166,S270,S272], sets: &[G273,G321,G214,G319,G320], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x217, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[G227], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x817, unused: 0x1fff07ffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S289,S62], sets: &[G227], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c17, unused: 0x1fff07ffdffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[G227], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x326, unused: 0x1fff7f10f00ffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S323], sets: &[G324,G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000326, unused: 0x1fff7f10f00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S323,S21], sets: &[G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80020000000000000000fff, value: 0x80000000000000000000526, unused: 0x1fff7f10f00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S57,S327], sets: &[G324,G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000526, unused: 0x1fff7f10f00ffffff0000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S327,S21], sets: &[G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x20000000000000000926, unused: 0x1fff7f10f0000000000ff000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S323,S77], sets: &[G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::IPA, uniform_guard: false, mask: 0x80030000000000000000fff, value: 0x80020000000000000000926, unused: 0x1fff7f10f000000000000000000, unused_value: 0x0, always: &[m(Mod::OFFSET)], slots: &[S1,S57,S327,S77], sets: &[G325], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISBERD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x923, unused: 0x1fff7ff03ffff0000ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S329], sets: &[G330,G331,G332,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISBEWR, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x80000000000000000927, unused: 0x1fff7ff03ffff00000000ff0000, unused_value: 0x0, always: &[m(Mod::O)], slots: &[S329,S21], sets: &[G330,G333,G332], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x20c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S139,S84,S65,S62], sets: &[G227,G143,G334], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000020c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S139,S84,S65,S62,S336], sets: &[G227,G143,G334], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S139,S84,S289,S62], sets: &[G227,G143,G334], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000080c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S139,S84,S289,S62,S336], sets: &[G227,G143,G334], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80000000000000000000c0c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S26,S139,S84,S80,S62], sets: &[G227,G143,G334], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ISETP, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x80001000000000000000c0c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S26,S139,S84,S80,S62,S336], sets: &[G227,G143,G334], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000300000fff, value: 0x8000000000000010000054a, unused: 0x1fff00e000000000000f0000000, unused_value: 0x0, always: &[m(Mod::U)], slots: &[S89,S91,S79], sets: &[G94,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94a, unused: 0x1fff00e000000000000ff000000, unused_value: 0x0, always: &[], slots: &[S89,S79], sets: &[G96,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMP, uniform_guard: false, mask: 0x80000000000000200000fff, value: 0x8000000000000020000094a, unused: 0x1fff01a00000000000000000000, unused_value: 0x0, always: &[], slots: &[S89,S97,S79], sets: &[G98,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94c, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[], slots: &[S89,S101,S103], sets: &[G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::JMXU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000959, unused: 0x1fff01c00000000000000000000, unused_value: 0x0, always: &[], slots: &[S89,S104,S103], sets: &[G105,G95], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::KILL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x95b, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::LD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x980, unused: 0x1fff78e10c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S113,S333], sets: &[G334,G30,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LD, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S337,S333], sets: &[G334,G338,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LD, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S339,S333], sets: &[G334,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000582, unused: 0x1fff7ff3100ffc0003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S341], sets: &[G342,G343], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb82, unused: 0x1fff7ff31fff800003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S344], sets: &[G342,G343], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDCU, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000007ac, unused: 0x1fff7fef1fff800001f00000000, unused_value: 0x0, always: &[], slots: &[S345,S347], sets: &[G335,G348], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x381, unused: 0x1fff78010c0000000ff00000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S28,S333], sets: &[G334,G30,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S337,S333], sets: &[G334,G349,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(2,Part(1),Mod::_64)], slots: &[S57,S27,S339,S333], sets: &[G334,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S350,S351,S353,S355,S356], sets: &[G357,G358,G336,G359,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x800100000000000ff000fff, value: 0x800000000000000ff00097e, unused: 0x1fff00808000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S350,S351,S360,S355,S356], sets: &[G357,G336,G359,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),Suffix(2,Part(1),Mod::_64),m(Mod::E)], slots: &[S350,S351,S361,S355,S356], sets: &[G357,G336,G359,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x980, unused: 0x1fff78e10c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S113,S338], sets: &[G339,G30,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S342,S338], sets: &[G339,G343,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LD, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000980, unused: 0x1fff38e00c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S344,S338], sets: &[G339,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000582, unused: 0x1fff7ff3100ffc0003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S346], sets: &[G347,G348], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xb82, unused: 0x1fff7ff31fff800003f00000000, unused_value: 0x0, always: &[], slots: &[S27,S349], sets: &[G347,G348], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDCU, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000007ac, unused: 0x1fff7fef1fff800001f00000000, unused_value: 0x0, always: &[], slots: &[S350,S352], sets: &[G340,G353], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x381, unused: 0x1fff78010c0000000ff00000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S28,S338], sets: &[G339,G30,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[], slots: &[S57,S27,S342,S338], sets: &[G339,G354,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000981, unused: 0x1fff38000c00000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(2,Part(1),Mod::_64)], slots: &[S57,S27,S344,S338], sets: &[G339,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S355,S356,S358,S360,S361], sets: &[G362,G363,G341,G364,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x800100000000000ff000fff, value: 0x800000000000000ff00097e, unused: 0x1fff00808000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),m(Mod::E)], slots: &[S355,S356,S365,S360,S361], sets: &[G362,G341,G364,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097e, unused: 0x1fff00800000000000000000000, unused_value: 0x0, always: &[m(Mod::_256),Suffix(2,Part(1),Mod::_64),m(Mod::E)], slots: &[S355,S356,S366,S360,S361], sets: &[G362,G341,G364,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::LDGDEPBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x9af, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc01e9000000000000000fff, value: 0x801410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S362], sets: &[G363,G364,G365], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc07e9000000000000000fff, value: 0x807410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S366], sets: &[G363,G365], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x801e1000000000000000fff, value: 0x801410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S362], sets: &[G367,G364,G368], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x807e1000000000000000fff, value: 0x807410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S366], sets: &[G367,G368], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E)], slots: &[S371,S373,S89], sets: &[G374,G375,G376,G377,G378,G379,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80810000000000000000fff, value: 0x80810000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S371,S380,S89], sets: &[G374,G375,G377,G378,G379,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x983, unused: 0x1fff78ff1ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S381], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S382], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x984, unused: 0x1fff7ff31ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G335,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000984, unused: 0x1fff7ff31ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S381], sets: &[G335,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x83b, unused: 0x1fff7fe04ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S383,S49], sets: &[G384,G385,G386], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S383,S381], sets: &[G384,G385,G386], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S387,S389], sets: &[G390,G391,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S393,S389], sets: &[G390,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT)], slots: &[S394,S387,S389], sets: &[G395,G396,G397,G398,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT),m(Mod::_16dp32bit_t16_t31)], slots: &[S399,S393,S389], sets: &[G395,G396,G397,G392], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S400], sets: &[G401], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S297,S403], sets: &[G404], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S221,S403,S62], sets: &[G404], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S297,S187,S403], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S221,S187,S403,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S187,S77,S403], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S299,S187,S77,S403,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S77,S403], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S77,S403,S62], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S77,S187,S403], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S77,S187,S403,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S244,S303,S403], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S299,S224,S403,S62], sets: &[G404], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S244,S303,S187,S403], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S299,S224,S187,S403,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S140], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S140,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S187,S408,S62], sets: &[G409], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S187,S408,S62], sets: &[G409], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S187,S408,S62], sets: &[G409], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S410], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S410], sets: &[G411], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G412], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S414], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S414], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S414], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G415,G416], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S212], sets: &[G417], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S179], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S176], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S203], sets: &[G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S214], sets: &[G419,G418], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc01e9000000000000000fff, value: 0x801410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S367], sets: &[G368,G369,G370], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0xc07e9000000000000000fff, value: 0x807410000000000000009a4, unused: 0x1fff0781000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S371], sets: &[G368,G370], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x801e1000000000000000fff, value: 0x801410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E)], slots: &[S27,S367], sets: &[G372,G369,G373], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGMC, uniform_guard: false, mask: 0x807e1000000000000000fff, value: 0x807410000000000000009a5, unused: 0x1fff4780000000000ff00000000, unused_value: 0x0, always: &[m(Mod::STRONG),m(Mod::SYS),m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S27,S371], sets: &[G372,G373], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E)], slots: &[S376,S378,S89], sets: &[G379,G380,G381,G382,G383,G384,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDGSTS, uniform_guard: false, mask: 0x80810000000000000000fff, value: 0x80810000000000000000fae, unused: 0x1fff00000000000000000000000, unused_value: 0x0, always: &[m(Mod::E),Suffix(1,Part(1),Mod::_64)], slots: &[S376,S385,S89], sets: &[G379,G380,G382,G383,G384,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x983, unused: 0x1fff78ff1ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S386], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000983, unused: 0x1fff78fe1ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S387], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x984, unused: 0x1fff7ff31ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S27,S49], sets: &[G340,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000984, unused: 0x1fff7ff31ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S27,S386], sets: &[G340,G50], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x83b, unused: 0x1fff7fe04ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S388,S49], sets: &[G389,G390,G391], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x8000000000000000000083b, unused: 0x1fff7fe04ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S388,S386], sets: &[G389,G390,G391], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S392,S394], sets: &[G395,G396,G397], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000009ee, unused: 0x1fff74000ff00000000ff000000, unused_value: 0x0, always: &[m(Mod::_16dp32bit_t16_t31)], slots: &[S398,S394], sets: &[G395,G397], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT)], slots: &[S399,S392,S394], sets: &[G400,G401,G402,G403,G397], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTM, uniform_guard: true, mask: 0x88600000000000000000fff, value: 0x882000000000000000005ee, unused: 0x1fff74100e00000000000000000, unused_value: 0x0, always: &[m(Mod::STAT),m(Mod::_16dp32bit_t16_t31)], slots: &[S404,S398,S394], sets: &[G400,G401,G402,G397], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
+    Form { op: Op::LDTRAM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ad, unused: 0x1fff7fffe00ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S1,S405], sets: &[G406], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x211, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S249,S302,S408], sets: &[G409], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000211, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S304,S226,S408,S62], sets: &[G409], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000211, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S249,S302,S191,S408], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000211, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S304,S226,S191,S408,S62], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x100000000000000000411, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S249,S191,S77,S408], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80104000000000000000fff, value: 0x104000000000000000411, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S51,S57,S304,S191,S77,S408,S62], sets: &[], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x811, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S249,S77,S408], sets: &[G409], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x4000000000000000811, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S304,S77,S408,S62], sets: &[G409], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x100000000000000000811, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S249,S77,S191,S408], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x104000000000000000811, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S304,S77,S191,S408,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80000000000000000000c11, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S51,S57,S249,S308,S408], sets: &[G409], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80004000000000000000fff, value: 0x80004000000000000000c11, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S51,S57,S304,S229,S408,S62], sets: &[G409], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80100000000000000000c11, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S51,S57,S249,S308,S191,S408], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEA, uniform_guard: false, mask: 0x80106000000000000000fff, value: 0x80104000000000000000c11, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S51,S57,S304,S229,S191,S408,S62], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x34e, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S130], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LEPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x94e, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S130,S411], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x212, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S65,S191,S413,S62], sets: &[G414], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x812, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S77,S191,S413,S62], sets: &[G414], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::LOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c12, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S57,S51,S84,S80,S191,S413,S62], sets: &[G414], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x3a1, unused: 0x1fff7f17dffffffffff00000000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S26,S51,S415], sets: &[G416], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MATCH, uniform_guard: false, mask: 0x80080000000000000000fff, value: 0x800000000000000003a1, unused: 0x1fff7ff7dffffffffff00000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::ANY)], slots: &[S51,S415], sets: &[G416], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MEMBAR, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x992, unused: 0x1fff7fe0dffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G417], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x202, unused: 0x1fff7fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S65,S419], sets: &[], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x802, unused: 0x1fff7fff0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOV, uniform_guard: false, mask: 0x90000000000000000000fff, value: 0x80000000000000000000c02, unused: 0x1fff6fff0ffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S80,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MOVM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x23a, unused: 0x1fff7ff07ffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S84], sets: &[G420,G421], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x308, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S217], sets: &[G422], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x908, unused: 0x1fff7ffc0ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S183], sets: &[G423], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x1000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::F16)], slots: &[S51,S180], sets: &[G423], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80003000000000000000fff, value: 0x2000000000000000908, unused: 0x1fff7ffc0ffffff0000ff000000, unused_value: 0x0, always: &[m(Mod::BF16)], slots: &[S51,S208], sets: &[G423], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::MUFU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d08, unused: 0x1fff7ffc0ff0fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S219], sets: &[G424,G423], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x35d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S65], sets: &[G425,G426,G427], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x80000000000000000095d, unused: 0x1fff077ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CLEAR)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G420,G421,G422], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80800000000000000000fff, value: 0x95d, unused: 0x1fff007ffff00000000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S77], sets: &[G425,G426,G427], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::NANOSLEEP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d5d, unused: 0x1fff00fffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S80], sets: &[G425,G426,G427], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::NOP, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x918, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S21], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S284], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S423,S425], sets: &[G424], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S65], sets: &[G427], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S77], sets: &[G427], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S426,S84,S80], sets: &[G427], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G428], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S331,S408,S429], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S65,S187,S408,S429], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S65,S187,S408,S429], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S331,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S134,S62,S302,S432,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S331,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S62,S80,S187,S408,S429], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S134,S84,S80,S187,S408,S429], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S433], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S221], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000324, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S428,S21], sets: &[G429], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x40000000000000000924, unused: 0x1fff7ff3fff0000000000000000, unused_value: 0x0, always: &[], slots: &[S1,S428,S289], sets: &[G429], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::OUT, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80040000000000000000d24, unused: 0x1fff7ff3fffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S1,S428,S430], sets: &[G429], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x203, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S431,S84,S65], sets: &[G432], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x803, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S431,S84,S77], sets: &[G432], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::P2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c03, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S431,S84,S80], sets: &[G432], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PIXLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x925, unused: 0x1fff7f03fffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S1,S57], sets: &[G433], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S139,S62,S65,S336,S413,S434], sets: &[], reuse: [255, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S139,S62,S65,S191,S413,S434], sets: &[], reuse: [255, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S139,S84,S65,S191,S413,S434], sets: &[], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x81c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S139,S62,S307,S336,S436,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000080000000000000fff, value: 0x8000000000000081c, unused: 0x1fff0000000ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S26,S139,S62,S307,S437,S436,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S26,S139,S62,S80,S336,S413,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S139,S62,S80,S191,S413,S434], sets: &[], reuse: [255, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PLOP3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S26,S139,S84,S80,S191,S413,S434], sets: &[], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::PMTRIG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x801, unused: 0x1fff07fffffffff0000ffff0000, unused_value: 0x0, always: &[], slots: &[S89,S438], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x309, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S226], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x909, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S51,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S224], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::POPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d09, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S51,S229], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::PREEXIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82d, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G434], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G434], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G434], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G434], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G434], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S337], sets: &[G349,G435], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S65], sets: &[G437], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S439], sets: &[G437], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S436,S84,S80], sets: &[G437], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S165,S84], sets: &[G440], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S165,S84], sets: &[G440], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S29], sets: &[G442,G443,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G445,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x216, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S191], sets: &[G439], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x416, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S191,S77], sets: &[G439], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S191], sets: &[G439], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S191], sets: &[G439], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S191,S80], sets: &[G439], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S342], sets: &[G354,G440], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S84,S65], sets: &[G442], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S84,S444], sets: &[G442], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S84,S80], sets: &[G442], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S169,S84], sets: &[G445], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S169,S84], sets: &[G445], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G448,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G450,G32,G33,G449], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G452,G450,G32,G33,G449], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S371,S29], sets: &[G450,G32,G33,G449], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S165,S84], sets: &[G448,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G450], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S451], sets: &[G450], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G450], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G452], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S454,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S425], sets: &[G452], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S454,S425], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G131], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S165,S66], sets: &[G455], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G452,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S371,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S169,S84], sets: &[G453,G454], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G455], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S456], sets: &[G455], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G455], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G457], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G458], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G457], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S459,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S430], sets: &[G457], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S459,S430], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G136], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S169,S66], sets: &[G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x807, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G456], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S423], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G222,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G222,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G222,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S187], sets: &[G457,G85,G458,G459,G460], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S77], sets: &[G457,G85,G458,G459,G460], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S187], sets: &[G457,G85,G458,G459,G460], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S187], sets: &[G457,G85,G458,G459,G460], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S187,S80], sets: &[G457,G85,G458,G459,G460], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S187], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S463], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S465,S187], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S465,S463], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S441,S29], sets: &[G466,G467], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G335,G468,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G447,G335,G468,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S366,S29], sets: &[G335,G468,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S470,S471,S472,S474], sets: &[G468,G359,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S475,S29], sets: &[G335,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G335,G476], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G335,G476], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S477], sets: &[G384,G478,G479], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S477], sets: &[G384,G478,G479], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S480,S481], sets: &[G482,G483,G392], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S484,S21,S485], sets: &[G486,G487,G488,G489,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S484,S21,S485], sets: &[G486,G487,G488,G443,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S484,S21,S238], sets: &[G486,G487,G488,G489,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S484,S21,S238], sets: &[G486,G487,G488,G490,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S491,S492,S187], sets: &[G486,G487,G493,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S491,S492,S187], sets: &[G486,G487,G488,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S491,S492,S494], sets: &[G486,G487,G495,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S491,S492,S494], sets: &[G486,G487,G488,G335,G336,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S484,S496,S485], sets: &[G487,G488], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S484,S66,S238], sets: &[G487,G488,G497], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S492,S498,S187], sets: &[G486,G487,G488,G489,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S492,S498,S494], sets: &[G486,G487,G488,G489,G32,G33,G444], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S492,S498,S187], sets: &[G486,G487,G493,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S492,S498,S187], sets: &[G486,G487,G488,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S492,S498,S494], sets: &[G486,G487,G495,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S492,S498,S494], sets: &[G486,G487,G488,G335,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G499,G500], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S501,S18], sets: &[G502], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S503,S504,S505], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S140,S18,S65], sets: &[G506,G507,G508,G509], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G510], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G511], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S503,S504], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G512], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S513,S514,S515,S516,S66,S414], sets: &[G517,G518,G519,G520,G234,G521,G522,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S513,S514,S515,S516,S523,S66,S414], sets: &[G517,G518,G519,G524,G234,G521,G522,G33,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S513,S514,S515,S516,S66,S414], sets: &[G517,G519,G525,G526,G527,G522,G33,G528,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S513,S514,S515,S516,S523,S66,S414], sets: &[G517,G519,G529,G526,G527,G522,G33,G528,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S513,S514,S515,S516,S66,S414], sets: &[G519,G530,G531,G521,G522,G33,G532,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S513,S514,S515,S516,S523,S66,S414], sets: &[G519,G533,G531,G521,G522,G33,G532,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S534,S140,S423,S21,S66,S414], sets: &[G535,G536,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S230,S1,S423,S11,S238,S66,S414], sets: &[G520,G536,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S513,S514,S515,S537,S66,S414], sets: &[G517,G538,G522,G33,G539,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S513,S514,S515,S537,S523,S66,S414], sets: &[G517,G540,G522,G33,G539,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S513,S514,S541,S66,S543], sets: &[G544,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S513,S514,S541,S66,S523,S546,S543], sets: &[G544,G236], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S547,S548,S549], sets: &[G550,G551,G552,G553,G554,G555,G556,G557,G558], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S547,S548,S549,S559], sets: &[G550,G551,G552,G553,G554,G555,G556,G557,G558], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S548,S549], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S548,S549,S559], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S547,S548,S549], sets: &[G550,G553,G554,G560,G558,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S547,S548,S549,S559], sets: &[G550,G561,G560,G558,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G461], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S428], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G227,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G227,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G227,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S191], sets: &[G462,G85,G463,G464,G465], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S191,S77], sets: &[G462,G85,G463,G464,G465], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S191], sets: &[G462,G85,G463,G464,G465], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S191], sets: &[G462,G85,G463,G464,G465], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S191,S80], sets: &[G462,G85,G463,G464,G465], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S191], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S468], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S470,S191], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S470,S468], sets: &[G466], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G340,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G452,G340,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S371,S29], sets: &[G340,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S446,S29], sets: &[G471,G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G340,G473,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S451,S29], sets: &[G452,G340,G473,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S371,S29], sets: &[G340,G473,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S475,S476,S477,S479], sets: &[G473,G364,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S480,S29], sets: &[G340,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G340,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G340,G481], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S482], sets: &[G389,G483,G484], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S482], sets: &[G389,G483,G484], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S485,S486], sets: &[G487,G488,G397], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S489,S21,S490], sets: &[G491,G492,G493,G494,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S489,S21,S490], sets: &[G491,G492,G493,G448,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S489,S21,S243], sets: &[G491,G492,G493,G494,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S489,S21,S243], sets: &[G491,G492,G493,G495,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S496,S497,S191], sets: &[G491,G492,G498,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S496,S497,S191], sets: &[G491,G492,G493,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S496,S497,S499], sets: &[G491,G492,G500,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S496,S497,S499], sets: &[G491,G492,G493,G340,G341,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S489,S501,S490], sets: &[G492,G493], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S489,S66,S243], sets: &[G492,G493,G502], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S497,S503,S191], sets: &[G491,G492,G493,G494,G32,G33,G449], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S497,S503,S499], sets: &[G491,G492,G493,G494,G32,G33,G449], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S497,S503,S191], sets: &[G491,G492,G498,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S497,S503,S191], sets: &[G491,G492,G493,G340,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S497,S503,S499], sets: &[G491,G492,G500,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S497,S503,S499], sets: &[G491,G492,G493,G340,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G504,G505], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S506,S18], sets: &[G507], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S508,S509,S510], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S130,S18,S65], sets: &[G511,G512,G513,G514], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G515], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G516], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S508,S509], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G517], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S518,S519,S520,S521,S66,S419], sets: &[G522,G523,G524,G525,G239,G526,G527,G33,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S518,S519,S520,S521,S528,S66,S419], sets: &[G522,G523,G524,G529,G239,G526,G527,G33,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S518,S519,S520,S521,S66,S419], sets: &[G522,G524,G530,G531,G532,G527,G33,G533,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S518,S519,S520,S521,S528,S66,S419], sets: &[G522,G524,G534,G531,G532,G527,G33,G533,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S518,S519,S520,S521,S66,S419], sets: &[G524,G535,G536,G526,G527,G33,G537,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S518,S519,S520,S521,S528,S66,S419], sets: &[G524,G538,G536,G526,G527,G33,G537,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S539,S130,S428,S21,S66,S419], sets: &[G540,G541,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S235,S1,S428,S11,S243,S66,S419], sets: &[G525,G541,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S518,S519,S520,S542,S66,S419], sets: &[G522,G543,G527,G33,G544,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S518,S519,S520,S542,S528,S66,S419], sets: &[G522,G545,G527,G33,G544,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S518,S519,S546,S66,S548], sets: &[G549,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S518,S519,S546,S66,S528,S551,S548], sets: &[G549,G241], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S552,S553,S554], sets: &[G555,G556,G557,G558,G559,G560,G561,G562], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S552,S553,S554,S563], sets: &[G555,G556,G557,G558,G559,G560,G561,G562], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S553,S554], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S553,S554,S563], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S552,S553,S554], sets: &[G555,G558,G564,G562,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S552,S553,S554,S563], sets: &[G555,G565,G564,G562,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S169,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S169,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S165,S563,S562,S433,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S563,S562,S80,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S165,S549,S179], sets: &[G186], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S566,S224], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S566,S77], sets: &[G222,G223], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S548], sets: &[G567], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S503,S568,S569,S570,S571,S572], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S503,S568,S569,S573,S574,S575,S576,S577], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S503,S568,S569,S570,S571,S572], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S503,S568,S569,S573,S574,S575,S576,S577], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S503,S568,S569,S570,S284,S572], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S503,S568,S569,S573,S284,S575,S576,S577], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S503,S568,S569,S570,S284,S572], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S503,S568,S569,S573,S284,S575,S576,S577], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S562,S80,S578], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S562,S80,S579,S576], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S580,S566,S562,S80,S581], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S580,S566,S562,S80,S582,S576], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S562,S549,S284], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S562,S549,S284,S576], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S165,S562,S284,S578], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S165,S562,S284,S579,S576], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S580,S566,S562,S284,S581], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S580,S566,S562,S284,S582,S576], sets: &[G222], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S563,S583,S562,S80,S576], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S563,S583,S562,S80,S576,S432], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S563,S583,S562,S284,S576], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S563,S583,S562,S284,S576,S432], sets: &[G222,G138,G329], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S566,S584,S303,S403], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S566,S167,S224,S403,S576], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S566,S584,S303,S549,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S566,S167,S224,S549,S403,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S566,S584,S549,S77,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S165,S566,S167,S549,S77,S403,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S165,S566,S584,S77,S403], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S165,S566,S167,S77,S403,S576], sets: &[G404], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S165,S566,S584,S77,S549,S403], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S165,S566,S167,S77,S549,S403,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S585,S406], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S566,S165,S562,S80,S549,S408,S576], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S566,S165,S562,S77,S549,S408,S576], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S586,S80,S549], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S503,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S503,S505], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S587,S562,S77], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S587,S562,S80], sets: &[G427], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S563,S583,S576,S80,S432,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S563,S583,S576,S80,S549,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S563,S583,S562,S80,S549,S408,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S563,S583,S576,S577,S432,S431,S429], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S224], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S165,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S80,S549], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S77,S549], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S588,S562,S439], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S588,S562,S80], sets: &[G437], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S80,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S77,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S563,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S169,S567,S566,S438,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S567,S566,S80,S569], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S169,S554,S183], sets: &[G190], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S169,S570,S229], sets: &[G227,G228], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S169,S570,S77], sets: &[G227,G228], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S553], sets: &[G571], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S508,S572,S573,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S508,S572,S573,S577,S578,S579,S580,S581], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S508,S572,S573,S574,S575,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S508,S572,S573,S577,S578,S579,S580,S581], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S508,S572,S573,S574,S289,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S508,S572,S573,S577,S289,S579,S580,S581], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S508,S572,S573,S574,S289,S576], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S508,S572,S573,S577,S289,S579,S580,S581], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S169,S566,S80,S582], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S169,S566,S80,S583,S580], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S584,S570,S566,S80,S585], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S584,S570,S566,S80,S586,S580], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S169,S566,S554,S289], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S169,S566,S554,S289,S580], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S169,S566,S289,S582], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S169,S566,S289,S583,S580], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S584,S570,S566,S289,S585], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S584,S570,S566,S289,S586,S580], sets: &[G227], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S567,S587,S566,S80,S580], sets: &[G227,G143,G334], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S567,S587,S566,S80,S580,S437], sets: &[G227,G143,G334], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S567,S587,S566,S289,S580], sets: &[G227,G143,G334], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S567,S587,S566,S289,S580,S437], sets: &[G227,G143,G334], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S169,S570,S588,S308,S408], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S169,S570,S171,S229,S408,S580], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S169,S570,S588,S308,S554,S408], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S169,S570,S171,S229,S554,S408,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S169,S570,S588,S554,S77,S408], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S169,S570,S171,S554,S77,S408,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S169,S570,S588,S77,S408], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S169,S570,S171,S77,S408,S580], sets: &[G409], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S169,S570,S588,S77,S554,S408], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S169,S570,S171,S77,S554,S408,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S589], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S589,S411], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S570,S169,S566,S80,S554,S413,S580], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S570,S169,S566,S77,S554,S413,S580], sets: &[G414], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S590,S80,S554], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S508,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S508,S510], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S591,S566,S77], sets: &[G432], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S591,S566,S80], sets: &[G432], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S567,S587,S580,S80,S437,S413,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S567,S587,S580,S80,S554,S413,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S567,S587,S566,S80,S554,S413,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S567,S587,S580,S581,S437,S436,S434], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S169,S229], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S169,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S80,S554], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S77,S554], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S592,S566,S444], sets: &[G442], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S592,S566,S80], sets: &[G442], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S80,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S77,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S567,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffff00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S590], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S563,S590], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S567,S594], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S592], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S80], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S77], sets: &[G222,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S80,S549], sets: &[G457,G85,G458,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S549,S77], sets: &[G457,G85,G458,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S165,S562,S77,S549], sets: &[G457,G85,G458,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S563,S165,S80,S549], sets: &[G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S563,S165,S80], sets: &[G594,G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S165,S80], sets: &[G593,G595], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S596,S80,S597], sets: &[G552,G598,G599], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S596], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S80], sets: &[G227,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S77], sets: &[G227,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S80,S554], sets: &[G462,G85,G463,G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S554,S77], sets: &[G462,G85,G463,G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S169,S566,S77,S554], sets: &[G462,G85,G463,G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S567,S169,S80,S554], sets: &[G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S567,S169,S80], sets: &[G598,G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S169,S80], sets: &[G597,G599], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S600,S80,S601], sets: &[G557,G602,G603], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9e9, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S600,S601], sets: &[G602,G603,G593], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S604,S601,S605,S606,S608,S576,S610], sets: &[G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S601,S605,S606,S608,S576,S610], sets: &[G616,G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S604,S601,S605,S606,S608,S576], sets: &[G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S601,S605,S606,S608,S576], sets: &[G616,G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S604,S601,S605,S606,S618,S576], sets: &[G619,G593,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S601,S605,S606,S618,S576], sets: &[G619,G593,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S604,S601,S605,S606,S608,S576], sets: &[G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S601,S605,S606,S608,S576], sets: &[G616,G611,G612,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S604,S601,S605,S606,S618,S576], sets: &[G593,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S615,S601,S605,S606,S618,S576], sets: &[G593,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S600], sets: &[G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S604,S605], sets: &[G606,G607,G597], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S605,S609,S610,S612,S580,S614], sets: &[G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S605,S609,S610,S612,S580,S614], sets: &[G620,G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S605,S609,S610,S612,S580], sets: &[G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S605,S609,S610,S612,S580], sets: &[G620,G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S605,S609,S610,S622,S580], sets: &[G623,G597,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S605,S609,S610,S622,S580], sets: &[G623,G597,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S605,S609,S610,S612,S580], sets: &[G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S605,S609,S610,S612,S580], sets: &[G620,G615,G616,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S608,S605,S609,S610,S622,S580], sets: &[G597,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S605,S609,S610,S622,S580], sets: &[G597,G617,G618], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S604], sets: &[G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S620], sets: &[G621], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S624], sets: &[G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620,S549], sets: &[G552,G623,G624,G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620,S549,S559], sets: &[G552,G623,G624,G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620], sets: &[G623,G625,G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620,S559], sets: &[G623,G625,G593], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S622,S620,S549], sets: &[G623,G626], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S622,S620,S549,S559], sets: &[G623,G626], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S622,S620], sets: &[G623,G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S622,S620,S559], sets: &[G623,G625], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620], sets: &[G623,G627,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620,S559], sets: &[G623,G627,G444], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620], sets: &[G623,G628], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S622,S620,S559], sets: &[G623,G628], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S562], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624,S554], sets: &[G557,G627,G628,G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624,S554,S563], sets: &[G557,G627,G628,G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624], sets: &[G627,G629,G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624,S563], sets: &[G627,G629,G597], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S626,S624,S554], sets: &[G627,G630], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S626,S624,S554,S563], sets: &[G627,G630], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S626,S624], sets: &[G627,G629], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S626,S624,S563], sets: &[G627,G629], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624], sets: &[G627,G631,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624,S563], sets: &[G627,G631,G449], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624], sets: &[G627,G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S626,S624,S563], sets: &[G627,G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S566], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x84c, unused: 0x1fff7ffffff00000000ffff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S187], sets: &[G222], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S77], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S187], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S187], sets: &[G222], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S80], sets: &[G222], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S187], sets: &[G629,G630], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S77], sets: &[G629,G630], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S187], sets: &[G629,G630], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S187], sets: &[G629,G630], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S187,S80], sets: &[G629,G630], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S631,S26,S62], sets: &[G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S633,S563,S62], sets: &[G632], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G634], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S191], sets: &[G227], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S191,S77], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S191], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S191], sets: &[G227], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S191,S80], sets: &[G227], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S191], sets: &[G633,G634], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S191,S77], sets: &[G633,G634], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S191], sets: &[G633,G634], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S191], sets: &[G633,G634], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S191,S80], sets: &[G633,G634], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S635,S26,S62], sets: &[G636], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S637,S567,S62], sets: &[G636], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G638], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S89,S84,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S89,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 466] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (528, 11, 13), (529, 13, 17), (530, 17, 18), (531, 18, 19), (532, 19, 20), (533, 20, 21), (534, 21, 22), (535, 22, 23), (537, 23, 24), (538, 24, 25), (539, 25, 26), (541, 26, 27), (542, 27, 28), (543, 28, 29), (544, 29, 30), (545, 30, 32), (547, 32, 34), (548, 34, 36), (549, 36, 38), (550, 38, 39), (551, 39, 41), (552, 41, 42), (553, 42, 43), (554, 43, 44), (555, 44, 45), (560, 45, 46), (561, 46, 48), (562, 48, 49), (563, 49, 50), (564, 50, 51), (567, 51, 53), (568, 53, 54), (569, 54, 55), (570, 55, 56), (572, 56, 58), (574, 58, 66), (575, 66, 67), (576, 67, 69), (579, 69, 70), (581, 70, 71), (630, 71, 72), (647, 72, 73), (652, 73, 75), (656, 75, 77), (657, 77, 81), (658, 81, 82), (662, 82, 83), (663, 83, 85), (665, 85, 86), (666, 86, 87), (667, 87, 88), (669, 88, 89), (670, 89, 90), (671, 90, 91), (676, 91, 93), (677, 93, 95), (701, 95, 96), (702, 96, 97), (703, 97, 98), (714, 98, 100), (768, 100, 101), (769, 101, 102), (770, 102, 103), (772, 103, 104), (773, 104, 105), (774, 105, 106), (775, 106, 109), (776, 109, 110), (777, 110, 111), (784, 111, 112), (785, 112, 113), (786, 113, 114), (787, 114, 115), (796, 115, 117), (797, 117, 119), (799, 119, 120), (801, 120, 122), (802, 122, 124), (804, 124, 125), (806, 125, 127), (831, 127, 128), (832, 128, 129), (835, 129, 130), (836, 130, 131), (840, 131, 133), (846, 133, 134), (850, 134, 135), (851, 135, 136), (853, 136, 138), (854, 138, 140), (855, 140, 141), (861, 141, 142), (874, 142, 143), (880, 143, 144), (897, 144, 145), (901, 145, 146), (902, 146, 147), (903, 147, 148), (904, 148, 149), (905, 149, 150), (906, 150, 151), (907, 151, 152), (908, 152, 153), (909, 153, 154), (913, 154, 156), (916, 156, 157), (918, 157, 158), (928, 158, 159), (929, 159, 161), (930, 161, 162), (931, 162, 163), (935, 163, 164), (936, 164, 165), (937, 165, 166), (938, 166, 167), (941, 167, 168), (948, 168, 170), (949, 170, 172), (950, 172, 174), (952, 174, 176), (954, 176, 178), (955, 178, 180), (956, 180, 182), (960, 182, 183), (961, 183, 184), (964, 184, 185), (966, 185, 186), (968, 186, 188), (969, 188, 189), (970, 189, 190), (971, 190, 191), (974, 191, 192), (995, 192, 193), (1001, 193, 194), (1041, 194, 196), (1044, 196, 197), (1045, 197, 198), (1046, 198, 199), (1049, 199, 200), (1057, 200, 201), (1059, 201, 202), (1060, 202, 204), (1065, 204, 205), (1066, 205, 206), (1067, 206, 207), (1072, 207, 209), (1073, 209, 211), (1075, 211, 212), (1076, 212, 213), (1086, 213, 214), (1091, 214, 215), (1100, 215, 216), (1169, 216, 218), (1177, 218, 219), (1188, 219, 221), (1210, 221, 222), (1309, 222, 224), (1313, 224, 225), (1314, 225, 226), (1318, 226, 228), (1344, 228, 229), (1351, 229, 230), (1354, 230, 231), (1410, 231, 232), (1417, 232, 233), (1421, 233, 234), (1447, 234, 235), (1451, 235, 236), (1457, 236, 237), (1458, 237, 238), (1460, 238, 240), (1464, 240, 242), (1507, 242, 243), (1514, 243, 247), (1518, 247, 249), (1964, 249, 250), (2049, 250, 251), (2050, 251, 252), (2051, 252, 253), (2052, 253, 254), (2053, 254, 255), (2054, 255, 256), (2055, 256, 257), (2056, 257, 258), (2057, 258, 260), (2058, 260, 261), (2059, 261, 262), (2060, 262, 264), (2061, 264, 265), (2064, 265, 267), (2065, 267, 271), (2066, 271, 272), (2067, 272, 273), (2068, 273, 274), (2069, 274, 275), (2070, 275, 276), (2071, 276, 277), (2073, 277, 278), (2074, 278, 279), (2075, 279, 280), (2076, 280, 282), (2080, 282, 283), (2082, 283, 284), (2083, 284, 285), (2084, 285, 287), (2085, 287, 289), (2087, 289, 291), (2088, 291, 292), (2091, 292, 293), (2093, 293, 294), (2094, 294, 295), (2095, 295, 297), (2097, 297, 300), (2098, 300, 301), (2104, 301, 302), (2105, 302, 303), (2107, 303, 305), (2110, 305, 307), (2112, 307, 309), (2115, 309, 310), (2116, 310, 312), (2117, 312, 314), (2124, 314, 315), (2166, 315, 316), (2167, 316, 317), (2178, 317, 318), (2179, 318, 319), (2180, 319, 320), (2182, 320, 321), (2183, 321, 322), (2188, 322, 324), (2192, 324, 326), (2193, 326, 330), (2194, 330, 331), (2198, 331, 332), (2199, 332, 334), (2201, 334, 335), (2202, 335, 336), (2203, 336, 337), (2204, 337, 338), (2212, 338, 340), (2213, 340, 342), (2236, 342, 343), (2237, 343, 344), (2238, 344, 345), (2239, 345, 346), (2304, 346, 347), (2305, 347, 348), (2306, 348, 349), (2308, 349, 352), (2309, 352, 355), (2310, 355, 357), (2312, 357, 360), (2313, 360, 361), (2320, 361, 363), (2321, 363, 367), (2322, 367, 371), (2328, 371, 372), (2329, 372, 373), (2330, 373, 376), (2331, 376, 377), (2333, 377, 379), (2336, 379, 380), (2339, 380, 381), (2340, 381, 382), (2341, 382, 383), (2342, 383, 385), (2343, 385, 386), (2369, 386, 387), (2370, 387, 388), (2371, 388, 390), (2372, 390, 392), (2373, 392, 393), (2374, 393, 394), (2375, 394, 396), (2376, 396, 398), (2377, 398, 399), (2378, 399, 401), (2380, 401, 402), (2381, 402, 403), (2382, 403, 404), (2384, 404, 407), (2386, 407, 408), (2388, 408, 409), (2390, 409, 411), (2391, 411, 412), (2392, 412, 413), (2393, 413, 414), (2395, 414, 415), (2396, 415, 416), (2397, 416, 418), (2430, 418, 421), (2431, 421, 422), (2432, 422, 425), (2433, 425, 427), (2435, 427, 430), (2436, 430, 432), (2437, 432, 434), (2438, 434, 436), (2439, 436, 438), (2440, 438, 439), (2441, 439, 440), (2442, 440, 442), (2444, 442, 443), (2446, 443, 446), (2447, 446, 450), (2448, 450, 452), (2450, 452, 453), (2456, 453, 454), (2458, 454, 455), (2460, 455, 456), (2462, 456, 457), (2466, 457, 459), (2467, 459, 461), (2468, 461, 463), (2469, 463, 465), (2470, 465, 468), (2471, 468, 469), (2472, 469, 471), (2474, 471, 472), (2475, 472, 473), (2479, 473, 474), (2480, 474, 475), (2481, 475, 477), (2482, 477, 478), (2483, 478, 479), (2487, 479, 480), (2489, 480, 482), (2499, 482, 483), (2503, 483, 484), (2504, 484, 486), (2505, 486, 488), (2510, 488, 489), (2531, 489, 490), (2534, 490, 491), (2535, 491, 492), (2537, 492, 493), (2538, 493, 497), (2541, 497, 498), (2542, 498, 500), (2845, 500, 502), (2879, 502, 503), (2946, 503, 504), (3074, 504, 505), (3075, 505, 506), (3076, 506, 507), (3079, 507, 508), (3080, 508, 509), (3081, 509, 511), (3082, 511, 512), (3083, 512, 513), (3084, 513, 515), (3088, 515, 517), (3089, 517, 521), (3090, 521, 522), (3091, 522, 523), (3092, 523, 524), (3093, 524, 525), (3094, 525, 526), (3095, 526, 527), (3097, 527, 528), (3098, 528, 529), (3099, 529, 530), (3101, 530, 531), (3102, 531, 532), (3103, 532, 533), (3104, 533, 534), (3107, 534, 536), (3108, 536, 538), (3109, 538, 540), (3110, 540, 541), (3111, 541, 543), (3112, 543, 544), (3115, 544, 545), (3121, 545, 547), (3122, 547, 548), (3128, 548, 549), (3129, 549, 550), (3134, 550, 552), (3136, 552, 554), (3139, 554, 555), (3141, 555, 556), (3190, 556, 557), (3202, 557, 558), (3203, 558, 559), (3204, 559, 560), (3260, 560, 561), (3328, 561, 562), (3329, 562, 563), (3330, 563, 564), (3332, 564, 565), (3333, 565, 566), (3334, 566, 567), (3335, 567, 568), (3336, 568, 569), (3337, 569, 570), (3344, 570, 571), (3345, 571, 572), (3346, 572, 573), (3354, 573, 574), (3364, 574, 575), (3410, 575, 576), (3412, 576, 577), (3414, 577, 579), (3415, 579, 580), (3421, 580, 581), (3425, 581, 582), (3428, 582, 583), (3431, 583, 584), (3437, 584, 585), (3443, 585, 586), (3471, 586, 589), (3472, 589, 590), (3473, 590, 591), (3517, 591, 592), (3518, 592, 593), (3527, 593, 594), (3562, 594, 595), (3604, 595, 596), (3605, 596, 597), (3606, 597, 598), (3609, 598, 599), (3617, 599, 601), (3619, 601, 603), (3620, 603, 605), (3621, 605, 607), (3623, 607, 609), (3625, 609, 610), (3626, 610, 611), (3627, 611, 612), (3632, 612, 613), (3633, 613, 615), (3635, 615, 616), (3636, 616, 617), (3651, 617, 618), (3925, 618, 620), (3926, 620, 622), (3936, 622, 623), (3939, 623, 624), (3942, 624, 625), (3945, 625, 626), (3948, 626, 627), (3951, 627, 628), (3956, 628, 629), (3977, 629, 630), (3978, 630, 631), (3980, 631, 632), (3987, 632, 633), (3989, 633, 634), (3991, 634, 635), (3993, 635, 636), (3995, 636, 637), (3997, 637, 638), (3999, 638, 639), (4014, 639, 641), (4019, 641, 642), (4074, 642, 643)];
+static OPCODES: [(u16, u16, u16); 470] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (528, 11, 13), (529, 13, 17), (530, 17, 18), (531, 18, 19), (532, 19, 20), (533, 20, 21), (534, 21, 22), (535, 22, 23), (537, 23, 24), (538, 24, 25), (539, 25, 26), (541, 26, 27), (542, 27, 28), (543, 28, 29), (544, 29, 30), (545, 30, 32), (547, 32, 34), (548, 34, 36), (549, 36, 38), (550, 38, 39), (551, 39, 41), (552, 41, 42), (553, 42, 43), (554, 43, 44), (555, 44, 45), (556, 45, 46), (560, 46, 47), (561, 47, 49), (562, 49, 50), (563, 50, 51), (564, 51, 52), (567, 52, 54), (568, 54, 55), (569, 55, 56), (570, 56, 57), (572, 57, 59), (574, 59, 67), (575, 67, 68), (576, 68, 70), (579, 70, 71), (581, 71, 72), (630, 72, 73), (647, 73, 74), (652, 74, 76), (656, 76, 78), (657, 78, 82), (658, 82, 83), (662, 83, 84), (663, 84, 86), (665, 86, 87), (666, 87, 88), (667, 88, 89), (669, 89, 90), (670, 90, 91), (671, 91, 92), (676, 92, 94), (677, 94, 96), (701, 96, 97), (702, 97, 98), (703, 98, 99), (714, 99, 101), (768, 101, 102), (769, 102, 103), (770, 103, 104), (772, 104, 105), (773, 105, 106), (774, 106, 107), (775, 107, 110), (776, 110, 111), (777, 111, 112), (784, 112, 113), (785, 113, 114), (786, 114, 115), (787, 115, 116), (796, 116, 118), (797, 118, 120), (799, 120, 121), (801, 121, 123), (802, 123, 125), (804, 125, 126), (806, 126, 128), (831, 128, 129), (832, 129, 130), (835, 130, 131), (836, 131, 132), (840, 132, 134), (846, 134, 135), (850, 135, 136), (851, 136, 137), (853, 137, 139), (854, 139, 141), (855, 141, 142), (861, 142, 143), (874, 143, 144), (880, 144, 145), (897, 145, 146), (901, 146, 147), (902, 147, 148), (903, 148, 149), (904, 149, 150), (905, 150, 151), (906, 151, 152), (907, 152, 153), (908, 153, 154), (909, 154, 155), (913, 155, 157), (916, 157, 158), (918, 158, 159), (928, 159, 160), (929, 160, 162), (930, 162, 163), (931, 163, 164), (935, 164, 165), (936, 165, 166), (937, 166, 167), (938, 167, 168), (941, 168, 169), (948, 169, 171), (949, 171, 173), (950, 173, 175), (952, 175, 177), (954, 177, 179), (955, 179, 181), (956, 181, 183), (960, 183, 184), (961, 184, 185), (964, 185, 186), (966, 186, 187), (968, 187, 189), (969, 189, 190), (970, 190, 191), (971, 191, 192), (974, 192, 193), (995, 193, 194), (1001, 194, 195), (1041, 195, 197), (1044, 197, 198), (1045, 198, 199), (1046, 199, 200), (1049, 200, 201), (1057, 201, 202), (1059, 202, 203), (1060, 203, 205), (1065, 205, 206), (1066, 206, 207), (1067, 207, 208), (1072, 208, 210), (1073, 210, 212), (1075, 212, 213), (1076, 213, 214), (1086, 214, 215), (1091, 215, 216), (1100, 216, 217), (1169, 217, 219), (1177, 219, 220), (1188, 220, 222), (1210, 222, 223), (1309, 223, 225), (1313, 225, 226), (1314, 226, 227), (1318, 227, 229), (1344, 229, 230), (1351, 230, 231), (1354, 231, 232), (1410, 232, 233), (1417, 233, 234), (1421, 234, 235), (1447, 235, 236), (1451, 236, 237), (1457, 237, 238), (1458, 238, 239), (1460, 239, 241), (1464, 241, 243), (1507, 243, 244), (1514, 244, 248), (1518, 248, 250), (1598, 250, 251), (1964, 251, 252), (2049, 252, 253), (2050, 253, 254), (2051, 254, 255), (2052, 255, 256), (2053, 256, 257), (2054, 257, 258), (2055, 258, 259), (2056, 259, 260), (2057, 260, 262), (2058, 262, 263), (2059, 263, 264), (2060, 264, 266), (2061, 266, 267), (2064, 267, 269), (2065, 269, 273), (2066, 273, 274), (2067, 274, 275), (2068, 275, 276), (2069, 276, 277), (2070, 277, 278), (2071, 278, 279), (2073, 279, 280), (2074, 280, 281), (2075, 281, 282), (2076, 282, 284), (2080, 284, 285), (2082, 285, 286), (2083, 286, 287), (2084, 287, 289), (2085, 289, 291), (2087, 291, 293), (2088, 293, 294), (2091, 294, 295), (2093, 295, 296), (2094, 296, 297), (2095, 297, 299), (2097, 299, 302), (2098, 302, 303), (2104, 303, 304), (2105, 304, 305), (2107, 305, 307), (2110, 307, 309), (2112, 309, 311), (2115, 311, 312), (2116, 312, 314), (2117, 314, 316), (2124, 316, 317), (2166, 317, 318), (2167, 318, 319), (2178, 319, 320), (2179, 320, 321), (2180, 321, 322), (2182, 322, 323), (2183, 323, 324), (2188, 324, 326), (2192, 326, 328), (2193, 328, 332), (2194, 332, 333), (2198, 333, 334), (2199, 334, 336), (2201, 336, 337), (2202, 337, 338), (2203, 338, 339), (2204, 339, 340), (2212, 340, 342), (2213, 342, 344), (2236, 344, 345), (2237, 345, 346), (2238, 346, 347), (2239, 347, 348), (2304, 348, 349), (2305, 349, 350), (2306, 350, 351), (2308, 351, 354), (2309, 354, 357), (2310, 357, 359), (2312, 359, 362), (2313, 362, 363), (2320, 363, 365), (2321, 365, 369), (2322, 369, 373), (2328, 373, 374), (2329, 374, 375), (2330, 375, 378), (2331, 378, 379), (2333, 379, 381), (2336, 381, 382), (2339, 382, 383), (2340, 383, 384), (2341, 384, 385), (2342, 385, 387), (2343, 387, 388), (2369, 388, 389), (2370, 389, 390), (2371, 390, 392), (2372, 392, 394), (2373, 394, 395), (2374, 395, 396), (2375, 396, 398), (2376, 398, 400), (2377, 400, 401), (2378, 401, 403), (2380, 403, 404), (2381, 404, 405), (2382, 405, 406), (2384, 406, 409), (2386, 409, 410), (2388, 410, 411), (2390, 411, 413), (2391, 413, 414), (2392, 414, 415), (2393, 415, 416), (2395, 416, 417), (2396, 417, 418), (2397, 418, 420), (2430, 420, 423), (2431, 423, 424), (2432, 424, 427), (2433, 427, 429), (2435, 429, 432), (2436, 432, 434), (2437, 434, 436), (2438, 436, 438), (2439, 438, 440), (2440, 440, 441), (2441, 441, 442), (2442, 442, 444), (2444, 444, 445), (2446, 445, 448), (2447, 448, 452), (2448, 452, 454), (2450, 454, 455), (2456, 455, 456), (2458, 456, 457), (2460, 457, 458), (2462, 458, 459), (2466, 459, 461), (2467, 461, 463), (2468, 463, 465), (2469, 465, 467), (2470, 467, 470), (2471, 470, 471), (2472, 471, 473), (2474, 473, 474), (2475, 474, 475), (2479, 475, 476), (2480, 476, 477), (2481, 477, 479), (2482, 479, 480), (2483, 480, 481), (2487, 481, 482), (2489, 482, 484), (2499, 484, 485), (2503, 485, 486), (2504, 486, 488), (2505, 488, 490), (2510, 490, 491), (2531, 491, 492), (2534, 492, 493), (2535, 493, 494), (2537, 494, 495), (2538, 495, 499), (2541, 499, 500), (2542, 500, 502), (2845, 502, 504), (2879, 504, 505), (2946, 505, 506), (3074, 506, 507), (3075, 507, 508), (3076, 508, 509), (3079, 509, 510), (3080, 510, 511), (3081, 511, 513), (3082, 513, 514), (3083, 514, 515), (3084, 515, 517), (3088, 517, 519), (3089, 519, 523), (3090, 523, 524), (3091, 524, 525), (3092, 525, 526), (3093, 526, 527), (3094, 527, 528), (3095, 528, 529), (3097, 529, 530), (3098, 530, 531), (3099, 531, 532), (3101, 532, 533), (3102, 533, 534), (3103, 534, 535), (3104, 535, 536), (3107, 536, 538), (3108, 538, 540), (3109, 540, 542), (3110, 542, 543), (3111, 543, 545), (3112, 545, 546), (3115, 546, 547), (3116, 547, 548), (3121, 548, 550), (3122, 550, 551), (3128, 551, 552), (3129, 552, 553), (3134, 553, 555), (3136, 555, 557), (3139, 557, 558), (3141, 558, 559), (3190, 559, 560), (3202, 560, 561), (3203, 561, 562), (3204, 562, 563), (3260, 563, 564), (3328, 564, 565), (3329, 565, 566), (3330, 566, 567), (3332, 567, 568), (3333, 568, 569), (3334, 569, 570), (3335, 570, 571), (3336, 571, 572), (3337, 572, 573), (3344, 573, 574), (3345, 574, 575), (3346, 575, 576), (3354, 576, 577), (3364, 577, 578), (3410, 578, 579), (3412, 579, 580), (3414, 580, 582), (3415, 582, 583), (3421, 583, 584), (3425, 584, 585), (3428, 585, 586), (3431, 586, 587), (3437, 587, 588), (3443, 588, 589), (3471, 589, 592), (3472, 592, 593), (3473, 593, 594), (3517, 594, 595), (3518, 595, 596), (3527, 596, 597), (3562, 597, 598), (3604, 598, 599), (3605, 599, 600), (3606, 600, 601), (3609, 601, 602), (3617, 602, 604), (3619, 604, 606), (3620, 606, 608), (3621, 608, 610), (3623, 610, 612), (3625, 612, 613), (3626, 613, 614), (3627, 614, 615), (3632, 615, 616), (3633, 616, 618), (3635, 618, 619), (3636, 619, 620), (3646, 620, 621), (3651, 621, 622), (3925, 622, 624), (3926, 624, 626), (3936, 626, 627), (3939, 627, 628), (3942, 628, 629), (3945, 629, 630), (3948, 630, 631), (3951, 631, 632), (3956, 632, 633), (3977, 633, 634), (3978, 634, 635), (3980, 635, 636), (3987, 636, 637), (3989, 637, 638), (3991, 638, 639), (3993, 639, 640), (3995, 640, 641), (3997, 641, 642), (3999, 642, 643), (4014, 643, 645), (4019, 645, 646), (4074, 646, 647)];
 
-static BY_OPCODE: [u16; 643] = [375, 392, 416, 440, 197, 178, 179, 200, 203, 310, 311, 263, 264, 355, 356, 353, 354, 369, 260, 626, 631, 409, 299, 448, 445, 55, 396, 397, 398, 187, 158, 170, 165, 172, 271, 272, 273, 274, 269, 275, 276, 109, 96, 112, 103, 208, 213, 212, 231, 234, 237, 298, 297, 254, 257, 378, 224, 223, 139, 129, 138, 140, 141, 131, 130, 132, 108, 225, 226, 153, 250, 184, 578, 545, 546, 527, 528, 551, 552, 549, 550, 561, 574, 529, 530, 589, 587, 515, 568, 569, 570, 535, 536, 537, 538, 524, 517, 572, 419, 420, 175, 63, 161, 120, 142, 240, 193, 194, 192, 379, 405, 121, 143, 241, 195, 30, 31, 38, 39, 443, 3, 4, 7, 8, 389, 303, 302, 79, 80, 70, 71, 639, 638, 367, 432, 433, 41, 40, 43, 42, 44, 384, 503, 507, 328, 457, 461, 465, 468, 453, 10, 11, 25, 26, 90, 91, 473, 474, 483, 372, 373, 12, 18, 496, 19, 20, 414, 352, 612, 613, 622, 623, 620, 621, 616, 617, 509, 510, 514, 513, 511, 512, 207, 444, 428, 164, 580, 581, 584, 526, 563, 559, 592, 595, 357, 358, 627, 632, 410, 449, 159, 166, 277, 278, 97, 113, 104, 209, 210, 215, 214, 235, 238, 133, 154, 624, 553, 554, 590, 539, 540, 523, 36, 37, 5, 9, 305, 304, 81, 59, 316, 325, 454, 29, 489, 93, 490, 491, 614, 615, 618, 619, 593, 598, 600, 602, 604, 351, 350, 327, 404, 376, 393, 417, 94, 636, 441, 198, 180, 181, 201, 204, 312, 313, 95, 265, 266, 361, 362, 359, 360, 370, 261, 628, 633, 411, 300, 450, 446, 56, 399, 400, 188, 206, 167, 279, 280, 281, 282, 283, 284, 110, 105, 408, 0, 115, 116, 217, 216, 222, 232, 255, 258, 346, 347, 134, 135, 227, 228, 155, 470, 471, 251, 252, 625, 185, 1, 564, 566, 576, 637, 579, 547, 548, 531, 532, 557, 558, 555, 556, 562, 575, 533, 534, 591, 588, 516, 571, 541, 542, 543, 544, 521, 525, 518, 573, 176, 64, 162, 124, 123, 122, 144, 145, 146, 242, 243, 380, 381, 382, 406, 126, 125, 148, 149, 150, 147, 246, 247, 244, 245, 388, 438, 99, 100, 101, 117, 34, 35, 2, 308, 390, 395, 306, 307, 309, 69, 62, 72, 75, 73, 74, 68, 642, 61, 60, 640, 641, 66, 318, 317, 319, 119, 368, 429, 430, 431, 434, 435, 46, 45, 47, 67, 320, 321, 58, 385, 386, 332, 333, 331, 464, 324, 323, 322, 330, 329, 342, 343, 341, 344, 345, 459, 458, 463, 462, 466, 467, 469, 455, 14, 13, 27, 424, 423, 422, 76, 82, 83, 77, 87, 88, 374, 477, 478, 485, 486, 16, 15, 22, 21, 336, 335, 338, 337, 427, 426, 425, 492, 24, 23, 415, 118, 334, 6, 493, 494, 495, 481, 611, 609, 610, 439, 519, 582, 583, 585, 586, 560, 594, 608, 597, 596, 599, 601, 603, 605, 472, 349, 348, 32, 33, 84, 326, 377, 394, 418, 442, 199, 182, 183, 202, 205, 314, 315, 267, 268, 365, 366, 363, 364, 371, 262, 629, 634, 412, 301, 451, 447, 57, 401, 402, 403, 189, 168, 173, 285, 286, 287, 288, 270, 289, 290, 111, 106, 219, 218, 233, 256, 259, 136, 137, 229, 230, 156, 253, 186, 565, 567, 577, 522, 177, 65, 163, 127, 151, 248, 196, 383, 407, 128, 152, 249, 102, 391, 436, 437, 48, 54, 49, 387, 497, 501, 499, 505, 190, 85, 86, 78, 89, 92, 460, 421, 520, 606, 630, 635, 413, 452, 160, 171, 169, 174, 291, 292, 293, 294, 295, 296, 98, 114, 107, 211, 221, 220, 236, 239, 157, 51, 50, 53, 52, 498, 502, 500, 504, 506, 508, 191, 456, 17, 28, 475, 476, 479, 480, 487, 488, 484, 340, 339, 482, 607];
+static BY_OPCODE: [u16; 647] = [379, 396, 420, 444, 201, 182, 183, 204, 207, 314, 315, 267, 268, 359, 360, 357, 358, 373, 264, 630, 635, 413, 303, 452, 449, 55, 400, 401, 402, 191, 162, 174, 169, 176, 275, 276, 277, 278, 273, 279, 280, 111, 98, 114, 105, 94, 212, 217, 216, 235, 238, 241, 302, 301, 258, 261, 382, 228, 227, 143, 131, 142, 144, 145, 133, 132, 134, 110, 229, 230, 157, 254, 188, 582, 549, 550, 531, 532, 555, 556, 553, 554, 565, 578, 533, 534, 593, 591, 519, 572, 573, 574, 539, 540, 541, 542, 528, 521, 576, 423, 424, 179, 63, 165, 122, 146, 244, 197, 198, 196, 383, 409, 123, 147, 245, 199, 30, 31, 38, 39, 447, 3, 4, 7, 8, 393, 307, 306, 79, 80, 70, 71, 643, 642, 371, 436, 437, 41, 40, 43, 42, 44, 388, 507, 511, 332, 461, 465, 469, 472, 457, 10, 11, 25, 26, 90, 91, 477, 478, 487, 376, 377, 12, 18, 500, 19, 20, 418, 356, 616, 617, 626, 627, 624, 625, 620, 621, 513, 514, 518, 517, 515, 516, 211, 448, 432, 168, 584, 585, 588, 530, 567, 563, 596, 599, 361, 362, 631, 636, 414, 453, 163, 170, 281, 282, 99, 115, 106, 213, 214, 219, 218, 239, 242, 135, 158, 628, 557, 558, 594, 543, 544, 527, 36, 37, 5, 9, 309, 308, 81, 59, 320, 329, 458, 29, 493, 93, 494, 495, 618, 619, 622, 623, 597, 602, 604, 606, 608, 355, 354, 136, 331, 408, 380, 397, 421, 96, 640, 445, 202, 184, 185, 205, 208, 316, 317, 97, 269, 270, 365, 366, 363, 364, 374, 265, 632, 637, 415, 304, 454, 450, 56, 403, 404, 192, 210, 171, 283, 284, 285, 286, 287, 288, 112, 107, 412, 0, 117, 118, 221, 220, 226, 236, 259, 262, 350, 351, 137, 138, 231, 232, 159, 474, 475, 255, 256, 629, 189, 1, 568, 570, 580, 641, 583, 551, 552, 535, 536, 561, 562, 559, 560, 566, 579, 537, 538, 595, 592, 520, 575, 545, 546, 547, 548, 525, 529, 522, 577, 180, 64, 166, 126, 125, 124, 148, 149, 150, 246, 247, 384, 385, 386, 410, 128, 127, 152, 153, 154, 151, 250, 251, 248, 249, 392, 442, 101, 102, 103, 119, 34, 35, 2, 312, 394, 399, 310, 311, 313, 69, 62, 72, 75, 73, 74, 68, 646, 61, 60, 644, 645, 66, 322, 321, 323, 121, 372, 433, 434, 435, 438, 439, 46, 45, 47, 67, 324, 325, 58, 389, 390, 336, 337, 335, 468, 328, 327, 326, 334, 333, 346, 347, 345, 348, 349, 463, 462, 467, 466, 470, 471, 473, 459, 14, 13, 27, 428, 427, 426, 76, 82, 83, 77, 87, 88, 378, 481, 482, 489, 490, 16, 15, 22, 21, 340, 339, 342, 341, 431, 430, 429, 496, 24, 23, 419, 120, 338, 6, 497, 498, 499, 485, 615, 613, 614, 443, 523, 586, 587, 589, 590, 564, 598, 612, 601, 600, 603, 605, 607, 609, 476, 353, 352, 32, 33, 84, 330, 381, 398, 422, 446, 203, 186, 187, 206, 209, 318, 319, 271, 272, 369, 370, 367, 368, 375, 266, 633, 638, 416, 305, 455, 451, 57, 405, 406, 407, 193, 172, 177, 289, 290, 291, 292, 274, 293, 294, 113, 108, 95, 223, 222, 237, 260, 263, 139, 141, 233, 234, 160, 257, 190, 569, 571, 581, 526, 181, 65, 167, 129, 155, 252, 200, 387, 411, 130, 156, 253, 104, 395, 440, 441, 48, 54, 49, 391, 501, 505, 503, 509, 194, 85, 86, 78, 89, 92, 464, 425, 524, 610, 634, 639, 417, 456, 164, 175, 173, 178, 295, 296, 297, 298, 299, 300, 100, 116, 109, 215, 225, 224, 240, 243, 140, 161, 51, 50, 53, 52, 502, 506, 504, 508, 510, 512, 195, 460, 17, 28, 479, 480, 483, 484, 491, 492, 488, 344, 343, 486, 611];
 
-static OPS: [(u16, u16); 241] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (0, 0), (94, 95), (0, 0), (95, 96), (96, 99), (99, 103), (103, 108), (108, 109), (109, 112), (112, 115), (115, 117), (117, 118), (118, 119), (119, 120), (120, 129), (129, 142), (142, 153), (153, 158), (158, 161), (0, 0), (161, 164), (164, 165), (165, 170), (0, 0), (170, 172), (172, 175), (175, 178), (178, 184), (184, 187), (187, 190), (0, 0), (190, 192), (192, 197), (197, 200), (200, 203), (203, 206), (206, 207), (207, 208), (208, 212), (212, 223), (0, 0), (223, 225), (225, 231), (231, 234), (234, 237), (237, 240), (240, 250), (250, 254), (254, 257), (257, 260), (260, 263), (0, 0), (263, 269), (269, 271), (0, 0), (271, 297), (297, 299), (299, 302), (302, 308), (308, 309), (309, 310), (310, 316), (316, 319), (319, 320), (320, 321), (321, 322), (322, 325), (325, 327), (327, 328), (328, 334), (334, 335), (335, 339), (339, 341), (341, 344), (344, 346), (346, 348), (348, 352), (352, 353), (353, 367), (367, 369), (369, 372), (372, 374), (374, 375), (375, 378), (0, 0), (378, 379), (379, 384), (384, 388), (388, 389), (0, 0), (389, 392), (392, 395), (395, 396), (396, 404), (404, 405), (405, 408), (408, 409), (409, 414), (0, 0), (0, 0), (414, 416), (416, 419), (419, 421), (0, 0), (421, 422), (422, 428), (428, 429), (429, 432), (432, 438), (438, 439), (439, 440), (440, 443), (443, 444), (444, 445), (445, 448), (448, 453), (453, 457), (457, 460), (460, 461), (461, 465), (465, 468), (468, 470), (470, 472), (472, 473), (473, 477), (477, 481), (481, 483), (483, 485), (485, 489), (489, 497), (497, 499), (499, 501), (501, 503), (503, 505), (505, 507), (507, 509), (509, 511), (511, 513), (513, 515), (515, 517), (517, 519), (519, 520), (520, 521), (521, 523), (523, 524), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (524, 526), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (526, 527), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (527, 535), (535, 545), (0, 0), (545, 549), (0, 0), (549, 559), (559, 561), (561, 563), (563, 564), (564, 566), (566, 568), (568, 572), (572, 574), (574, 576), (576, 578), (578, 580), (580, 584), (584, 587), (587, 589), (589, 592), (592, 595), (595, 597), (597, 598), (598, 600), (600, 602), (602, 604), (604, 608), (608, 609), (609, 611), (611, 612), (612, 616), (616, 620), (620, 622), (622, 624), (0, 0), (0, 0), (624, 626), (626, 631), (631, 636), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (636, 637), (637, 638), (0, 0), (0, 0), (638, 642), (642, 643)];
+static OPS: [(u16, u16); 242] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 96), (0, 0), (96, 97), (0, 0), (97, 98), (98, 101), (101, 105), (105, 110), (110, 111), (111, 114), (114, 117), (117, 119), (119, 120), (120, 121), (121, 122), (122, 131), (131, 146), (146, 157), (157, 162), (162, 165), (0, 0), (165, 168), (168, 169), (169, 174), (0, 0), (174, 176), (176, 179), (179, 182), (182, 188), (188, 191), (191, 194), (0, 0), (194, 196), (196, 201), (201, 204), (204, 207), (207, 210), (210, 211), (211, 212), (212, 216), (216, 227), (0, 0), (227, 229), (229, 235), (235, 238), (238, 241), (241, 244), (244, 254), (254, 258), (258, 261), (261, 264), (264, 267), (0, 0), (267, 273), (273, 275), (0, 0), (275, 301), (301, 303), (303, 306), (306, 312), (312, 313), (313, 314), (314, 320), (320, 323), (323, 324), (324, 325), (325, 326), (326, 329), (329, 331), (331, 332), (332, 338), (338, 339), (339, 343), (343, 345), (345, 348), (348, 350), (350, 352), (352, 356), (356, 357), (357, 371), (371, 373), (373, 376), (376, 378), (378, 379), (379, 382), (0, 0), (382, 383), (383, 388), (388, 392), (392, 393), (0, 0), (393, 396), (396, 399), (399, 400), (400, 408), (408, 409), (409, 412), (412, 413), (413, 418), (0, 0), (0, 0), (418, 420), (420, 423), (423, 425), (0, 0), (425, 426), (426, 432), (432, 433), (433, 436), (436, 442), (442, 443), (443, 444), (444, 447), (447, 448), (448, 449), (449, 452), (452, 457), (457, 461), (461, 464), (464, 465), (465, 469), (469, 472), (472, 474), (474, 476), (476, 477), (477, 481), (481, 485), (485, 487), (487, 489), (489, 493), (493, 501), (501, 503), (503, 505), (505, 507), (507, 509), (509, 511), (511, 513), (513, 515), (515, 517), (517, 519), (519, 521), (521, 523), (523, 524), (524, 525), (525, 527), (527, 528), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (528, 530), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (530, 531), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (531, 539), (539, 549), (0, 0), (549, 553), (0, 0), (553, 563), (563, 565), (565, 567), (567, 568), (568, 570), (570, 572), (572, 576), (576, 578), (578, 580), (580, 582), (582, 584), (584, 588), (588, 591), (591, 593), (593, 596), (596, 599), (599, 601), (601, 602), (602, 604), (604, 606), (606, 608), (608, 612), (612, 613), (613, 615), (615, 616), (616, 620), (620, 624), (624, 626), (626, 628), (0, 0), (0, 0), (628, 630), (630, 635), (635, 640), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (640, 641), (641, 642), (0, 0), (0, 0), (642, 646), (646, 647)];
 
-static ORDERS: [&[Mod]; 241] = [
+static ORDERS: [&[Mod]; 242] = [
     &[],
     &[],
     &[Mod::O,Mod::_128,Mod::_64,Mod::_96],
@@ -1601,6 +1610,7 @@ static ORDERS: [&[Mod]; 241] = [
     &[],
     &[],
     &[],
+    &[Mod::LO,Mod::HI],
     &[Mod::MAX,Mod::MAXABS,Mod::MIN,Mod::MINABS,Mod::S32,Mod::F32,Mod::NAN],
     &[],
     &[],
