@@ -13,7 +13,7 @@ from singles import THREADS, Batch
 ROOT = os.path.join(os.path.dirname(record.ROOT), 'newest')
 FILES = {}
 TARGETS = {'newest_numbers': ('9.2', 'sm_100f'), 'newest_bytes': ('9.2', 'sm_120f'), 'newest_products': ('9.3', 'sm_80'), 'newest_orders': ('9.5', 'sm_90a'),
-           'newest_matrices': ('9.1', 'sm_120f')}
+           'newest_matrices': ('9.1', 'sm_120f'), 'newest_fours': ('9.4', 'sm_100a'), 'newest_fixed': ('9.1', 'sm_100a')}
 HEAD = '// Written by tools/kernels/newest.py: what PTX 9.1 to 9.5 added.\n.version {}\n.target {}\n.address_size 64\n'
 r = Random(131)
 
@@ -450,6 +450,76 @@ def scaled_product():
     case('scaled_product', 'newest_matrices', [1], [THREADS], [Given('u32', data), Result('u32', out, [0] * len(out))], folder=ROOT)
 
 
+def sum_of(x, y):
+    (a, s), (b, t) = x, y
+    if NAN in (a, b) or a == b == INFINITY and s != t:
+        return NAN, False
+    if INFINITY in (a, b):
+        return INFINITY, s if a == INFINITY else t
+    total = (-a if s else a) + (-b if t else b)
+    return abs(total), s and t if total == 0 else total < 0
+
+
+def product_of(x, y):
+    (a, s), (b, t) = x, y
+    if NAN in (a, b) or INFINITY in (a, b) and 0 in (a, b):
+        return NAN, False
+    return (INFINITY if INFINITY in (a, b) else a * b), s != t
+
+
+def result_of(name, number, finite):
+    """The bits of a result; what is too large is the greatest number, or else an infinity, or none."""
+    size, negative = number
+    greatest, infinite = NARROW[name][3], NARROW[name][5]
+    # Half of the last place beyond the greatest number is too large where that number is odd.
+    above = TABLES[name][-1] + (TABLES[name][-1] - TABLES[name][-2]) / 2
+    if size != NAN and not finite and (size == INFINITY or size > above or size == above and greatest & 1):
+        return greatest + 1 | negative << 7 if infinite else 0x7f
+    return to_narrow(name, size, negative, False)
+
+
+def fours():
+    """Sums and products of four numbers of all pairs of types."""
+    odd = [0x7f80ff00, 0x7e7dfe01, 0x7bfb7cfc, 0x3c38b8bc, 0x81017780]
+    column = lambda step: [odd[(n * step) % 5] if n % 3 == 0 else r.bits() for n in range(THREADS)]
+    columns = {'a': column(1), 'b': column(2), 'e': column(3), 'x': [r.bits(16) for _ in range(THREADS)], 'y': [r.bits(16) for _ in range(THREADS)]}
+    kernel = Batch('newest_fours', 'fours', [(name, 'b16' if name in 'xy' else 'b32', values) for name, values in columns.items()], FILES, ROOT)
+
+    def numbers_of(name, given, t):
+        width = 4 if name == 'e2m1' else 8
+        bits = 1 + sum(NARROW[name][:2])
+        return [from_narrow(name, columns[given][t] >> width * at & (1 << bits) - 1) for at in range(4)]
+    given = lambda name, place: 'xy'[place] if name == 'e2m1' else 'ab'[place]
+    types = list(NARROW)
+    for to, finite in itertools.product(('e4m3', 'e5m2'), (True, False)):
+        words = '.rn' * finite + '.satfinite' * finite
+        row = lambda text, act: kernel.add(text, 'b32', [sum(result_of(to, each, finite) << 8 * at for at, each in enumerate(act(t))) for t in range(THREADS)])
+        for first in types:
+            one = given(first, 0)
+            pairs = lambda t: zip(numbers_of(first, one, t), numbers_of(to, 'e', t))
+            row(f'add{words}.{to}x4.{first}x4 d32, {one}, e', lambda t: [sum_of(x, y) for x, y in pairs(t)])
+            row(f'sub{words}.{to}x4.{first}x4 d32, {one}, e', lambda t: [sum_of(x, (y[0], not y[1])) for x, y in pairs(t)])
+            second = types[(types.index(first) * 2 + finite) % 5]
+            two = given(second, 1)
+            both = lambda t: [product_of(x, y) for x, y in zip(numbers_of(first, one, t), numbers_of(second, two, t))]
+            row(f'mul{words}.{to}x4.{first}x4.{second}x4 d32, {one}, {two}', both)
+            row(f'fma{words}.{to}x4.{first}x4.{second}x4 d32, {one}, {two}, e', lambda t: [sum_of(x, y) for x, y in zip(both(t), numbers_of(to, 'e', t))])
+    kernel.finish()
+
+
+def halves_of_fixed():
+    codes = [0x8000, 0x7f81, 0xff01, 0x40c0] + [r.bits(16) for _ in range(THREADS - 4)]
+    scales = [0xff7f, 0x00fe, 0xfdfc, 0x8585] + [127 + r.between(-9, 9) | 127 + r.between(-9, 9) << 8 for _ in range(THREADS - 4)]
+    kernel = Batch('newest_fixed', 'halves_of_fixed', [('e', 'b16', codes), ('s', 'b16', scales)], FILES, ROOT)
+    for scaled, finite, relu in itertools.product((False, True), (False, True), (False, True)):
+        expected = []
+        for code, scale in zip(codes, scales):
+            steps = [(code >> at & 255) - (code >> at & 128) * 2 for at in (0, 8)]
+            expected.append(sum(to_bf16(Fraction(abs(n), 64), n < 0, scale >> 8 * at & 255 if scaled else 127, relu, finite) << 16 * at for at, n in enumerate(steps)))
+        kernel.add(f'cvt.rn{".satfinite" * finite}{".relu" * relu}{".scaled::n2::ue8m0" * scaled}.bf16x2.s2f6x2 d32, e{", s" * scaled}', 'b32', expected)
+    kernel.finish()
+
+
 narrow_of_halves()
 halves_of_narrow()
 packed_integers()
@@ -459,6 +529,8 @@ copies_of_orders()
 sums_of_subnormals()
 classes_of_maps()
 scaled_product()
+fours()
+halves_of_fixed()
 
 
 def write_ptx():

@@ -478,6 +478,7 @@ fn narrow_kind_second(ty: Type) -> Option<Mod> {
         Type::E2M1x2 => Mod::E2M1_2,
         Type::E2M3x2 => Mod::E2M3_2,
         Type::E3M2x2 => Mod::E3M2_2,
+        Type::S2F6x2 => Mod::S2_6,
         _ => return None,
     })
 }

@@ -134,6 +134,7 @@ fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
         Type::F32 if i.types.len() > 1 => return l.mixed_singles(i, i.types[1]),
         Type::F32 => return l.float_arithmetic(i),
         Type::F32x2 => return l.single_pairs(i),
+        Type::E4M3x4 | Type::E5M2x4 => return l.four_narrow(i),
         Type::F64 => return l.double_arithmetic(i),
         _ if half_of(ty).is_some() => return l.half_arithmetic(i),
         _ if ty.is_float() => return Err(l.unsupported_form(i)),

@@ -132,8 +132,11 @@ pub enum Op {
     POPC,
     PREEXIT,
     PRMT,
+    QADD4,
+    QFMA4,
     QGMMA,
     QMMA,
+    QMUL4,
     QSPC,
     R2P,
     R2UR,
@@ -249,7 +252,7 @@ pub enum Op {
     YIELD,
 }
 
-const NAMES: [&str; 242] = [
+const NAMES: [&str; 245] = [
     "ACQBULK",
     "ACQSHMINIT",
     "AL2P",
@@ -377,8 +380,11 @@ const NAMES: [&str; 242] = [
     "POPC",
     "PREEXIT",
     "PRMT",
+    "QADD4",
+    "QFMA4",
     "QGMMA",
     "QMMA",
+    "QMUL4",
     "QSPC",
     "R2P",
     "R2UR",
@@ -494,7 +500,7 @@ const NAMES: [&str; 242] = [
     "YIELD",
 ];
 
-const ALL: [Op; 242] = [
+const ALL: [Op; 245] = [
     Op::ACQBULK,
     Op::ACQSHMINIT,
     Op::AL2P,
@@ -622,8 +628,11 @@ const ALL: [Op; 242] = [
     Op::POPC,
     Op::PREEXIT,
     Op::PRMT,
+    Op::QADD4,
+    Op::QFMA4,
     Op::QGMMA,
     Op::QMMA,
+    Op::QMUL4,
     Op::QSPC,
     Op::R2P,
     Op::R2UR,

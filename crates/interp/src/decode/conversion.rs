@@ -35,6 +35,19 @@ fn narrow(ty: Type) -> Option<Narrow> {
     }
 }
 
+/// The format of each number of two or four.
+pub(super) fn few(ty: Type) -> Option<Few> {
+    Some(match ty {
+        Type::E4M3x2 | Type::E4M3x4 => Few::Eighth(Eighth::E4M3),
+        Type::E5M2x2 | Type::E5M2x4 => Few::Eighth(Eighth::E5M2),
+        Type::E2M1x2 | Type::E2M1x4 => Few::Narrow(Narrow::E2M1),
+        Type::E2M3x2 | Type::E2M3x4 => Few::Narrow(Narrow::E2M3),
+        Type::E3M2x2 | Type::E3M2x4 => Few::Narrow(Narrow::E3M2),
+        Type::S2F6x2 => Few::Fixed,
+        _ => return None,
+    })
+}
+
 impl FunctionDecoder<'_> {
     /// `cvt.rs`.
     fn convert_at_random(&self, instruction: &Instruction) -> Decode<Action> {
@@ -86,7 +99,7 @@ impl FunctionDecoder<'_> {
                 _ => return Err("this source type is not supported".into()),
             }
         } else if to == Type::BF16x2
-            && let Some(from) = eighth(from).map(Few::Eighth).or(narrow(from).map(Few::Narrow))
+            && let Some(from) = few(from)
         {
             Conversion::ScaledToHalves { from, relu: mode.relu, finite }
         } else if let Some(from) = narrow(from) {

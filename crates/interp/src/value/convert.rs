@@ -53,20 +53,24 @@ pub enum Conversion {
 pub enum Few {
     Eighth(Eighth),
     Narrow(Narrow),
+    /// Two's complement, in units of a sixty-fourth.
+    Fixed,
 }
 
 impl Few {
-    fn value(self, bits: u64) -> f64 {
+    /// The value of a number.
+    pub fn value(self, bits: u64) -> f64 {
         match self {
             Few::Eighth(eighth) => soft::from_eighth(eighth, bits),
             Few::Narrow(narrow) => narrow.value(bits),
+            Few::Fixed => f64::from(bits as u8 as i8) / 64.0,
         }
     }
 
-    /// Bits from one number of a pair to the next.
-    fn stride(self) -> u32 {
+    /// Bits from one number of some to the next.
+    pub fn stride(self) -> u32 {
         match self {
-            Few::Eighth(_) => 8,
+            Few::Eighth(_) | Few::Fixed => 8,
             Few::Narrow(narrow) => narrow.stride(),
         }
     }

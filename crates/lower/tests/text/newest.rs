@@ -327,3 +327,24 @@ fn classes_of_tensor_maps() {
         "#]],
     );
 }
+
+#[test]
+fn four_narrow_numbers() {
+    check_for(
+        "sm_103a",
+        "sub.satfinite.e4m3x4.e2m1x4 %r0, %h0, %r1;
+         mul.e5m2x4.e4m3x4.e3m2x4 %r2, %r1, %r3;
+         fma.rn.satfinite.e4m3x4.e4m3x4.e5m2x4 %r4, %r1, %r2, %r3;",
+        expect![""],
+    );
+}
+
+#[test]
+fn fixed_point_numbers() {
+    check_for(
+        "sm_120a",
+        "cvt.rn.bf16x2.s2f6x2 %r0, %h0;
+         cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.s2f6x2 %r1, %h0, %h1;",
+        expect![""],
+    );
+}

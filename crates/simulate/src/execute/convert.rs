@@ -378,6 +378,7 @@ fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Faul
     const ONE: u32 = 127;
     const NONE: u32 = 0xff;
     let (from, shift) = unpacked(context);
+    let fixed = context.has(Mod::S2_6);
     if narrow.to != BF16 || !context.instruction.operands[2].has(Mod::H0) {
         return Err(context.refuse());
     }
@@ -387,7 +388,15 @@ fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Faul
         let part = |index: u32| {
             let bits = u64::from(values[lane] >> (shift + width * index)) & ((1 << from.bits()) - 1);
             let scale = scales[lane] >> (8 * index) & 0xff;
-            let value = match from.unpack(bits) {
+            let number = match fixed {
+                // Two's complement, in units of a sixty-fourth.
+                true => {
+                    let steps = (values[lane] >> (shift + 8 * index)) as u8 as i8;
+                    Value::Finite(Real { exponent: -6, ..Real::of_signed(steps.into()) })
+                }
+                false => from.unpack(bits),
+            };
+            let value = match number {
                 _ if scale == NONE => Value::NotANumber,
                 Value::Finite(real) => {
                     Value::Finite(Real { exponent: real.exponent + scale as i32 - ONE as i32, ..real })

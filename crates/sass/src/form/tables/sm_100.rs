@@ -70,224 +70,228 @@ const T51: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)])];
 const T52: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16)]),row(2,&[m(Mod::TF32)])];
 const T53: &[Row] = &[row(0,&[]),row(1,&[m(Mod::BF16_V2)])];
 const T54: &[Row] = &[row(0,&[m(Mod::BYPASS)]),row(1,&[])];
-const T55: &[Row] = &[row(2,&[m(Mod::C)])];
-const T56: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
-const T57: &[Row] = &[row(1,&[m(Mod::CAST)])];
-const T58: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
-const T59: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
-const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
-const T61: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
-const T62: &[Row] = &[row(0,&[]),row(1,&[Suffix(1,End,Mod::BUFFER1)]),row(2,&[Suffix(1,End,Mod::BUFFER2)]),row(3,&[Suffix(1,End,Mod::BUFFER3)]),row(4,&[Suffix(1,End,Mod::B_KEEP)]),row(5,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP)]),row(6,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP)]),row(7,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP)]),row(8,&[Suffix(1,End,Mod::B_REUSE)]),row(9,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_REUSE)]),row(10,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_REUSE)]),row(11,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_REUSE)]),row(12,&[Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(13,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(14,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(15,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(16,&[m(Mod::_2CTA)])];
-const T63: &[Row] = &[row(0,&[n(SELF,Symbol::COMP_STATUS)])];
-const T64: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T65: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T66: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
-const T67: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::ORDERED),m(Mod::SYS)]),row(14,&[m(Mod::ORDERED),m(Mod::STRONG),m(Mod::SYS)]),row(15,&[m(Mod::MMIO),m(Mod::ORDERED),m(Mod::SYS)])];
-const T68: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
-const T69: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COUNTED)])];
-const T70: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
-const T71: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
-const T72: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
-const T73: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
-const T74: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DEEP)])];
-const T75: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
-const T76: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DST_G_BYTE_MASK)])];
-const T77: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
-const T78: &[Row] = &[row(70,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(71,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(102,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(103,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(192,&[m(Mod::E2M3),m(Mod::F16_2)]),row(193,&[m(Mod::E2M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(194,&[m(Mod::E3M2),m(Mod::F16_2)]),row(195,&[m(Mod::E3M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(196,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(197,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(198,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(199,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(208,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP)]),row(209,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(210,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP)]),row(211,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(212,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(213,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(214,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(215,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(216,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ)]),row(217,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(218,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ)]),row(219,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(220,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(221,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(222,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(223,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(224,&[m(Mod::BF16_2),m(Mod::E2M3)]),row(225,&[m(Mod::BF16_2),m(Mod::E2M3),Suffix(2,Part(0),Mod::H1)]),row(226,&[m(Mod::BF16_2),m(Mod::E3M2)]),row(227,&[m(Mod::BF16_2),m(Mod::E3M2),Suffix(2,Part(0),Mod::H1)]),row(228,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE)]),row(229,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(230,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE)]),row(231,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(240,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP)]),row(241,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(242,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP)]),row(243,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(244,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE)]),row(245,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(246,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE)]),row(247,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(248,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ)]),row(249,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(250,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ)]),row(251,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(252,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(253,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(254,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(255,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(256,&[m(Mod::E5M2),m(Mod::F16_2)]),row(257,&[m(Mod::E5M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(258,&[m(Mod::E4M3),m(Mod::F16_2)]),row(259,&[m(Mod::E4M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(260,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(261,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(262,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(263,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(272,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP)]),row(273,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(274,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP)]),row(275,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(276,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(277,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(278,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(279,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(280,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ)]),row(281,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(282,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ)]),row(283,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(284,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(285,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(286,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(287,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(288,&[m(Mod::BF16_2),m(Mod::E5M2)]),row(289,&[m(Mod::BF16_2),m(Mod::E5M2),Suffix(2,Part(0),Mod::H1)]),row(290,&[m(Mod::BF16_2),m(Mod::E4M3)]),row(291,&[m(Mod::BF16_2),m(Mod::E4M3),Suffix(2,Part(0),Mod::H1)]),row(292,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE)]),row(293,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(294,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE)]),row(295,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(304,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP)]),row(305,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(306,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP)]),row(307,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(308,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE)]),row(309,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(310,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE)]),row(311,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(312,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ)]),row(313,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(314,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ)]),row(315,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(316,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(317,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(318,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(319,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(354,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(355,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(358,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(359,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(384,&[m(Mod::E8),m(Mod::F16_2)]),row(385,&[m(Mod::E8),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(388,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE)]),row(389,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(400,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP)]),row(401,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(404,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(405,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(408,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ)]),row(409,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(412,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(413,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(416,&[m(Mod::BF16_2),m(Mod::E8)]),row(417,&[m(Mod::BF16_2),m(Mod::E8),Suffix(2,Part(0),Mod::H1)]),row(420,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE)]),row(421,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(432,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP)]),row(433,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(436,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE)]),row(437,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(440,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ)]),row(441,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(444,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE)]),row(445,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)])];
-const T79: &[Row] = &[row(50,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(51,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(54,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(55,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(80,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(81,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(82,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(83,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(84,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(85,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(86,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(87,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(166,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(167,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(178,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(179,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(182,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(183,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(192,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C)]),row(193,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(194,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C)]),row(195,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(196,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(197,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(198,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(199,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(200,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(201,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(202,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(203,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(204,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(205,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(206,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(207,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(208,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(209,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(210,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(211,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(212,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(213,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(214,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(215,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(226,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(227,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(230,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)]),row(231,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)])];
-const T80: &[Row] = &[row(7,&[m(Mod::E2M1),m(Mod::SATFINITE)]),row(12,&[m(Mod::E2M3)]),row(13,&[m(Mod::E3M2)]),row(14,&[m(Mod::E2M3),m(Mod::SATFINITE)]),row(15,&[m(Mod::E3M2),m(Mod::SATFINITE)]),row(16,&[m(Mod::E5M2)]),row(17,&[m(Mod::E4M3)]),row(18,&[m(Mod::E5M2),m(Mod::SATFINITE)]),row(19,&[m(Mod::E4M3),m(Mod::SATFINITE)]),row(21,&[m(Mod::S2_6),m(Mod::SATFINITE)]),row(23,&[m(Mod::S2_6)]),row(24,&[m(Mod::E8)]),row(26,&[m(Mod::E8),m(Mod::SATFINITE)])];
-const T81: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
-const T82: &[Row] = &[row(0,&[m(Mod::EFL2)]),row(1,&[m(Mod::ENL2)]),row(2,&[m(Mod::ELL2)])];
-const T83: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
-const T84: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
-const T85: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXPAND16BIT)])];
-const T86: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
-const T87: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
-const T88: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
-const T89: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
-const T90: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)])];
-const T91: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
-const T92: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
-const T93: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
-const T94: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
-const T95: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T96: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
-const T97: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
-const T98: &[Row] = &[row(4,&[m(Mod::F16),m(Mod::PACK_AB)]),row(5,&[m(Mod::BF16),m(Mod::PACK_AB)]),row(14,&[m(Mod::E5M2),m(Mod::MERGE_C)]),row(15,&[m(Mod::E4M3),m(Mod::MERGE_C)])];
-const T99: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
-const T100: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
-const T101: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)]),row(17,&[m(Mod::E5M2x4),m(Mod::RN)]),row(18,&[m(Mod::E5M2x8),m(Mod::RN)]),row(19,&[m(Mod::E5M2x16),m(Mod::RN)]),row(20,&[m(Mod::E4M3x4),m(Mod::RN)]),row(21,&[m(Mod::E4M3x8),m(Mod::RN)]),row(22,&[m(Mod::E4M3x16),m(Mod::RN)])];
-const T102: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
-const T103: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
-const T104: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
-const T105: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
-const T106: &[Row] = &[row(0,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::HI_LO)]),row(1,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::LO_HI)]),row(2,&[Suffix(SELF,End,Mod::F32)])];
-const T107: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
-const T108: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
-const T109: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
-const T110: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
-const T111: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
-const T112: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
-const T113: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FILL)]),row(2,&[m(Mod::BROADCAST)])];
-const T114: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
-const T115: &[Row] = &[row(2,&[m(Mod::FLUSH)])];
-const T116: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
-const T117: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
-const T118: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
-const T119: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
-const T120: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
-const T121: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
-const T122: &[Row] = &[row(0,&[]),row(4,&[m(Mod::GATHER4)])];
-const T123: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
-const T124: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
-const T125: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
-const T126: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
-const T127: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
-const T128: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
-const T129: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
-const T130: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
-const T131: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
-const T132: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
-const T133: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
-const T134: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::SCATTER4)])];
-const T135: &[Row] = &[row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)])];
-const T136: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)]),row(4,&[m(Mod::GATHER4)])];
-const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
-const T138: &[Row] = &[row(3,&[m(Mod::IV)])];
-const T139: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
-const T140: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
-const T141: &[Row] = &[row(4,&[m(Mod::IVALL)])];
-const T142: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
-const T143: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
-const T144: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
-const T145: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
-const T146: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
-const T147: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
-const T148: &[Row] = &[row(0,&[m(Mod::LO)]),row(1,&[m(Mod::HI)])];
-const T149: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
-const T150: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
-const T151: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
-const T152: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
-const T153: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
-const T154: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
-const T155: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
-const T156: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
-const T157: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
-const T158: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
-const T159: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
-const T160: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
-const T161: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
-const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
-const T163: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
-const T164: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
-const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
-const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
-const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
-const T168: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
-const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
-const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
-const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
-const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
-const T173: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
-const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
-const T175: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
-const T176: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
-const T177: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
-const T178: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
-const T179: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
-const T180: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
-const T181: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
-const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
-const T183: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
-const T184: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
-const T185: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
-const T186: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
-const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
-const T188: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
-const T189: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
-const T190: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
-const T191: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
-const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
-const T193: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
-const T194: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
-const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
-const T196: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
-const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
-const T198: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
-const T199: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
-const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
-const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
-const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
-const T203: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
-const T204: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
-const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
-const T206: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
-const T207: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
-const T208: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
-const T209: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
-const T210: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
-const T211: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
-const T212: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
-const T213: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
-const T214: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)])];
-const T215: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
-const T216: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T217: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
-const T218: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)])];
-const T219: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
-const T220: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
-const T221: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
-const T222: &[Row] = &[row(0,&[]),row(2,&[m(Mod::_4dp256bit)]),row(3,&[m(Mod::_128dp128bit)]),row(4,&[m(Mod::_2x64dp128bit_lw02_lw13)]),row(5,&[m(Mod::_2x64dp128bit_lw01_lw23)]),row(6,&[m(Mod::_4x32dp128bit)])];
-const T223: &[Row] = &[row(0,&[]),row(1,&[m(Mod::x2)]),row(2,&[m(Mod::x4)]),row(3,&[m(Mod::x8)]),row(4,&[m(Mod::x16)]),row(5,&[m(Mod::x32)]),row(6,&[m(Mod::x64)]),row(7,&[m(Mod::x128)])];
-const T224: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
-const T225: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)]),row(5,&[m(Mod::_16dp32bit_t16_t31)])];
-const T226: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
-const T227: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
-const T228: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
-const T229: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
-const T230: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
-const T231: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
-const T232: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
-const T233: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
-const T234: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
-const T235: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
-const T236: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T237: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
-const T238: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T239: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
-const T240: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
-const T241: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
-const T242: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
-const T243: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
-const T244: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U4x16P64)]),row(2,&[m(Mod::U6x16P32)])];
-const T245: &[Row] = &[row(0,&[m(Mod::U4x2)]),row(1,&[m(Mod::S4x2)])];
-const T246: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
-const T247: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
-const T248: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
-const T249: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
-const T250: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
-const T251: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
-const T252: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
-const T253: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
-const T254: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
-const T255: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
-const T256: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
-const T257: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
-const T258: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
-const T259: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
-const T260: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
-const T261: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
-const T262: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(20,&[m(Mod::S2_6)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(52,&[m(Mod::S2_6),Suffix(1,Part(0),Mod::H1)])];
-const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
-const T264: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
-const T265: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
-const T266: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
-const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
-const T268: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
-const T269: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
-const T270: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
-const T271: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
-const T272: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
+const T55: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::B3210)]),row(1,&[Suffix(SELF,Part(0),Mod::B3)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B1)]),row(4,&[Suffix(SELF,Part(0),Mod::B0)])];
+const T56: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::B3210)]),row(1,&[Suffix(SELF,Part(0),Mod::B3)]),row(2,&[Suffix(SELF,Part(0),Mod::B2)]),row(3,&[Suffix(SELF,Part(0),Mod::B1)]),row(4,&[Suffix(SELF,Part(0),Mod::B0)]),row(5,&[Suffix(SELF,Part(0),Mod::N7654)]),row(6,&[Suffix(SELF,Part(0),Mod::N3210)]),row(7,&[Suffix(SELF,Part(0),Mod::N6420)])];
+const T57: &[Row] = &[row(2,&[m(Mod::C)])];
+const T58: &[Row] = &[row(0,&[m(Mod::CAS)]),row(1,&[m(Mod::CAST)]),row(2,&[m(Mod::CAS)]),row(3,&[m(Mod::CAST),m(Mod::SPIN)])];
+const T59: &[Row] = &[row(1,&[m(Mod::CAST)])];
+const T60: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CENTROID)])];
+const T61: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CL)])];
+const T62: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CLEAR)])];
+const T63: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COARSE)])];
+const T64: &[Row] = &[row(0,&[]),row(1,&[Suffix(1,End,Mod::BUFFER1)]),row(2,&[Suffix(1,End,Mod::BUFFER2)]),row(3,&[Suffix(1,End,Mod::BUFFER3)]),row(4,&[Suffix(1,End,Mod::B_KEEP)]),row(5,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP)]),row(6,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP)]),row(7,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP)]),row(8,&[Suffix(1,End,Mod::B_REUSE)]),row(9,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_REUSE)]),row(10,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_REUSE)]),row(11,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_REUSE)]),row(12,&[Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(13,&[Suffix(1,End,Mod::BUFFER1),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(14,&[Suffix(1,End,Mod::BUFFER2),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(15,&[Suffix(1,End,Mod::BUFFER3),Suffix(1,End,Mod::B_KEEP),Suffix(1,End,Mod::B_REUSE)]),row(16,&[m(Mod::_2CTA)])];
+const T65: &[Row] = &[row(0,&[n(SELF,Symbol::COMP_STATUS)])];
+const T66: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::CTA),m(Mod::MMIO)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE)]),row(7,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PRIVATE)]),row(8,&[m(Mod::MMIO),m(Mod::SM)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::MMIO),m(Mod::VC)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::GPU),m(Mod::MMIO)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T67: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T68: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::CONSTANT)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::CONSTANT),m(Mod::VC)]),row(14,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::VC)]),row(15,&[m(Mod::CONSTANT),m(Mod::GPU)])];
+const T69: &[Row] = &[row(0,&[]),row(1,&[m(Mod::CONSTANT),m(Mod::PRIVATE)]),row(2,&[m(Mod::CONSTANT),m(Mod::CTA)]),row(3,&[m(Mod::CONSTANT),m(Mod::CTA),m(Mod::PRIVATE)]),row(4,&[m(Mod::PRIVATE),m(Mod::SM),m(Mod::STRONG)]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(6,&[m(Mod::GPU),m(Mod::PRIVATE),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(8,&[m(Mod::GPU),m(Mod::MMIO)]),row(9,&[m(Mod::CONSTANT),m(Mod::SM)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)]),row(11,&[m(Mod::CONSTANT),m(Mod::PRIVATE),m(Mod::SM)]),row(12,&[m(Mod::MMIO),m(Mod::SYS)]),row(13,&[m(Mod::ORDERED),m(Mod::SYS)]),row(14,&[m(Mod::ORDERED),m(Mod::STRONG),m(Mod::SYS)]),row(15,&[m(Mod::MMIO),m(Mod::ORDERED),m(Mod::SYS)])];
+const T70: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::COS)]),row(2,&[m(Mod::COS)]),row(3,&[m(Mod::COS)]),row(4,&[m(Mod::COS),m(Mod::F16)]),row(5,&[m(Mod::COS),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16),m(Mod::COS)]),row(9,&[m(Mod::BF16),m(Mod::COS),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::SIN)]),row(17,&[m(Mod::SIN)]),row(18,&[m(Mod::SIN)]),row(19,&[m(Mod::SIN)]),row(20,&[m(Mod::F16),m(Mod::SIN)]),row(21,&[m(Mod::F16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(24,&[m(Mod::BF16),m(Mod::SIN)]),row(25,&[m(Mod::BF16),m(Mod::SIN),Suffix(1,Part(0),Mod::H1)]),row(32,&[m(Mod::EX2)]),row(33,&[m(Mod::EX2)]),row(34,&[m(Mod::EX2)]),row(35,&[m(Mod::EX2)]),row(36,&[m(Mod::EX2),m(Mod::F16)]),row(37,&[m(Mod::EX2),m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(40,&[m(Mod::BF16),m(Mod::EX2)]),row(41,&[m(Mod::BF16),m(Mod::EX2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::LG2)]),row(49,&[m(Mod::LG2)]),row(50,&[m(Mod::LG2)]),row(51,&[m(Mod::LG2)]),row(52,&[m(Mod::F16),m(Mod::LG2)]),row(53,&[m(Mod::F16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(56,&[m(Mod::BF16),m(Mod::LG2)]),row(57,&[m(Mod::BF16),m(Mod::LG2),Suffix(1,Part(0),Mod::H1)]),row(64,&[m(Mod::RCP)]),row(65,&[m(Mod::RCP)]),row(66,&[m(Mod::RCP)]),row(67,&[m(Mod::RCP)]),row(68,&[m(Mod::F16),m(Mod::RCP)]),row(69,&[m(Mod::F16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(72,&[m(Mod::BF16),m(Mod::RCP)]),row(73,&[m(Mod::BF16),m(Mod::RCP),Suffix(1,Part(0),Mod::H1)]),row(80,&[m(Mod::RSQ)]),row(81,&[m(Mod::RSQ)]),row(82,&[m(Mod::RSQ)]),row(83,&[m(Mod::RSQ)]),row(84,&[m(Mod::F16),m(Mod::RSQ)]),row(85,&[m(Mod::F16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::BF16),m(Mod::RSQ)]),row(89,&[m(Mod::BF16),m(Mod::RSQ),Suffix(1,Part(0),Mod::H1)]),row(96,&[m(Mod::RCP64H)]),row(97,&[m(Mod::RCP64H)]),row(98,&[m(Mod::RCP64H)]),row(99,&[m(Mod::RCP64H)]),row(112,&[m(Mod::RSQ64H)]),row(113,&[m(Mod::RSQ64H)]),row(114,&[m(Mod::RSQ64H)]),row(115,&[m(Mod::RSQ64H)]),row(128,&[m(Mod::SQRT)]),row(129,&[m(Mod::SQRT)]),row(130,&[m(Mod::SQRT)]),row(131,&[m(Mod::SQRT)]),row(132,&[m(Mod::F16),m(Mod::SQRT)]),row(133,&[m(Mod::F16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::BF16),m(Mod::SQRT)]),row(137,&[m(Mod::BF16),m(Mod::SQRT),Suffix(1,Part(0),Mod::H1)]),row(144,&[m(Mod::TANH)]),row(145,&[m(Mod::TANH)]),row(146,&[m(Mod::TANH)]),row(147,&[m(Mod::TANH)]),row(148,&[m(Mod::F16),m(Mod::TANH)]),row(149,&[m(Mod::F16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::BF16),m(Mod::TANH)]),row(153,&[m(Mod::BF16),m(Mod::TANH),Suffix(1,Part(0),Mod::H1)])];
+const T71: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COUNTED)])];
+const T72: &[Row] = &[row(0,&[]),row(1,&[m(Mod::COVMASK)]),row(2,&[m(Mod::CENTROID_OFFSET)]),row(3,&[m(Mod::MY_INDEX)]),row(4,&[m(Mod::INNER_COVERAGE)])];
+const T73: &[Row] = &[row(0,&[m(Mod::CTA),m(Mod::SC)]),row(2,&[m(Mod::SC),m(Mod::SM)]),row(4,&[m(Mod::GPU),m(Mod::SC)]),row(6,&[m(Mod::SC),m(Mod::SYS)]),row(10,&[m(Mod::SC),m(Mod::VC)]),row(11,&[m(Mod::ASYNC),m(Mod::VC)]),row(12,&[m(Mod::CTA),m(Mod::PARTIAL),m(Mod::SC)]),row(16,&[m(Mod::ALL),m(Mod::CTA)]),row(18,&[m(Mod::ALL),m(Mod::SM)]),row(20,&[m(Mod::ALL),m(Mod::GPU)]),row(22,&[m(Mod::ALL),m(Mod::SYS)]),row(26,&[m(Mod::ALL),m(Mod::VC)]),row(27,&[m(Mod::ASYNC),m(Mod::VC)]),row(28,&[m(Mod::ALL),m(Mod::CTA),m(Mod::PARTIAL)]),row(32,&[m(Mod::CTA)]),row(34,&[m(Mod::SM)]),row(36,&[m(Mod::GPU)]),row(38,&[m(Mod::SYS)]),row(42,&[m(Mod::VC)]),row(43,&[m(Mod::ASYNC),m(Mod::VC)]),row(44,&[m(Mod::CTA),m(Mod::PARTIAL)]),row(48,&[m(Mod::CTA),m(Mod::MMIO)]),row(50,&[m(Mod::MMIO),m(Mod::SM)]),row(52,&[m(Mod::GPU),m(Mod::MMIO)]),row(54,&[m(Mod::MMIO),m(Mod::SYS)]),row(58,&[m(Mod::MMIO),m(Mod::VC)]),row(59,&[m(Mod::ASYNC),m(Mod::VC)]),row(60,&[m(Mod::CTA),m(Mod::MMIO),m(Mod::PARTIAL)])];
+const T74: &[Row] = &[row(1,&[m(Mod::D8)]),row(2,&[m(Mod::D4)]),row(3,&[m(Mod::D2)]),row(4,&[]),row(5,&[m(Mod::M2)]),row(6,&[m(Mod::M4)]),row(7,&[m(Mod::M8)])];
+const T75: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DC)])];
+const T76: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DEEP)])];
+const T77: &[Row] = &[row(0,&[m(Mod::DIV)]),row(1,&[m(Mod::CONV)])];
+const T78: &[Row] = &[row(0,&[]),row(1,&[m(Mod::DST_G_BYTE_MASK)])];
+const T79: &[Row] = &[row(0,&[]),row(1,&[m(Mod::E)])];
+const T80: &[Row] = &[row(70,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(71,&[m(Mod::E2M1),m(Mod::F16_2),m(Mod::SATFINITE)]),row(102,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(103,&[m(Mod::BF16_2),m(Mod::E2M1),m(Mod::SATFINITE)]),row(192,&[m(Mod::E2M3),m(Mod::F16_2)]),row(193,&[m(Mod::E2M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(194,&[m(Mod::E3M2),m(Mod::F16_2)]),row(195,&[m(Mod::E3M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(196,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(197,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(198,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(199,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(208,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP)]),row(209,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(210,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP)]),row(211,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(212,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(213,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(214,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(215,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(216,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ)]),row(217,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(218,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ)]),row(219,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(220,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(221,&[m(Mod::E2M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(222,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(223,&[m(Mod::E3M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(224,&[m(Mod::BF16_2),m(Mod::E2M3)]),row(225,&[m(Mod::BF16_2),m(Mod::E2M3),Suffix(2,Part(0),Mod::H1)]),row(226,&[m(Mod::BF16_2),m(Mod::E3M2)]),row(227,&[m(Mod::BF16_2),m(Mod::E3M2),Suffix(2,Part(0),Mod::H1)]),row(228,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE)]),row(229,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(230,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE)]),row(231,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(240,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP)]),row(241,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(242,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP)]),row(243,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(244,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE)]),row(245,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(246,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE)]),row(247,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(248,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ)]),row(249,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(250,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ)]),row(251,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(252,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(253,&[m(Mod::BF16_2),m(Mod::E2M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(254,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(255,&[m(Mod::BF16_2),m(Mod::E3M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(256,&[m(Mod::E5M2),m(Mod::F16_2)]),row(257,&[m(Mod::E5M2),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(258,&[m(Mod::E4M3),m(Mod::F16_2)]),row(259,&[m(Mod::E4M3),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(260,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE)]),row(261,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(262,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE)]),row(263,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(272,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP)]),row(273,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(274,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP)]),row(275,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(276,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(277,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(278,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(279,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(280,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ)]),row(281,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(282,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ)]),row(283,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(284,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(285,&[m(Mod::E5M2),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(286,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(287,&[m(Mod::E4M3),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(288,&[m(Mod::BF16_2),m(Mod::E5M2)]),row(289,&[m(Mod::BF16_2),m(Mod::E5M2),Suffix(2,Part(0),Mod::H1)]),row(290,&[m(Mod::BF16_2),m(Mod::E4M3)]),row(291,&[m(Mod::BF16_2),m(Mod::E4M3),Suffix(2,Part(0),Mod::H1)]),row(292,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE)]),row(293,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(294,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE)]),row(295,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(304,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP)]),row(305,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(306,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP)]),row(307,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(308,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE)]),row(309,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(310,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE)]),row(311,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(312,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ)]),row(313,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(314,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ)]),row(315,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(316,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE)]),row(317,&[m(Mod::BF16_2),m(Mod::E5M2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(318,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE)]),row(319,&[m(Mod::BF16_2),m(Mod::E4M3),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(354,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(355,&[m(Mod::BF16_2),m(Mod::S2_6),m(Mod::SATFINITE)]),row(358,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(359,&[m(Mod::BF16_2),m(Mod::S2_6)]),row(384,&[m(Mod::E8),m(Mod::F16_2)]),row(385,&[m(Mod::E8),m(Mod::F16_2),Suffix(2,Part(0),Mod::H1)]),row(388,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE)]),row(389,&[m(Mod::E8),m(Mod::F16_2),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(400,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP)]),row(401,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(404,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE)]),row(405,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(408,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ)]),row(409,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(412,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE)]),row(413,&[m(Mod::E8),m(Mod::F16_2),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(416,&[m(Mod::BF16_2),m(Mod::E8)]),row(417,&[m(Mod::BF16_2),m(Mod::E8),Suffix(2,Part(0),Mod::H1)]),row(420,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE)]),row(421,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(432,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP)]),row(433,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),Suffix(2,Part(0),Mod::H1)]),row(436,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE)]),row(437,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RP),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)]),row(440,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ)]),row(441,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),Suffix(2,Part(0),Mod::H1)]),row(444,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE)]),row(445,&[m(Mod::BF16_2),m(Mod::E8),m(Mod::RZ),m(Mod::SATFINITE),Suffix(2,Part(0),Mod::H1)])];
+const T81: &[Row] = &[row(50,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(51,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS)]),row(54,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(55,&[m(Mod::E2M1),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(80,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(81,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS)]),row(82,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(83,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS)]),row(84,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(85,&[m(Mod::E5M2),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(86,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(87,&[m(Mod::E4M3),m(Mod::MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(166,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(167,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(178,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(179,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(182,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(183,&[m(Mod::E2M1),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(192,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C)]),row(193,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(194,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C)]),row(195,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(196,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(197,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(198,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE)]),row(199,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(200,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(201,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(202,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(203,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(204,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(205,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(206,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE)]),row(207,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RP),m(Mod::SATFINITE),Suffix(3,Part(0),Mod::H1)]),row(208,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(209,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(210,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(211,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(212,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(213,&[m(Mod::E5M2),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(214,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(215,&[m(Mod::E4M3),m(Mod::PACK_AB_MERGE_C),m(Mod::RS),m(Mod::SATFINITE)]),row(226,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(227,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6),m(Mod::SATFINITE)]),row(230,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)]),row(231,&[m(Mod::PACK_AB_MERGE_C),m(Mod::S2_6)])];
+const T82: &[Row] = &[row(7,&[m(Mod::E2M1),m(Mod::SATFINITE)]),row(12,&[m(Mod::E2M3)]),row(13,&[m(Mod::E3M2)]),row(14,&[m(Mod::E2M3),m(Mod::SATFINITE)]),row(15,&[m(Mod::E3M2),m(Mod::SATFINITE)]),row(16,&[m(Mod::E5M2)]),row(17,&[m(Mod::E4M3)]),row(18,&[m(Mod::E5M2),m(Mod::SATFINITE)]),row(19,&[m(Mod::E4M3),m(Mod::SATFINITE)]),row(21,&[m(Mod::S2_6),m(Mod::SATFINITE)]),row(23,&[m(Mod::S2_6)]),row(24,&[m(Mod::E8)]),row(26,&[m(Mod::E8),m(Mod::SATFINITE)])];
+const T83: &[Row] = &[row(0,&[m(Mod::EF)]),row(1,&[]),row(2,&[m(Mod::EL)]),row(3,&[m(Mod::LU)]),row(4,&[m(Mod::EU)]),row(5,&[m(Mod::NA)])];
+const T84: &[Row] = &[row(0,&[m(Mod::EFL2)]),row(1,&[m(Mod::ENL2)]),row(2,&[m(Mod::ELL2)])];
+const T85: &[Row] = &[row(0,&[m(Mod::EMIT)]),row(1,&[m(Mod::EMIT_THEN_CUT)])];
+const T86: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXCLUSIVE)])];
+const T87: &[Row] = &[row(0,&[]),row(1,&[m(Mod::EXPAND16BIT)])];
+const T88: &[Row] = &[row(1,&[m(Mod::F16_2)]),row(2,&[m(Mod::BF16_2)])];
+const T89: &[Row] = &[row(40,&[m(Mod::F32),m(Mod::F16_2)]),row(41,&[m(Mod::F32),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(48,&[m(Mod::BF16),m(Mod::F16_2)]),row(49,&[m(Mod::BF16),m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(68,&[m(Mod::F16),m(Mod::F32_2)]),row(69,&[m(Mod::F16),m(Mod::F32_2)]),row(70,&[m(Mod::F16),m(Mod::F32_2)]),row(71,&[m(Mod::F16),m(Mod::F32_2)]),row(80,&[m(Mod::BF16),m(Mod::F32_2)]),row(81,&[m(Mod::BF16),m(Mod::F32_2)]),row(82,&[m(Mod::BF16),m(Mod::F32_2)]),row(83,&[m(Mod::BF16),m(Mod::F32_2)]),row(132,&[m(Mod::F16),m(Mod::BF16_2)]),row(133,&[m(Mod::F16),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)]),row(136,&[m(Mod::F32),m(Mod::BF16_2)]),row(137,&[m(Mod::F32),m(Mod::BF16_2),Suffix(1,Part(0),Mod::H1)])];
+const T90: &[Row] = &[row(4,&[m(Mod::F16_2)]),row(5,&[m(Mod::F16_2),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::F32_2)]),row(9,&[m(Mod::F32_2)]),row(10,&[m(Mod::F32_2)]),row(11,&[m(Mod::F32_2)])];
+const T91: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(4,&[m(Mod::BF16)])];
+const T92: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::BF16)])];
+const T93: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)])];
+const T94: &[Row] = &[row(0,&[m(Mod::F16)]),row(1,&[m(Mod::F32)])];
+const T95: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[m(Mod::F32)]),row(4,&[m(Mod::BF16)])];
+const T96: &[Row] = &[row(1,&[m(Mod::F16)]),row(2,&[]),row(3,&[m(Mod::F64)]),row(4,&[m(Mod::BF16)])];
+const T97: &[Row] = &[row(0,&[]),row(1,&[]),row(2,&[]),row(3,&[]),row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[m(Mod::BF16)]),row(9,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T98: &[Row] = &[row(4,&[m(Mod::F16)]),row(5,&[m(Mod::F16),Suffix(1,Part(0),Mod::H1)]),row(8,&[]),row(9,&[]),row(10,&[]),row(11,&[]),row(16,&[m(Mod::BF16)]),row(17,&[m(Mod::BF16),Suffix(1,Part(0),Mod::H1)])];
+const T99: &[Row] = &[row(28,&[m(Mod::F16),m(Mod::U64)]),row(29,&[m(Mod::F16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(30,&[m(Mod::F16),m(Mod::S64)]),row(31,&[m(Mod::F16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)]),row(44,&[m(Mod::U64)]),row(45,&[m(Mod::U64)]),row(46,&[m(Mod::S64)]),row(47,&[m(Mod::S64)]),row(48,&[m(Mod::F64),m(Mod::U8)]),row(49,&[m(Mod::F64),m(Mod::U8)]),row(50,&[m(Mod::F64),m(Mod::S8)]),row(51,&[m(Mod::F64),m(Mod::S8)]),row(52,&[m(Mod::F64),m(Mod::U16)]),row(53,&[m(Mod::F64),m(Mod::U16)]),row(54,&[m(Mod::F64),m(Mod::S16)]),row(55,&[m(Mod::F64),m(Mod::S16)]),row(56,&[m(Mod::F64),m(Mod::U32)]),row(57,&[m(Mod::F64),m(Mod::U32)]),row(58,&[m(Mod::F64)]),row(59,&[m(Mod::F64)]),row(60,&[m(Mod::F64),m(Mod::U64)]),row(61,&[m(Mod::F64),m(Mod::U64)]),row(62,&[m(Mod::F64),m(Mod::S64)]),row(63,&[m(Mod::F64),m(Mod::S64)]),row(76,&[m(Mod::BF16),m(Mod::U64)]),row(77,&[m(Mod::BF16),m(Mod::U64),Suffix(1,Part(0),Mod::H1)]),row(78,&[m(Mod::BF16),m(Mod::S64)]),row(79,&[m(Mod::BF16),m(Mod::S64),Suffix(1,Part(0),Mod::H1)])];
+const T100: &[Row] = &[row(4,&[m(Mod::F16),m(Mod::PACK_AB)]),row(5,&[m(Mod::BF16),m(Mod::PACK_AB)]),row(14,&[m(Mod::E5M2),m(Mod::MERGE_C)]),row(15,&[m(Mod::E4M3),m(Mod::MERGE_C)])];
+const T101: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F16),m(Mod::RN)]),row(2,&[m(Mod::F16),m(Mod::RZ)])];
+const T102: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(9,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(10,&[m(Mod::F32x2),m(Mod::FTZ),m(Mod::RN)]),row(11,&[m(Mod::F32x4),m(Mod::FTZ),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)])];
+const T103: &[Row] = &[row(0,&[m(Mod::F16x2),m(Mod::RN)]),row(1,&[m(Mod::F16x4),m(Mod::RN)]),row(2,&[m(Mod::F16x8),m(Mod::RN)]),row(3,&[m(Mod::BF16x2),m(Mod::RN)]),row(4,&[m(Mod::BF16x4),m(Mod::RN)]),row(5,&[m(Mod::BF16x8),m(Mod::RN)]),row(12,&[m(Mod::F32),m(Mod::RN)]),row(13,&[m(Mod::F32x2),m(Mod::RN)]),row(14,&[m(Mod::F32x4),m(Mod::RN)]),row(15,&[m(Mod::F64),m(Mod::RN)]),row(17,&[m(Mod::E5M2x4),m(Mod::RN)]),row(18,&[m(Mod::E5M2x8),m(Mod::RN)]),row(19,&[m(Mod::E5M2x16),m(Mod::RN)]),row(20,&[m(Mod::E4M3x4),m(Mod::RN)]),row(21,&[m(Mod::E4M3x8),m(Mod::RN)]),row(22,&[m(Mod::E4M3x16),m(Mod::RN)])];
+const T104: &[Row] = &[row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16)])];
+const T105: &[Row] = &[row(0,&[]),row(1,&[Token::Absolute(1)]),row(2,&[m(Mod::F32)]),row(3,&[m(Mod::F32)]),row(4,&[m(Mod::BF16_V2)]),row(5,&[m(Mod::BF16_V2),Token::Absolute(1)])];
+const T106: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F32)]),row(2,&[m(Mod::BF16_V2)])];
+const T107: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::F32)]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)]),row(4,&[Suffix(SELF,Part(0),Mod::H0_NH1)])];
+const T108: &[Row] = &[row(0,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::HI_LO)]),row(1,&[Suffix(SELF,End,Mod::F32x2),Suffix(SELF,End,Mod::LO_HI)]),row(2,&[Suffix(SELF,End,Mod::F32)])];
+const T109: &[Row] = &[row(0,&[]),row(1,&[m(Mod::F4E)]),row(2,&[m(Mod::B4E)]),row(3,&[m(Mod::RC8)]),row(4,&[m(Mod::ECL)]),row(5,&[m(Mod::ECR)]),row(6,&[m(Mod::RC16)])];
+const T110: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(56,&[m(Mod::F64),m(Mod::U16)]),row(57,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(60,&[m(Mod::F64),m(Mod::S16)]),row(61,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(88,&[m(Mod::F64),m(Mod::U32)]),row(89,&[m(Mod::F64),m(Mod::U32)]),row(90,&[m(Mod::F64),m(Mod::U32)]),row(91,&[m(Mod::F64),m(Mod::U32)]),row(92,&[m(Mod::F64)]),row(93,&[m(Mod::F64)]),row(94,&[m(Mod::F64)]),row(95,&[m(Mod::F64)]),row(104,&[m(Mod::F16),m(Mod::U64)]),row(105,&[m(Mod::F16),m(Mod::U64)]),row(106,&[m(Mod::F16),m(Mod::U64)]),row(107,&[m(Mod::F16),m(Mod::U64)]),row(108,&[m(Mod::F16),m(Mod::S64)]),row(109,&[m(Mod::F16),m(Mod::S64)]),row(110,&[m(Mod::F16),m(Mod::S64)]),row(111,&[m(Mod::F16),m(Mod::S64)]),row(112,&[m(Mod::U64)]),row(113,&[m(Mod::U64)]),row(114,&[m(Mod::U64)]),row(115,&[m(Mod::U64)]),row(116,&[m(Mod::S64)]),row(117,&[m(Mod::S64)]),row(118,&[m(Mod::S64)]),row(119,&[m(Mod::S64)]),row(120,&[m(Mod::F64),m(Mod::U64)]),row(121,&[m(Mod::F64),m(Mod::U64)]),row(122,&[m(Mod::F64),m(Mod::U64)]),row(123,&[m(Mod::F64),m(Mod::U64)]),row(124,&[m(Mod::F64),m(Mod::S64)]),row(125,&[m(Mod::F64),m(Mod::S64)]),row(126,&[m(Mod::F64),m(Mod::S64)]),row(127,&[m(Mod::F64),m(Mod::S64)])];
+const T111: &[Row] = &[row(24,&[m(Mod::F64),m(Mod::U8)]),row(25,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(26,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(27,&[m(Mod::F64),m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(28,&[m(Mod::F64),m(Mod::S8)]),row(29,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(30,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(31,&[m(Mod::F64),m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(88,&[m(Mod::F64),m(Mod::U16)]),row(89,&[m(Mod::F64),m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(92,&[m(Mod::F64),m(Mod::S16)]),row(93,&[m(Mod::F64),m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(152,&[m(Mod::F64),m(Mod::U32)]),row(156,&[m(Mod::F64)]),row(200,&[m(Mod::F16),m(Mod::U64)]),row(204,&[m(Mod::F16),m(Mod::S64)]),row(208,&[m(Mod::U64)]),row(212,&[m(Mod::S64)]),row(216,&[m(Mod::F64),m(Mod::U64)]),row(220,&[m(Mod::F64),m(Mod::S64)]),row(224,&[m(Mod::BF16),m(Mod::U64)]),row(228,&[m(Mod::BF16),m(Mod::S64)])];
+const T112: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::CSM_TA)]),row(2,&[m(Mod::CSM_TR)]),row(3,&[m(Mod::CSM_MX)]),row(4,&[m(Mod::T)]),row(5,&[m(Mod::FCSM_TA)]),row(6,&[m(Mod::FCSM_TR)]),row(7,&[m(Mod::FCSM_MX)])];
+const T113: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::T)])];
+const T114: &[Row] = &[row(0,&[m(Mod::F)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::T)])];
+const T115: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FILL)]),row(2,&[m(Mod::BROADCAST)])];
+const T116: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FLOOR)]),row(2,&[m(Mod::CEIL)]),row(3,&[m(Mod::TRUNC)])];
+const T117: &[Row] = &[row(2,&[m(Mod::FLUSH)])];
+const T118: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)])];
+const T119: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FMZ)]),row(2,&[m(Mod::FTZ)]),row(3,&[m(Mod::OOB)])];
+const T120: &[Row] = &[row(0,&[m(Mod::E5M2x4_2)]),row(1,&[m(Mod::E4M3x4_2)]),row(3,&[m(Mod::E3M2x4_2)]),row(4,&[m(Mod::E2M3x4_2)]),row(5,&[m(Mod::E2M1x4_2)])];
+const T121: &[Row] = &[row(0,&[m(Mod::E5M2x4)]),row(1,&[m(Mod::E4M3x4)])];
+const T122: &[Row] = &[row(0,&[m(Mod::E5M2x4_3)]),row(1,&[m(Mod::E4M3x4_3)]),row(3,&[m(Mod::E3M2x4_3)]),row(4,&[m(Mod::E2M3x4_3)]),row(5,&[m(Mod::E2M1x4_3)])];
+const T123: &[Row] = &[row(0,&[]),row(1,&[m(Mod::FTZ)])];
+const T124: &[Row] = &[row(0,&[m(Mod::G_2)]),row(1,&[m(Mod::S_2)])];
+const T125: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::L)]),row(2,&[m(Mod::S)]),row(3,&[m(Mod::D)])];
+const T126: &[Row] = &[row(0,&[m(Mod::G)]),row(1,&[m(Mod::S)])];
+const T127: &[Row] = &[row(0,&[]),row(4,&[m(Mod::GATHER4)])];
+const T128: &[Row] = &[row(0,&[]),row(2,&[Suffix(SELF,Part(0),Mod::H0_H0)]),row(3,&[Suffix(SELF,Part(0),Mod::H1_H1)])];
+const T129: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::H1)])];
+const T130: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::H1)])];
+const T131: &[Row] = &[row(0,&[]),row(1,&[m(Mod::H_AND)])];
+const T132: &[Row] = &[row(0,&[]),row(1,&[m(Mod::HI)])];
+const T133: &[Row] = &[row(0,&[]),row(3,&[m(Mod::HI),m(Mod::SX32)])];
+const T134: &[Row] = &[row(0,&[m(Mod::IDX)]),row(1,&[m(Mod::UP)]),row(2,&[m(Mod::DOWN)]),row(3,&[m(Mod::BFLY)])];
+const T135: &[Row] = &[row(0,&[m(Mod::IGN)]),row(1,&[]),row(2,&[m(Mod::TRAP)])];
+const T136: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IGNOREKILL)])];
+const T137: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IL)]),row(2,&[m(Mod::IS)]),row(3,&[m(Mod::ISL)])];
+const T138: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)])];
+const T139: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::SCATTER4)])];
+const T140: &[Row] = &[row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)])];
+const T141: &[Row] = &[row(0,&[]),row(1,&[m(Mod::IM2COL)]),row(2,&[m(Mod::W128)]),row(3,&[m(Mod::W)]),row(4,&[m(Mod::GATHER4)])];
+const T142: &[Row] = &[row(0,&[]),row(1,&[m(Mod::INC)]),row(2,&[m(Mod::DEC)])];
+const T143: &[Row] = &[row(3,&[m(Mod::IV)])];
+const T144: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::PF)])];
+const T145: &[Row] = &[row(0,&[m(Mod::IV)]),row(1,&[m(Mod::WB)])];
+const T146: &[Row] = &[row(4,&[m(Mod::IVALL)])];
+const T147: &[Row] = &[row(4,&[m(Mod::IVALL)]),row(6,&[m(Mod::IVALLP)]),row(7,&[m(Mod::WBALL)]),row(8,&[m(Mod::WBALLP)])];
+const T148: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(3,&[m(Mod::WBALL)])];
+const T149: &[Row] = &[row(0,&[m(Mod::IVALL)]),row(1,&[m(Mod::WBALL)])];
+const T150: &[Row] = &[row(0,&[]),row(1,&[m(Mod::KEEPREFCOUNT)]),row(2,&[m(Mod::PREEMPTED)])];
+const T151: &[Row] = &[row(0,&[m(Mod::L)]),row(1,&[m(Mod::R)])];
+const T152: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LC)])];
+const T153: &[Row] = &[row(0,&[m(Mod::LO)]),row(1,&[m(Mod::HI)])];
+const T154: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LTC64B)]),row(2,&[m(Mod::LTC128B)]),row(3,&[m(Mod::LTC256B)])];
+const T155: &[Row] = &[row(0,&[]),row(1,&[m(Mod::LZ)]),row(2,&[m(Mod::LB)]),row(3,&[m(Mod::LL)]),row(4,&[m(Mod::LC)]),row(5,&[m(Mod::LB),m(Mod::LC)])];
+const T156: &[Row] = &[row(0,&[m(Mod::LZ)]),row(1,&[m(Mod::LL)])];
+const T157: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::M816)]),row(3,&[m(Mod::M832)]),row(4,&[m(Mod::MT1616)])];
+const T158: &[Row] = &[row(0,&[m(Mod::M88)]),row(1,&[m(Mod::MT88)]),row(2,&[m(Mod::MT168)])];
+const T159: &[Row] = &[row(0,&[m(Mod::MAX)]),row(1,&[m(Mod::MAXABS)]),row(2,&[m(Mod::MIN)]),row(3,&[m(Mod::MINABS)])];
+const T160: &[Row] = &[row(8,&[m(Mod::MERGE_C),m(Mod::RS)]),row(9,&[m(Mod::MERGE_C),m(Mod::RS)]),row(16,&[m(Mod::PACK_AB_MERGE_C)]),row(17,&[m(Mod::PACK_AB_MERGE_C),Suffix(3,Part(0),Mod::H1)]),row(20,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP)]),row(21,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RP),Suffix(3,Part(0),Mod::H1)]),row(22,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ)]),row(23,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RZ),Suffix(3,Part(0),Mod::H1)]),row(24,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)]),row(25,&[m(Mod::PACK_AB_MERGE_C),m(Mod::RS)])];
+const T161: &[Row] = &[row(0,&[m(Mod::MIN)]),row(1,&[m(Mod::LT)]),row(2,&[m(Mod::EQ)]),row(3,&[m(Mod::LE)]),row(4,&[m(Mod::GT)]),row(5,&[m(Mod::NE)]),row(6,&[m(Mod::GE)]),row(7,&[m(Mod::NUM)]),row(8,&[m(Mod::NAN)]),row(9,&[m(Mod::LTU)]),row(10,&[m(Mod::EQU)]),row(11,&[m(Mod::LEU)]),row(12,&[m(Mod::GTU)]),row(13,&[m(Mod::NEU)]),row(14,&[m(Mod::GEU)]),row(15,&[m(Mod::MAX)])];
+const T162: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MS)])];
+const T163: &[Row] = &[row(0,&[m(Mod::MT88)]),row(1,&[m(Mod::M832)]),row(2,&[m(Mod::M864)])];
+const T164: &[Row] = &[row(0,&[m(Mod::COS)]),row(1,&[m(Mod::SIN)]),row(2,&[m(Mod::EX2)]),row(3,&[m(Mod::LG2)]),row(4,&[m(Mod::RCP)]),row(5,&[m(Mod::RSQ)]),row(6,&[m(Mod::RCP64H)]),row(7,&[m(Mod::RSQ64H)]),row(8,&[m(Mod::SQRT)]),row(9,&[m(Mod::TANH)])];
+const T165: &[Row] = &[row(0,&[]),row(1,&[m(Mod::MULTICAST)])];
+const T166: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NAN)])];
+const T167: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)])];
+const T168: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NDV)]),row(2,&[m(Mod::FDV)])];
+const T169: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NO_ATEXIT)])];
+const T170: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEC)])];
+const T171: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NODEP)])];
+const T172: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NOINC)])];
+const T173: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,End,Mod::NP)])];
+const T174: &[Row] = &[row(0,&[]),row(1,&[m(Mod::NTZ)])];
+const T175: &[Row] = &[row(0,&[]),row(1,&[m(Mod::O)])];
+const T176: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OPTOUT)])];
+const T177: &[Row] = &[row(0,&[]),row(1,&[m(Mod::OR)]),row(2,&[m(Mod::XOR)]),row(3,&[m(Mod::SUM)]),row(4,&[m(Mod::MIN)]),row(5,&[m(Mod::MAX)])];
+const T178: &[Row] = &[row(0,&[]),row(1,&[m(Mod::P)])];
+const T179: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PACK16BIT)])];
+const T180: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PAND)])];
+const T181: &[Row] = &[row(0,&[m(Mod::PASS)]),row(1,&[m(Mod::CONSTANT)]),row(2,&[m(Mod::STATE)])];
+const T182: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PATCH)]),row(2,&[m(Mod::PRIM)]),row(3,&[m(Mod::ATTR)])];
+const T183: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF2)]),row(2,&[m(Mod::WB)]),row(3,&[m(Mod::IV)]),row(5,&[m(Mod::RS)])];
+const T184: &[Row] = &[row(0,&[m(Mod::PF1)]),row(1,&[m(Mod::PF1)]),row(2,&[m(Mod::PF2)]),row(4,&[m(Mod::WB)]),row(5,&[m(Mod::WB)]),row(6,&[m(Mod::IV)]),row(7,&[m(Mod::IV)]),row(10,&[m(Mod::RS)]),row(11,&[m(Mod::RS)]),row(18,&[m(Mod::PML2)]),row(19,&[m(Mod::PML2)]),row(20,&[m(Mod::DML2)]),row(21,&[m(Mod::DML2)])];
+const T185: &[Row] = &[row(1,&[m(Mod::PHASECHK)])];
+const T186: &[Row] = &[row(0,&[m(Mod::POPC),m(Mod::RED)]),row(1,&[m(Mod::AND),m(Mod::RED)]),row(2,&[m(Mod::OR),m(Mod::RED)]),row(4,&[m(Mod::SCAN)]),row(5,&[m(Mod::SCAN)]),row(6,&[m(Mod::SCAN)]),row(7,&[m(Mod::SCAN)]),row(8,&[m(Mod::DEFER_BLOCKING),m(Mod::POPC),m(Mod::RED)]),row(9,&[m(Mod::AND),m(Mod::DEFER_BLOCKING),m(Mod::RED)]),row(10,&[m(Mod::DEFER_BLOCKING),m(Mod::OR),m(Mod::RED)])];
+const T187: &[Row] = &[row(0,&[]),row(1,&[m(Mod::PQUAD)])];
+const T188: &[Row] = &[row(1,&[m(Mod::R)]),row(2,&[m(Mod::A)]),row(3,&[m(Mod::RA)])];
+const T189: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::B)]),row(3,&[m(Mod::A)])];
+const T190: &[Row] = &[row(0,&[m(Mod::R)]),row(1,&[m(Mod::RG)]),row(7,&[])];
+const T191: &[Row] = &[row(1,&[m(Mod::R)]),row(3,&[m(Mod::RG)]),row(15,&[])];
+const T192: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RAND)])];
+const T193: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)])];
+const T194: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELIABLE)]),row(2,&[m(Mod::RECONVERGENT)])];
+const T195: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RELU)])];
+const T196: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::reuse)])];
+const T197: &[Row] = &[row(0,&[]),row(1,&[m(Mod::RM)]),row(2,&[m(Mod::RP)]),row(3,&[m(Mod::RZ)])];
+const T198: &[Row] = &[row(0,&[n(SELF,Symbol::Rpc_LO)]),row(1,&[n(SELF,Symbol::Rpc_HI)])];
+const T199: &[Row] = &[row(0,&[]),row(3,&[m(Mod::RZ)])];
+const T200: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)])];
+const T201: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)])];
+const T202: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(4,&[m(Mod::_128)])];
+const T203: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)])];
+const T204: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::_64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::_128)])];
+const T205: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::F32)])];
+const T206: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(4,&[m(Mod::F16x2),m(Mod::RN)]),row(5,&[m(Mod::S64)]),row(6,&[m(Mod::SD32)]),row(7,&[m(Mod::SD64)])];
+const T207: &[Row] = &[row(0,&[]),row(1,&[m(Mod::S32)]),row(2,&[m(Mod::U64)]),row(3,&[m(Mod::S64)]),row(4,&[m(Mod::F16),m(Mod::RN)]),row(5,&[m(Mod::F32),m(Mod::RN)]),row(6,&[m(Mod::F32),m(Mod::FTZ),m(Mod::RN)]),row(7,&[m(Mod::F64),m(Mod::RN)]),row(8,&[m(Mod::BF16),m(Mod::RN)])];
+const T208: &[Row] = &[row(0,&[m(Mod::S64)]),row(1,&[m(Mod::U64)]),row(2,&[m(Mod::S32)]),row(3,&[m(Mod::U32)])];
+const T209: &[Row] = &[row(0,&[m(Mod::S)]),row(1,&[m(Mod::G)]),row(2,&[m(Mod::T)])];
+const T210: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)])];
+const T211: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SAT)]),row(2,&[m(Mod::SATRELU)])];
+const T212: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SATFINITE)])];
+const T213: &[Row] = &[row(0,&[m(Mod::_4X)]),row(1,&[])];
+const T214: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SCR)])];
+const T215: &[Row] = &[row(0,&[m(Mod::SELFCAST)]),row(1,&[m(Mod::BROADCAST)])];
+const T216: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SEQUENCED)])];
+const T217: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SH)])];
+const T218: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SKEW)])];
+const T219: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SPIN)])];
+const T220: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T221: &[Row] = &[row(0,&[n(SELF,Symbol::SR_LANEID)]),row(1,&[n(SELF,Symbol::SR_CLOCK)]),row(2,&[n(SELF,Symbol::SR_VIRTCFG)]),row(3,&[n(SELF,Symbol::SR_VIRTID)]),row(4,&[n(SELF,Symbol::SR4)]),row(5,&[n(SELF,Symbol::SR5)]),row(6,&[n(SELF,Symbol::SR6)]),row(7,&[n(SELF,Symbol::SR7)]),row(8,&[n(SELF,Symbol::SR8)]),row(9,&[n(SELF,Symbol::SR9)]),row(10,&[n(SELF,Symbol::SR10)]),row(11,&[n(SELF,Symbol::SR11)]),row(12,&[n(SELF,Symbol::SR12)]),row(13,&[n(SELF,Symbol::SR13)]),row(14,&[n(SELF,Symbol::SR14)]),row(15,&[n(SELF,Symbol::SR_ORDERING_TICKET)]),row(16,&[n(SELF,Symbol::SR_PRIM_TYPE)]),row(17,&[n(SELF,Symbol::SR_INVOCATION_ID)]),row(18,&[n(SELF,Symbol::SR_Y_DIRECTION)]),row(19,&[n(SELF,Symbol::SR_THREAD_KILL)]),row(20,&[n(SELF,Symbol::SM_SHADER_TYPE)]),row(21,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSLOW)]),row(22,&[n(SELF,Symbol::SR_DIRECTCBEWRITEADDRESSHIGH)]),row(23,&[n(SELF,Symbol::SR_DIRECTCBEWRITEENABLED)]),row(24,&[n(SELF,Symbol::SR_SW_SCRATCH)]),row(25,&[n(SELF,Symbol::SR_MACHINE_ID_1)]),row(26,&[n(SELF,Symbol::SR_MACHINE_ID_2)]),row(27,&[n(SELF,Symbol::SR_MACHINE_ID_3)]),row(28,&[n(SELF,Symbol::SR_AFFINITY)]),row(29,&[n(SELF,Symbol::SR_INVOCATION_INFO)]),row(30,&[n(SELF,Symbol::SR_WSCALEFACTOR_XY)]),row(31,&[n(SELF,Symbol::SR_WSCALEFACTOR_Z)]),row(32,&[n(SELF,Symbol::SR_TID)]),row(33,&[n(SELF,Symbol::SR_TID_X)]),row(34,&[n(SELF,Symbol::SR_TID_Y)]),row(35,&[n(SELF,Symbol::SR_TID_Z)]),row(36,&[n(SELF,Symbol::SR36)]),row(37,&[n(SELF,Symbol::SR_CTAID_X)]),row(38,&[n(SELF,Symbol::SR_CTAID_Y)]),row(39,&[n(SELF,Symbol::SR_CTAID_Z)]),row(40,&[n(SELF,Symbol::SR_NTID)]),row(41,&[n(SELF,Symbol::SR_CirQueueIncrMinusOne)]),row(42,&[n(SELF,Symbol::SR_NLATC)]),row(43,&[n(SELF,Symbol::SR43)]),row(44,&[n(SELF,Symbol::SR_SM_SPA_VERSION)]),row(45,&[n(SELF,Symbol::SR_MULTIPASSSHADERINFO)]),row(46,&[n(SELF,Symbol::SR_LWINHI)]),row(47,&[n(SELF,Symbol::SR_SWINHI)]),row(48,&[n(SELF,Symbol::SR_SWINLO)]),row(49,&[n(SELF,Symbol::SR_SWINSZ)]),row(50,&[n(SELF,Symbol::SR_SMEMSZ)]),row(51,&[n(SELF,Symbol::SR_SMEMBANKS)]),row(52,&[n(SELF,Symbol::SR_LWINLO)]),row(53,&[n(SELF,Symbol::SR_LWINSZ)]),row(54,&[n(SELF,Symbol::SR_LMEMLOSZ)]),row(55,&[n(SELF,Symbol::SR_LMEMHIOFF)]),row(56,&[n(SELF,Symbol::SR_EQMASK)]),row(57,&[n(SELF,Symbol::SR_LTMASK)]),row(58,&[n(SELF,Symbol::SR_LEMASK)]),row(59,&[n(SELF,Symbol::SR_GTMASK)]),row(60,&[n(SELF,Symbol::SR_GEMASK)]),row(61,&[n(SELF,Symbol::SR_REGALLOC)]),row(62,&[n(SELF,Symbol::SR_BARRIERALLOC)]),row(63,&[n(SELF,Symbol::SR63)]),row(64,&[n(SELF,Symbol::SR_GLOBALERRORSTATUS)]),row(65,&[n(SELF,Symbol::SR_CGAERRORSTATUS)]),row(66,&[n(SELF,Symbol::SR_WARPERRORSTATUS)]),row(67,&[n(SELF,Symbol::SR_VIRTUALSMID)]),row(68,&[n(SELF,Symbol::SR_VIRTUALENGINEID)]),row(69,&[n(SELF,Symbol::SR69)]),row(70,&[n(SELF,Symbol::SR70)]),row(71,&[n(SELF,Symbol::SR71)]),row(72,&[n(SELF,Symbol::SR72)]),row(73,&[n(SELF,Symbol::SR73)]),row(74,&[n(SELF,Symbol::SR74)]),row(75,&[n(SELF,Symbol::SR75)]),row(76,&[n(SELF,Symbol::SR76)]),row(77,&[n(SELF,Symbol::SR77)]),row(78,&[n(SELF,Symbol::SR78)]),row(79,&[n(SELF,Symbol::SR79)]),row(80,&[n(SELF,Symbol::SR_CLOCKLO)]),row(81,&[n(SELF,Symbol::SR_CLOCKHI)]),row(82,&[n(SELF,Symbol::SR_GLOBALTIMERLO)]),row(83,&[n(SELF,Symbol::SR_GLOBALTIMERHI)]),row(84,&[n(SELF,Symbol::SR_ESR_PC)]),row(85,&[n(SELF,Symbol::SR_ESR_PC_HI)]),row(86,&[n(SELF,Symbol::SR86)]),row(87,&[n(SELF,Symbol::SR87)]),row(88,&[n(SELF,Symbol::SR88)]),row(89,&[n(SELF,Symbol::SR89)]),row(90,&[n(SELF,Symbol::SR90)]),row(91,&[n(SELF,Symbol::SR91)]),row(92,&[n(SELF,Symbol::SR92)]),row(93,&[n(SELF,Symbol::SR93)]),row(94,&[n(SELF,Symbol::SR94)]),row(95,&[n(SELF,Symbol::SR95)]),row(96,&[n(SELF,Symbol::SR_HWTASKID)]),row(97,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYINDEX)]),row(98,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSLOW)]),row(99,&[n(SELF,Symbol::SR_CIRCULARQUEUEENTRYADDRESSHIGH)]),row(100,&[n(SELF,Symbol::SR_PM0)]),row(101,&[n(SELF,Symbol::SR_PM_HI0)]),row(102,&[n(SELF,Symbol::SR_PM1)]),row(103,&[n(SELF,Symbol::SR_PM_HI1)]),row(104,&[n(SELF,Symbol::SR_PM2)]),row(105,&[n(SELF,Symbol::SR_PM_HI2)]),row(106,&[n(SELF,Symbol::SR_PM3)]),row(107,&[n(SELF,Symbol::SR_PM_HI3)]),row(108,&[n(SELF,Symbol::SR_PM4)]),row(109,&[n(SELF,Symbol::SR_PM_HI4)]),row(110,&[n(SELF,Symbol::SR_PM5)]),row(111,&[n(SELF,Symbol::SR_PM_HI5)]),row(112,&[n(SELF,Symbol::SR_PM6)]),row(113,&[n(SELF,Symbol::SR_PM_HI6)]),row(114,&[n(SELF,Symbol::SR_PM7)]),row(115,&[n(SELF,Symbol::SR_PM_HI7)]),row(116,&[n(SELF,Symbol::SR_SNAP_PM0)]),row(117,&[n(SELF,Symbol::SR_SNAP_PM_HI0)]),row(118,&[n(SELF,Symbol::SR_SNAP_PM1)]),row(119,&[n(SELF,Symbol::SR_SNAP_PM_HI1)]),row(120,&[n(SELF,Symbol::SR_SNAP_PM2)]),row(121,&[n(SELF,Symbol::SR_SNAP_PM_HI2)]),row(122,&[n(SELF,Symbol::SR_SNAP_PM3)]),row(123,&[n(SELF,Symbol::SR_SNAP_PM_HI3)]),row(124,&[n(SELF,Symbol::SR_SNAP_PM4)]),row(125,&[n(SELF,Symbol::SR_SNAP_PM_HI4)]),row(126,&[n(SELF,Symbol::SR_SNAP_PM5)]),row(127,&[n(SELF,Symbol::SR_SNAP_PM_HI5)]),row(128,&[n(SELF,Symbol::SR_SNAP_PM6)]),row(129,&[n(SELF,Symbol::SR_SNAP_PM_HI6)]),row(130,&[n(SELF,Symbol::SR_SNAP_PM7)]),row(131,&[n(SELF,Symbol::SR_SNAP_PM_HI7)]),row(132,&[n(SELF,Symbol::SR_VARIABLE_RATE)]),row(133,&[n(SELF,Symbol::__HIR0X000)]),row(134,&[n(SELF,Symbol::SR134)]),row(135,&[n(SELF,Symbol::SR135)]),row(136,&[n(SELF,Symbol::SR_CgaCtaId)]),row(137,&[n(SELF,Symbol::SR_GpcLocalCgaId)]),row(138,&[n(SELF,Symbol::SR_CgaSize)]),row(139,&[n(SELF,Symbol::SR_CTARegPoolSz)]),row(140,&[n(SELF,Symbol::SR140)]),row(141,&[n(SELF,Symbol::SR_TMemSz)]),row(142,&[n(SELF,Symbol::SR142)]),row(143,&[n(SELF,Symbol::SR143)]),row(144,&[n(SELF,Symbol::SR144)]),row(145,&[n(SELF,Symbol::SR145)]),row(146,&[n(SELF,Symbol::SR146)]),row(147,&[n(SELF,Symbol::SR147)]),row(148,&[n(SELF,Symbol::SR148)]),row(149,&[n(SELF,Symbol::SR149)]),row(150,&[n(SELF,Symbol::SR150)]),row(151,&[n(SELF,Symbol::SR151)]),row(152,&[n(SELF,Symbol::SR152)]),row(153,&[n(SELF,Symbol::SR153)]),row(154,&[n(SELF,Symbol::SR154)]),row(155,&[n(SELF,Symbol::SR155)]),row(156,&[n(SELF,Symbol::SR156)]),row(157,&[n(SELF,Symbol::SR157)]),row(158,&[n(SELF,Symbol::SR158)]),row(159,&[n(SELF,Symbol::SR159)]),row(160,&[n(SELF,Symbol::SR160)]),row(161,&[n(SELF,Symbol::SR161)]),row(162,&[n(SELF,Symbol::SR162)]),row(163,&[n(SELF,Symbol::SR163)]),row(164,&[n(SELF,Symbol::SR164)]),row(165,&[n(SELF,Symbol::SR165)]),row(166,&[n(SELF,Symbol::SR166)]),row(167,&[n(SELF,Symbol::SR167)]),row(168,&[n(SELF,Symbol::SR168)]),row(169,&[n(SELF,Symbol::SR169)]),row(170,&[n(SELF,Symbol::SR170)]),row(171,&[n(SELF,Symbol::SR171)]),row(172,&[n(SELF,Symbol::SR172)]),row(173,&[n(SELF,Symbol::SR173)]),row(174,&[n(SELF,Symbol::SR174)]),row(175,&[n(SELF,Symbol::SR175)]),row(176,&[n(SELF,Symbol::SR176)]),row(177,&[n(SELF,Symbol::SR177)]),row(178,&[n(SELF,Symbol::SR178)]),row(179,&[n(SELF,Symbol::SR179)]),row(180,&[n(SELF,Symbol::SR180)]),row(181,&[n(SELF,Symbol::SR181)]),row(182,&[n(SELF,Symbol::SR182)]),row(183,&[n(SELF,Symbol::SR183)]),row(184,&[n(SELF,Symbol::SR184)]),row(185,&[n(SELF,Symbol::SR185)]),row(186,&[n(SELF,Symbol::SR186)]),row(187,&[n(SELF,Symbol::SR187)]),row(188,&[n(SELF,Symbol::SR188)]),row(189,&[n(SELF,Symbol::SR189)]),row(190,&[n(SELF,Symbol::SR190)]),row(191,&[n(SELF,Symbol::SR191)]),row(192,&[n(SELF,Symbol::SR192)]),row(193,&[n(SELF,Symbol::SR193)]),row(194,&[n(SELF,Symbol::SR194)]),row(195,&[n(SELF,Symbol::SR195)]),row(196,&[n(SELF,Symbol::SR196)]),row(197,&[n(SELF,Symbol::SR197)]),row(198,&[n(SELF,Symbol::SR198)]),row(199,&[n(SELF,Symbol::SR199)]),row(200,&[n(SELF,Symbol::SR200)]),row(201,&[n(SELF,Symbol::SR201)]),row(202,&[n(SELF,Symbol::SR202)]),row(203,&[n(SELF,Symbol::SR203)]),row(204,&[n(SELF,Symbol::SR204)]),row(205,&[n(SELF,Symbol::SR205)]),row(206,&[n(SELF,Symbol::SR206)]),row(207,&[n(SELF,Symbol::SR207)]),row(208,&[n(SELF,Symbol::SR208)]),row(209,&[n(SELF,Symbol::SR209)]),row(210,&[n(SELF,Symbol::SR210)]),row(211,&[n(SELF,Symbol::SR211)]),row(212,&[n(SELF,Symbol::SR212)]),row(213,&[n(SELF,Symbol::SR213)]),row(214,&[n(SELF,Symbol::SR214)]),row(215,&[n(SELF,Symbol::SR215)]),row(216,&[n(SELF,Symbol::SR216)]),row(217,&[n(SELF,Symbol::SR217)]),row(218,&[n(SELF,Symbol::SR218)]),row(219,&[n(SELF,Symbol::SR219)]),row(220,&[n(SELF,Symbol::SR220)]),row(221,&[n(SELF,Symbol::SR221)]),row(222,&[n(SELF,Symbol::SR222)]),row(223,&[n(SELF,Symbol::SR223)]),row(224,&[n(SELF,Symbol::SR224)]),row(225,&[n(SELF,Symbol::SR225)]),row(226,&[n(SELF,Symbol::SR226)]),row(227,&[n(SELF,Symbol::SR227)]),row(228,&[n(SELF,Symbol::SR228)]),row(229,&[n(SELF,Symbol::SR229)]),row(230,&[n(SELF,Symbol::SR230)]),row(231,&[n(SELF,Symbol::SR231)]),row(232,&[n(SELF,Symbol::SR232)]),row(233,&[n(SELF,Symbol::SR233)]),row(234,&[n(SELF,Symbol::SR234)]),row(235,&[n(SELF,Symbol::SR235)]),row(236,&[n(SELF,Symbol::SR236)]),row(237,&[n(SELF,Symbol::SR237)]),row(238,&[n(SELF,Symbol::SR238)]),row(239,&[n(SELF,Symbol::SR239)]),row(240,&[n(SELF,Symbol::SR240)]),row(241,&[n(SELF,Symbol::SR241)]),row(242,&[n(SELF,Symbol::SR242)]),row(243,&[n(SELF,Symbol::SR243)]),row(244,&[n(SELF,Symbol::SR244)]),row(245,&[n(SELF,Symbol::SR245)]),row(246,&[n(SELF,Symbol::SR246)]),row(247,&[n(SELF,Symbol::SR247)]),row(248,&[n(SELF,Symbol::SR248)]),row(249,&[n(SELF,Symbol::SR249)]),row(250,&[n(SELF,Symbol::SR250)]),row(251,&[n(SELF,Symbol::SR251)]),row(252,&[n(SELF,Symbol::SR252)]),row(253,&[n(SELF,Symbol::SR253)]),row(254,&[n(SELF,Symbol::SR254)]),row(255,&[n(SELF,Symbol::SRZ)])];
+const T222: &[Row] = &[row(0,&[]),row(5,&[m(Mod::SM),m(Mod::STRONG)]),row(7,&[m(Mod::GPU),m(Mod::STRONG)]),row(10,&[m(Mod::STRONG),m(Mod::SYS)])];
+const T223: &[Row] = &[row(0,&[n(SELF,Symbol::PPPPPPPP)]),row(1,&[n(SELF,Symbol::PPPPPPPN)]),row(2,&[n(SELF,Symbol::PPPPPPNP)]),row(3,&[n(SELF,Symbol::PPPPPPZP)]),row(4,&[n(SELF,Symbol::PPPPPNPP)]),row(5,&[n(SELF,Symbol::PPPPPNPN)]),row(6,&[n(SELF,Symbol::PPPPPNNP)]),row(7,&[n(SELF,Symbol::PPPPPNZP)]),row(8,&[n(SELF,Symbol::PPPPNPPP)]),row(9,&[n(SELF,Symbol::PPPPNPPN)]),row(10,&[n(SELF,Symbol::PPPPNPNP)]),row(11,&[n(SELF,Symbol::PPPPNPZP)]),row(12,&[n(SELF,Symbol::PPPPZPPP)]),row(13,&[n(SELF,Symbol::PPPPZPPN)]),row(14,&[n(SELF,Symbol::PPPPZPNP)]),row(15,&[n(SELF,Symbol::PPPPZPZP)]),row(16,&[n(SELF,Symbol::PPPNPPPP)]),row(17,&[n(SELF,Symbol::PPPNPPPN)]),row(18,&[n(SELF,Symbol::PPPNPPNP)]),row(19,&[n(SELF,Symbol::PPPNPPZP)]),row(20,&[n(SELF,Symbol::PPPNPNPP)]),row(21,&[n(SELF,Symbol::PPPNPNPN)]),row(22,&[n(SELF,Symbol::PPPNPNNP)]),row(23,&[n(SELF,Symbol::PPPNPNZP)]),row(24,&[n(SELF,Symbol::PPPNNPPP)]),row(25,&[n(SELF,Symbol::PPPNNPPN)]),row(26,&[n(SELF,Symbol::PPPNNPNP)]),row(27,&[n(SELF,Symbol::PPPNNPZP)]),row(28,&[n(SELF,Symbol::PPPNZPPP)]),row(29,&[n(SELF,Symbol::PPPNZPPN)]),row(30,&[n(SELF,Symbol::PPPNZPNP)]),row(31,&[n(SELF,Symbol::PPPNZPZP)]),row(32,&[n(SELF,Symbol::PPNPPPPP)]),row(33,&[n(SELF,Symbol::PPNPPPPN)]),row(34,&[n(SELF,Symbol::PPNPPPNP)]),row(35,&[n(SELF,Symbol::PPNPPPZP)]),row(36,&[n(SELF,Symbol::PPNPPNPP)]),row(37,&[n(SELF,Symbol::PPNPPNPN)]),row(38,&[n(SELF,Symbol::PPNPPNNP)]),row(39,&[n(SELF,Symbol::PPNPPNZP)]),row(40,&[n(SELF,Symbol::PPNPNPPP)]),row(41,&[n(SELF,Symbol::PPNPNPPN)]),row(42,&[n(SELF,Symbol::PPNPNPNP)]),row(43,&[n(SELF,Symbol::PPNPNPZP)]),row(44,&[n(SELF,Symbol::PPNPZPPP)]),row(45,&[n(SELF,Symbol::PPNPZPPN)]),row(46,&[n(SELF,Symbol::PPNPZPNP)]),row(47,&[n(SELF,Symbol::PPNPZPZP)]),row(48,&[n(SELF,Symbol::PPZPPPPP)]),row(49,&[n(SELF,Symbol::PPZPPPPN)]),row(50,&[n(SELF,Symbol::PPZPPPNP)]),row(51,&[n(SELF,Symbol::PPZPPPZP)]),row(52,&[n(SELF,Symbol::PPZPPNPP)]),row(53,&[n(SELF,Symbol::PPZPPNPN)]),row(54,&[n(SELF,Symbol::PPZPPNNP)]),row(55,&[n(SELF,Symbol::PPZPPNZP)]),row(56,&[n(SELF,Symbol::PPZPNPPP)]),row(57,&[n(SELF,Symbol::PPZPNPPN)]),row(58,&[n(SELF,Symbol::PPZPNPNP)]),row(59,&[n(SELF,Symbol::PPZPNPZP)]),row(60,&[n(SELF,Symbol::PPZPZPPP)]),row(61,&[n(SELF,Symbol::PPZPZPPN)]),row(62,&[n(SELF,Symbol::PPZPZPNP)]),row(63,&[n(SELF,Symbol::PPZPZPZP)]),row(64,&[n(SELF,Symbol::PNPPPPPP)]),row(65,&[n(SELF,Symbol::PNPPPPPN)]),row(66,&[n(SELF,Symbol::PNPPPPNP)]),row(67,&[n(SELF,Symbol::PNPPPPZP)]),row(68,&[n(SELF,Symbol::PNPPPNPP)]),row(69,&[n(SELF,Symbol::PNPPPNPN)]),row(70,&[n(SELF,Symbol::PNPPPNNP)]),row(71,&[n(SELF,Symbol::PNPPPNZP)]),row(72,&[n(SELF,Symbol::PNPPNPPP)]),row(73,&[n(SELF,Symbol::PNPPNPPN)]),row(74,&[n(SELF,Symbol::PNPPNPNP)]),row(75,&[n(SELF,Symbol::PNPPNPZP)]),row(76,&[n(SELF,Symbol::PNPPZPPP)]),row(77,&[n(SELF,Symbol::PNPPZPPN)]),row(78,&[n(SELF,Symbol::PNPPZPNP)]),row(79,&[n(SELF,Symbol::PNPPZPZP)]),row(80,&[n(SELF,Symbol::PNPNPPPP)]),row(81,&[n(SELF,Symbol::PNPNPPPN)]),row(82,&[n(SELF,Symbol::PNPNPPNP)]),row(83,&[n(SELF,Symbol::PNPNPPZP)]),row(84,&[n(SELF,Symbol::PNPNPNPP)]),row(85,&[n(SELF,Symbol::PNPNPNPN)]),row(86,&[n(SELF,Symbol::PNPNPNNP)]),row(87,&[n(SELF,Symbol::PNPNPNZP)]),row(88,&[n(SELF,Symbol::PNPNNPPP)]),row(89,&[n(SELF,Symbol::PNPNNPPN)]),row(90,&[n(SELF,Symbol::PNPNNPNP)]),row(91,&[n(SELF,Symbol::PNPNNPZP)]),row(92,&[n(SELF,Symbol::PNPNZPPP)]),row(93,&[n(SELF,Symbol::PNPNZPPN)]),row(94,&[n(SELF,Symbol::PNPNZPNP)]),row(95,&[n(SELF,Symbol::PNPNZPZP)]),row(96,&[n(SELF,Symbol::PNNPPPPP)]),row(97,&[n(SELF,Symbol::PNNPPPPN)]),row(98,&[n(SELF,Symbol::PNNPPPNP)]),row(99,&[n(SELF,Symbol::PNNPPPZP)]),row(100,&[n(SELF,Symbol::PNNPPNPP)]),row(101,&[n(SELF,Symbol::PNNPPNPN)]),row(102,&[n(SELF,Symbol::PNNPPNNP)]),row(103,&[n(SELF,Symbol::PNNPPNZP)]),row(104,&[n(SELF,Symbol::PNNPNPPP)]),row(105,&[n(SELF,Symbol::PNNPNPPN)]),row(106,&[n(SELF,Symbol::PNNPNPNP)]),row(107,&[n(SELF,Symbol::PNNPNPZP)]),row(108,&[n(SELF,Symbol::PNNPZPPP)]),row(109,&[n(SELF,Symbol::PNNPZPPN)]),row(110,&[n(SELF,Symbol::PNNPZPNP)]),row(111,&[n(SELF,Symbol::PNNPZPZP)]),row(112,&[n(SELF,Symbol::PNZPPPPP)]),row(113,&[n(SELF,Symbol::PNZPPPPN)]),row(114,&[n(SELF,Symbol::PNZPPPNP)]),row(115,&[n(SELF,Symbol::PNZPPPZP)]),row(116,&[n(SELF,Symbol::PNZPPNPP)]),row(117,&[n(SELF,Symbol::PNZPPNPN)]),row(118,&[n(SELF,Symbol::PNZPPNNP)]),row(119,&[n(SELF,Symbol::PNZPPNZP)]),row(120,&[n(SELF,Symbol::PNZPNPPP)]),row(121,&[n(SELF,Symbol::PNZPNPPN)]),row(122,&[n(SELF,Symbol::PNZPNPNP)]),row(123,&[n(SELF,Symbol::PNZPNPZP)]),row(124,&[n(SELF,Symbol::PNZPZPPP)]),row(125,&[n(SELF,Symbol::PNZPZPPN)]),row(126,&[n(SELF,Symbol::PNZPZPNP)]),row(127,&[n(SELF,Symbol::PNZPZPZP)]),row(128,&[n(SELF,Symbol::NPPPPPPP)]),row(129,&[n(SELF,Symbol::NPPPPPPN)]),row(130,&[n(SELF,Symbol::NPPPPPNP)]),row(131,&[n(SELF,Symbol::NPPPPPZP)]),row(132,&[n(SELF,Symbol::NPPPPNPP)]),row(133,&[n(SELF,Symbol::NPPPPNPN)]),row(134,&[n(SELF,Symbol::NPPPPNNP)]),row(135,&[n(SELF,Symbol::NPPPPNZP)]),row(136,&[n(SELF,Symbol::NPPPNPPP)]),row(137,&[n(SELF,Symbol::NPPPNPPN)]),row(138,&[n(SELF,Symbol::NPPPNPNP)]),row(139,&[n(SELF,Symbol::NPPPNPZP)]),row(140,&[n(SELF,Symbol::NPPPZPPP)]),row(141,&[n(SELF,Symbol::NPPPZPPN)]),row(142,&[n(SELF,Symbol::NPPPZPNP)]),row(143,&[n(SELF,Symbol::NPPPZPZP)]),row(144,&[n(SELF,Symbol::NPPNPPPP)]),row(145,&[n(SELF,Symbol::NPPNPPPN)]),row(146,&[n(SELF,Symbol::NPPNPPNP)]),row(147,&[n(SELF,Symbol::NPPNPPZP)]),row(148,&[n(SELF,Symbol::NPPNPNPP)]),row(149,&[n(SELF,Symbol::NPPNPNPN)]),row(150,&[n(SELF,Symbol::NPPNPNNP)]),row(151,&[n(SELF,Symbol::NPPNPNZP)]),row(152,&[n(SELF,Symbol::NPPNNPPP)]),row(153,&[n(SELF,Symbol::NPPNNPPN)]),row(154,&[n(SELF,Symbol::NPPNNPNP)]),row(155,&[n(SELF,Symbol::NPPNNPZP)]),row(156,&[n(SELF,Symbol::NPPNZPPP)]),row(157,&[n(SELF,Symbol::NPPNZPPN)]),row(158,&[n(SELF,Symbol::NPPNZPNP)]),row(159,&[n(SELF,Symbol::NPPNZPZP)]),row(160,&[n(SELF,Symbol::NPNPPPPP)]),row(161,&[n(SELF,Symbol::NPNPPPPN)]),row(162,&[n(SELF,Symbol::NPNPPPNP)]),row(163,&[n(SELF,Symbol::NPNPPPZP)]),row(164,&[n(SELF,Symbol::NPNPPNPP)]),row(165,&[n(SELF,Symbol::NPNPPNPN)]),row(166,&[n(SELF,Symbol::NPNPPNNP)]),row(167,&[n(SELF,Symbol::NPNPPNZP)]),row(168,&[n(SELF,Symbol::NPNPNPPP)]),row(169,&[n(SELF,Symbol::NPNPNPPN)]),row(170,&[n(SELF,Symbol::NPNPNPNP)]),row(171,&[n(SELF,Symbol::NPNPNPZP)]),row(172,&[n(SELF,Symbol::NPNPZPPP)]),row(173,&[n(SELF,Symbol::NPNPZPPN)]),row(174,&[n(SELF,Symbol::NPNPZPNP)]),row(175,&[n(SELF,Symbol::NPNPZPZP)]),row(176,&[n(SELF,Symbol::NPZPPPPP)]),row(177,&[n(SELF,Symbol::NPZPPPPN)]),row(178,&[n(SELF,Symbol::NPZPPPNP)]),row(179,&[n(SELF,Symbol::NPZPPPZP)]),row(180,&[n(SELF,Symbol::NPZPPNPP)]),row(181,&[n(SELF,Symbol::NPZPPNPN)]),row(182,&[n(SELF,Symbol::NPZPPNNP)]),row(183,&[n(SELF,Symbol::NPZPPNZP)]),row(184,&[n(SELF,Symbol::NPZPNPPP)]),row(185,&[n(SELF,Symbol::NPZPNPPN)]),row(186,&[n(SELF,Symbol::NPZPNPNP)]),row(187,&[n(SELF,Symbol::NPZPNPZP)]),row(188,&[n(SELF,Symbol::NPZPZPPP)]),row(189,&[n(SELF,Symbol::NPZPZPPN)]),row(190,&[n(SELF,Symbol::NPZPZPNP)]),row(191,&[n(SELF,Symbol::NPZPZPZP)]),row(192,&[n(SELF,Symbol::ZPPPPPPP)]),row(193,&[n(SELF,Symbol::ZPPPPPPN)]),row(194,&[n(SELF,Symbol::ZPPPPPNP)]),row(195,&[n(SELF,Symbol::ZPPPPPZP)]),row(196,&[n(SELF,Symbol::ZPPPPNPP)]),row(197,&[n(SELF,Symbol::ZPPPPNPN)]),row(198,&[n(SELF,Symbol::ZPPPPNNP)]),row(199,&[n(SELF,Symbol::ZPPPPNZP)]),row(200,&[n(SELF,Symbol::ZPPPNPPP)]),row(201,&[n(SELF,Symbol::ZPPPNPPN)]),row(202,&[n(SELF,Symbol::ZPPPNPNP)]),row(203,&[n(SELF,Symbol::ZPPPNPZP)]),row(204,&[n(SELF,Symbol::ZPPPZPPP)]),row(205,&[n(SELF,Symbol::ZPPPZPPN)]),row(206,&[n(SELF,Symbol::ZPPPZPNP)]),row(207,&[n(SELF,Symbol::ZPPPZPZP)]),row(208,&[n(SELF,Symbol::ZPPNPPPP)]),row(209,&[n(SELF,Symbol::ZPPNPPPN)]),row(210,&[n(SELF,Symbol::ZPPNPPNP)]),row(211,&[n(SELF,Symbol::ZPPNPPZP)]),row(212,&[n(SELF,Symbol::ZPPNPNPP)]),row(213,&[n(SELF,Symbol::ZPPNPNPN)]),row(214,&[n(SELF,Symbol::ZPPNPNNP)]),row(215,&[n(SELF,Symbol::ZPPNPNZP)]),row(216,&[n(SELF,Symbol::ZPPNNPPP)]),row(217,&[n(SELF,Symbol::ZPPNNPPN)]),row(218,&[n(SELF,Symbol::ZPPNNPNP)]),row(219,&[n(SELF,Symbol::ZPPNNPZP)]),row(220,&[n(SELF,Symbol::ZPPNZPPP)]),row(221,&[n(SELF,Symbol::ZPPNZPPN)]),row(222,&[n(SELF,Symbol::ZPPNZPNP)]),row(223,&[n(SELF,Symbol::ZPPNZPZP)]),row(224,&[n(SELF,Symbol::ZPNPPPPP)]),row(225,&[n(SELF,Symbol::ZPNPPPPN)]),row(226,&[n(SELF,Symbol::ZPNPPPNP)]),row(227,&[n(SELF,Symbol::ZPNPPPZP)]),row(228,&[n(SELF,Symbol::ZPNPPNPP)]),row(229,&[n(SELF,Symbol::ZPNPPNPN)]),row(230,&[n(SELF,Symbol::ZPNPPNNP)]),row(231,&[n(SELF,Symbol::ZPNPPNZP)]),row(232,&[n(SELF,Symbol::ZPNPNPPP)]),row(233,&[n(SELF,Symbol::ZPNPNPPN)]),row(234,&[n(SELF,Symbol::ZPNPNPNP)]),row(235,&[n(SELF,Symbol::ZPNPNPZP)]),row(236,&[n(SELF,Symbol::ZPNPZPPP)]),row(237,&[n(SELF,Symbol::ZPNPZPPN)]),row(238,&[n(SELF,Symbol::ZPNPZPNP)]),row(239,&[n(SELF,Symbol::ZPNPZPZP)]),row(240,&[n(SELF,Symbol::ZPZPPPPP)]),row(241,&[n(SELF,Symbol::ZPZPPPPN)]),row(242,&[n(SELF,Symbol::ZPZPPPNP)]),row(243,&[n(SELF,Symbol::ZPZPPPZP)]),row(244,&[n(SELF,Symbol::ZPZPPNPP)]),row(245,&[n(SELF,Symbol::ZPZPPNPN)]),row(246,&[n(SELF,Symbol::ZPZPPNNP)]),row(247,&[n(SELF,Symbol::ZPZPPNZP)]),row(248,&[n(SELF,Symbol::ZPZPNPPP)]),row(249,&[n(SELF,Symbol::ZPZPNPPN)]),row(250,&[n(SELF,Symbol::ZPZPNPNP)]),row(251,&[n(SELF,Symbol::ZPZPNPZP)]),row(252,&[n(SELF,Symbol::ZPZPZPPP)]),row(253,&[n(SELF,Symbol::ZPZPZPPN)]),row(254,&[n(SELF,Symbol::ZPZPZPNP)]),row(255,&[n(SELF,Symbol::ZPZPZPZP)])];
+const T224: &[Row] = &[row(0,&[m(Mod::SYNC)]),row(1,&[m(Mod::ARV)]),row(2,&[m(Mod::DEFER_BLOCKING),m(Mod::SYNC)])];
+const T225: &[Row] = &[row(0,&[]),row(1,&[m(Mod::SYNCS)])];
+const T226: &[Row] = &[row(0,&[]),row(2,&[m(Mod::_4dp256bit)]),row(3,&[m(Mod::_128dp128bit)]),row(4,&[m(Mod::_2x64dp128bit_lw02_lw13)]),row(5,&[m(Mod::_2x64dp128bit_lw01_lw23)]),row(6,&[m(Mod::_4x32dp128bit)])];
+const T227: &[Row] = &[row(0,&[]),row(1,&[m(Mod::x2)]),row(2,&[m(Mod::x4)]),row(3,&[m(Mod::x8)]),row(4,&[m(Mod::x16)]),row(5,&[m(Mod::x32)]),row(6,&[m(Mod::x64)]),row(7,&[m(Mod::x128)])];
+const T228: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)])];
+const T229: &[Row] = &[row(0,&[m(Mod::_16dp128bit)]),row(1,&[m(Mod::_16dp256bit)]),row(2,&[]),row(3,&[m(Mod::_16dp64bit)]),row(4,&[m(Mod::_16dp32bit_t0_t15)]),row(5,&[m(Mod::_16dp32bit_t16_t31)])];
+const T230: &[Row] = &[row(0,&[n(SELF,Symbol::TEX_HEADER_DIMENSION)]),row(1,&[n(SELF,Symbol::TEX_HEADER_TEXTURE_TYPE)]),row(2,&[n(SELF,Symbol::TEX_HEADER_SAMPLER_POS)])];
+const T231: &[Row] = &[row(0,&[m(Mod::TEX)]),row(1,&[m(Mod::SCR),m(Mod::TEX)]),row(2,&[m(Mod::TXD)])];
+const T232: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TEXUNPACK)])];
+const T233: &[Row] = &[row(16,&[n(SELF,Symbol::THREAD_STATE_ENUM_0)]),row(17,&[n(SELF,Symbol::THREAD_STATE_ENUM_1)]),row(18,&[n(SELF,Symbol::THREAD_STATE_ENUM_2)]),row(19,&[n(SELF,Symbol::THREAD_STATE_ENUM_3)]),row(20,&[n(SELF,Symbol::THREAD_STATE_ENUM_4)]),row(21,&[n(SELF,Symbol::TRAP_RETURN_PC_LO)]),row(22,&[n(SELF,Symbol::TRAP_RETURN_PC_HI)]),row(23,&[n(SELF,Symbol::TRAP_RETURN_MASK)]),row(24,&[n(SELF,Symbol::MEXITED)]),row(25,&[n(SELF,Symbol::MKILL)]),row(26,&[n(SELF,Symbol::MACTIVE)]),row(27,&[n(SELF,Symbol::MATEXIT)]),row(28,&[n(SELF,Symbol::OPT_STACK)]),row(29,&[n(SELF,Symbol::API_CALL_DEPTH)]),row(30,&[n(SELF,Symbol::ATEXIT_PC_LO)]),row(31,&[n(SELF,Symbol::ATEXIT_PC_HI)]),row(32,&[n(SELF,Symbol::MCOLLECTIVE)])];
+const T234: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TMASK)]),row(2,&[m(Mod::RED)])];
+const T235: &[Row] = &[row(22,&[m(Mod::F16_2),m(Mod::F64)]),row(23,&[m(Mod::F16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::F32_2),m(Mod::F64)]),row(39,&[m(Mod::F32_2),m(Mod::F64)]),row(50,&[m(Mod::F16),m(Mod::F64_2)]),row(51,&[m(Mod::F16),m(Mod::F64_2)]),row(52,&[m(Mod::F32),m(Mod::F64_2)]),row(53,&[m(Mod::F32),m(Mod::F64_2)]),row(56,&[m(Mod::BF16),m(Mod::F64_2)]),row(57,&[m(Mod::BF16),m(Mod::F64_2)]),row(70,&[m(Mod::BF16_2),m(Mod::F64)]),row(71,&[m(Mod::BF16_2),m(Mod::F64),Suffix(1,Part(0),Mod::H1)])];
+const T236: &[Row] = &[row(0,&[]),row(3,&[m(Mod::TRUNC)])];
+const T237: &[Row] = &[row(0,&[]),row(1,&[m(Mod::TRYWAIT)])];
+const T238: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U16)]),row(2,&[m(Mod::_32)])];
+const T239: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[])];
+const T240: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(1,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T241: &[Row] = &[row(0,&[Suffix(SELF,Part(0),Mod::U32)]),row(2,&[Suffix(SELF,Part(0),Mod::_64)])];
+const T242: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(2,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T243: &[Row] = &[row(0,&[Suffix(1,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(1,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(1,Part(0),Mod::_64)])];
+const T244: &[Row] = &[row(0,&[Suffix(2,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(2,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(2,Part(0),Mod::_64)])];
+const T245: &[Row] = &[row(0,&[Suffix(0,Part(0),Mod::U32)]),row(1,&[m(Mod::E),Suffix(0,Part(0),Mod::U32)]),row(3,&[m(Mod::E),Suffix(0,Part(0),Mod::_64)])];
+const T246: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[m(Mod::S32)])];
+const T247: &[Row] = &[row(0,&[m(Mod::U32)]),row(1,&[]),row(2,&[m(Mod::U16x2)]),row(3,&[m(Mod::S16x2)])];
+const T248: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U4x16P64)]),row(2,&[m(Mod::U6x16P32)])];
+const T249: &[Row] = &[row(0,&[m(Mod::U4x2)]),row(1,&[m(Mod::S4x2)])];
+const T250: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U64)])];
+const T251: &[Row] = &[row(0,&[m(Mod::U64)]),row(1,&[m(Mod::S64)])];
+const T252: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[])];
+const T253: &[Row] = &[row(0,&[m(Mod::U8_2)]),row(1,&[m(Mod::S8_2)])];
+const T254: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(1,Part(0),Mod::B1)]),row(2,&[m(Mod::U8),Suffix(1,Part(0),Mod::B2)]),row(3,&[m(Mod::U8),Suffix(1,Part(0),Mod::B3)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(1,Part(0),Mod::B1)]),row(6,&[m(Mod::S8),Suffix(1,Part(0),Mod::B2)]),row(7,&[m(Mod::S8),Suffix(1,Part(0),Mod::B3)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(1,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(1,Part(0),Mod::H1)]),row(16,&[m(Mod::U32)]),row(17,&[m(Mod::U32)]),row(18,&[m(Mod::U32)]),row(19,&[m(Mod::U32)]),row(20,&[]),row(21,&[]),row(22,&[]),row(23,&[])];
+const T255: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::U8),Suffix(3,Part(0),Mod::H1)]),row(4,&[m(Mod::S8)]),row(5,&[m(Mod::S8),Suffix(3,Part(0),Mod::H1)]),row(8,&[m(Mod::U16)]),row(9,&[m(Mod::U16),Suffix(3,Part(0),Mod::H1)]),row(12,&[m(Mod::S16)]),row(13,&[m(Mod::S16),Suffix(3,Part(0),Mod::H1)]),row(19,&[m(Mod::U2),Suffix(3,Part(0),Mod::_28)]),row(23,&[m(Mod::S2),Suffix(3,Part(0),Mod::_28)]),row(26,&[m(Mod::U4),Suffix(3,Part(0),Mod::_24)]),row(30,&[m(Mod::S4),Suffix(3,Part(0),Mod::_24)])];
+const T256: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)])];
+const T257: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)])];
+const T258: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)])];
+const T259: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[]),row(5,&[m(Mod::_64)]),row(6,&[m(Mod::_128)])];
+const T260: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[])];
+const T261: &[Row] = &[row(0,&[m(Mod::U8)]),row(1,&[m(Mod::S8)]),row(2,&[m(Mod::U16)]),row(3,&[m(Mod::S16)]),row(4,&[m(Mod::U32)]),row(5,&[]),row(6,&[m(Mod::U64)]),row(7,&[m(Mod::S64)])];
+const T262: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::C)]),row(3,&[m(Mod::I)])];
+const T263: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)])];
+const T264: &[Row] = &[row(0,&[]),row(1,&[m(Mod::U)]),row(2,&[m(Mod::DIV)]),row(3,&[m(Mod::CONV)]),row(4,&[]),row(5,&[m(Mod::ANY),m(Mod::U)]),row(6,&[m(Mod::DIV)]),row(7,&[m(Mod::CONV)])];
+const T265: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(5,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(7,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(13,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(15,&[m(Mod::E3M2_2)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(37,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(39,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(45,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(47,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)])];
+const T266: &[Row] = &[row(4,&[m(Mod::E5M2_2)]),row(6,&[m(Mod::E4M3_2)]),row(10,&[m(Mod::E2M1_2)]),row(11,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B1)]),row(12,&[m(Mod::E2M3_2)]),row(14,&[m(Mod::E3M2_2)]),row(20,&[m(Mod::S2_6)]),row(36,&[m(Mod::E5M2_2),Suffix(1,Part(0),Mod::H1)]),row(38,&[m(Mod::E4M3_2),Suffix(1,Part(0),Mod::H1)]),row(42,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B2)]),row(43,&[m(Mod::E2M1_2),Suffix(1,Part(0),Mod::B3)]),row(44,&[m(Mod::E2M3_2),Suffix(1,Part(0),Mod::H1)]),row(46,&[m(Mod::E3M2_2),Suffix(1,Part(0),Mod::H1)]),row(52,&[m(Mod::S2_6),Suffix(1,Part(0),Mod::H1)])];
+const T267: &[Row] = &[row(0,&[]),row(1,&[m(Mod::W)])];
+const T268: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WAKEUP)]),row(2,&[m(Mod::_2CTA)])];
+const T269: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WARP)])];
+const T270: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WATCH)])];
+const T271: &[Row] = &[row(0,&[]),row(1,&[m(Mod::WS)])];
+const T272: &[Row] = &[row(0,&[]),row(1,&[Suffix(SELF,Part(0),Mod::X4)]),row(2,&[Suffix(SELF,Part(0),Mod::X8)]),row(3,&[Suffix(SELF,Part(0),Mod::X16)])];
+const T273: &[Row] = &[row(0,&[m(Mod::X)]),row(1,&[m(Mod::Y)]),row(2,&[m(Mod::Z)]),row(3,&[])];
+const T274: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XOR)])];
+const T275: &[Row] = &[row(0,&[]),row(1,&[m(Mod::XORSIGN)])];
+const T276: &[Row] = &[row(0,&[]),row(1,&[m(Mod::ZFILL)])];
 
 const F0: Field = field((16, 8),(0, 0),1,0,false,false,Never);
 const S1: Slot = slot(Def,K::Reg,&[F0],W::Unknown,[255, 255, 255]);
@@ -296,7 +300,7 @@ const S3: Slot = slot(Use,K::Reg,&[F2],W::Unknown,[255, 255, 255]);
 const F4: Field = field((40, 11),(0, 0),1,0,true,false,Never);
 const S5: Slot = slot(Use,K::Imm,&[F4],W::One,[255, 255, 255]);
 const G6: Set = set(&[74, 75],SELF,T21);
-const G7: Set = set(&[79],SELF,T170);
+const G7: Set = set(&[79],SELF,T175);
 const F8: Field = field((40, 10),(0, 0),1,0,false,false,Never);
 const S9: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F8],W::Unknown,[255, 255, 255]);
 const F10: Field = field((32, 8),(0, 0),1,0,false,false,Neutral);
@@ -313,56 +317,56 @@ const F20: Field = field((32, 8),(0, 0),1,0,false,false,Never);
 const S21: Slot = slot(Use,K::Reg,&[F20],W::Unknown,[255, 255, 255]);
 const F22: Field = field((64, 8),(0, 0),1,0,false,false,Neutral);
 const S23: Slot = slot(Use,K::Reg,&[F22],W::Unknown,[255, 255, 255]);
-const G24: Set = set(&[76],SELF,T173);
+const G24: Set = set(&[76],SELF,T178);
 const F25: Field = field((81, 3),(0, 0),1,0,false,false,Never);
 const S26: Slot = slot(Def,K::Pred,&[F25],W::One,[255, 255, 255]);
 const S27: Slot = slot(Def,K::Reg,&[F0],W::Size,[255, 255, 255]);
 const S28: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::Address,[255, 255, 255]);
 const S29: Slot = slot(Use,K::Reg,&[F20],W::Size,[255, 255, 255]);
-const G30: Set = set(&[72],SELF,T77);
-const G31: Set = set(&[73, 74, 75],SELF,T199);
-const G32: Set = set(&[77, 78, 79, 80],SELF,T65);
-const G33: Set = set(&[84, 85, 86],SELF,T81);
+const G30: Set = set(&[72],SELF,T79);
+const G31: Set = set(&[73, 74, 75],SELF,T204);
+const G32: Set = set(&[77, 78, 79, 80],SELF,T67);
+const G33: Set = set(&[84, 85, 86],SELF,T83);
 const G34: Set = set(&[87, 88, 89, 90],SELF,T33);
 const S35: Slot = slot(Use,K::Reg,&[F16],W::Size,[255, 255, 255]);
-const G36: Set = set(&[73, 74, 75],SELF,T197);
-const G37: Set = set(&[87, 88],SELF,T56);
-const G38: Set = set(&[73, 74, 75, 76],SELF,T100);
+const G36: Set = set(&[73, 74, 75],SELF,T202);
+const G37: Set = set(&[87, 88],SELF,T58);
+const G38: Set = set(&[73, 74, 75, 76],SELF,T102);
 const G39: Set = set(&[88, 89],SELF,T30);
 const F40: Field = field((40, 23),(0, 0),1,0,true,false,Zero);
 const S41: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F40],W::Address,[255, 255, 255]);
-const G42: Set = set(&[63, 72, 76],SELF,T238);
+const G42: Set = set(&[63, 72, 76],SELF,T242);
 const S43: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F40],W::Address,[255, 255, 255]);
-const G44: Set = set(&[63, 72, 90],SELF,T238);
+const G44: Set = set(&[63, 72, 90],SELF,T242);
 const S45: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F40],W::Address,[255, 255, 255]);
-const G46: Set = set(&[63],2,T236);
+const G46: Set = set(&[63],2,T240);
 const G47: Set = set(&[74, 87],SELF,T22);
 const G48: Set = set(&[87, 88, 89, 90],SELF,T34);
 const S49: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const G50: Set = set(&[78, 79],1,T268);
+const G50: Set = set(&[78, 79],1,T272);
 const S51: Slot = slot(Def,K::Reg,&[F0],W::One,[255, 255, 255]);
-const G52: Set = set(&[87],SELF,T57);
-const G53: Set = set(&[88],SELF,T215);
+const G52: Set = set(&[87],SELF,T59);
+const G53: Set = set(&[88],SELF,T219);
 const F54: Field = field((54, 4),(0, 0),1,0,false,false,Never);
 const S55: Slot = slot(Use,K::Imm,&[F54],W::One,[255, 255, 255]);
 const F56: Field = field((81, 3),(0, 0),1,0,false,false,Neutral);
 const S57: Slot = slot(Def,K::Pred,&[F56],W::One,[255, 255, 255]);
 const F58: Field = field((42, 12),(0, 0),1,0,false,false,Zero);
 const S59: Slot = slot(Use,K::Imm,&[F58],W::One,[255, 255, 255]);
-const G60: Set = set(&[77, 80],SELF,T220);
+const G60: Set = set(&[77, 80],SELF,T224);
 const F61: Field = field((87, 3),(0, 0),1,0,false,false,Never);
 const S62: Slot = slot(Use,K::Pred,&[F61],W::One,[255, 255, 90]);
-const G63: Set = set(&[74, 75, 77, 80],SELF,T181);
+const G63: Set = set(&[74, 75, 77, 80],SELF,T186);
 const S64: Slot = slot(Use,K::Reg,&[F10],W::One,[255, 255, 255]);
 const S65: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 255]);
 const S66: Slot = slot(Use,K::Symbol,&[],W::One,[255, 255, 255]);
-const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T229);
-const G68: Set = set(&[84],SELF,T60);
+const G67: Set = set(&[24, 25, 26, 27, 28, 29],1,T233);
+const G68: Set = set(&[84],SELF,T62);
 const F69: Field = field((24, 4),(0, 0),1,0,false,false,Never);
 const S70: Slot = slot(Use,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S71: Slot = slot(Def,K::Symbol,&[],W::One,[255, 255, 255]);
-const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T229);
-const G73: Set = set(&[84],SELF,T182);
+const G72: Set = set(&[24, 25, 26, 27, 28, 29],0,T233);
+const G73: Set = set(&[84],SELF,T187);
 const S74: Slot = slot(Def,K::Barrier,&[F69],W::One,[255, 255, 255]);
 const S75: Slot = slot(Def,K::FixedSymbol(Symbol::ATEXIT_PC),&[],W::One,[255, 255, 255]);
 const F76: Field = field((32, 32),(0, 0),1,0,false,false,Never);
@@ -374,7 +378,7 @@ const F81: Field = field((16, 4),(0, 0),1,0,false,false,Never);
 const S82: Slot = slot(Def,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S83: Slot = slot(Use,K::Barrier,&[F81],W::One,[255, 255, 255]);
 const S84: Slot = slot(Use,K::Reg,&[F12],W::One,[255, 255, 255]);
-const G85: Set = set(&[75],SELF,T263);
+const G85: Set = set(&[75],SELF,T267);
 const F86: Field = field((34, 3),(0, 0),1,0,false,false,Zero);
 const S87: Slot = slot(Use,K::Imm,&[F86],W::One,[255, 255, 255]);
 const F88: Field = field((87, 3),(0, 0),1,0,false,false,Neutral);
@@ -384,63 +388,63 @@ const S91: Slot = slot(Use,K::UPred,&[F90],W::One,[255, 255, 27]);
 const F92: Field = field((16, 8),(34, 48),4,0,true,false,Never);
 const S93: Slot = slot(Use,K::Target,&[F92],W::One,[255, 255, 255]);
 const G94: Set = set(&[84],SELF,T40);
-const G95: Set = set(&[85, 86],SELF,T137);
-const G96: Set = set(&[32, 33, 84],SELF,T260);
+const G95: Set = set(&[85, 86],SELF,T142);
+const G96: Set = set(&[32, 33, 84],SELF,T264);
 const S97: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 82]);
-const G98: Set = set(&[32],SELF,T75);
+const G98: Set = set(&[32],SELF,T77);
 const S99: Slot = slot(DefUse,K::Barrier,&[F81],W::One,[255, 255, 255]);
-const G100: Set = set(&[72],SELF,T188);
+const G100: Set = set(&[72],SELF,T193);
 const S101: Slot = slot(Use,K::Reg,&[F12],W::Two,[255, 255, 255]);
 const F102: Field = field((16, 8),(34, 48),4,0,true,false,Zero);
 const S103: Slot = slot(Use,K::Imm,&[F102],W::One,[255, 255, 255]);
 const S104: Slot = slot(Use,K::UReg,&[F12],W::Two,[255, 255, 255]);
-const G105: Set = set(&[32, 33],SELF,T259);
+const G105: Set = set(&[32, 33],SELF,T263);
 const F106: Field = field((34, 30),(0, 0),4,0,true,false,Never);
 const S107: Slot = slot(Use,K::Target,&[F106],W::One,[255, 255, 255]);
-const G108: Set = set(&[72, 73],SELF,T189);
-const G109: Set = set(&[86],SELF,T167);
-const G110: Set = set(&[78, 79],SELF,T258);
-const G111: Set = set(&[87, 88, 89, 90],SELF,T142);
+const G108: Set = set(&[72, 73],SELF,T194);
+const G109: Set = set(&[86],SELF,T172);
+const G110: Set = set(&[78, 79],SELF,T262);
+const G111: Set = set(&[87, 88, 89, 90],SELF,T147);
 const F112: Field = field((32, 32),(0, 0),1,0,true,false,Zero);
 const S113: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T179);
+const G114: Set = set(&[76, 87, 88, 89, 90],SELF,T184);
 const S115: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::Address,[255, 255, 255]);
-const G116: Set = set(&[78, 79, 80],SELF,T55);
-const G117: Set = set(&[87, 88, 89, 90],SELF,T141);
-const G118: Set = set(&[86],SELF,T74);
+const G116: Set = set(&[78, 79, 80],SELF,T57);
+const G117: Set = set(&[87, 88, 89, 90],SELF,T146);
+const G118: Set = set(&[86],SELF,T76);
 const S119: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F112],W::Address,[255, 255, 255]);
-const G120: Set = set(&[87, 88, 89, 90],SELF,T138);
-const G121: Set = set(&[78, 79, 80],SELF,T258);
+const G120: Set = set(&[87, 88, 89, 90],SELF,T143);
+const G121: Set = set(&[78, 79, 80],SELF,T262);
 const F122: Field = field((73, 3),(0, 0),1,0,false,false,Zero);
 const S123: Slot = slot(Use,K::Imm,&[F122],W::One,[255, 255, 255]);
 const F124: Field = field((54, 5),(0, 0),1,0,false,false,Never);
 const F125: Field = field((37, 17),(0, 0),1,0,true,false,Zero);
 const S126: Slot = slot(Use,K::ConstIndexed,&[F124,F2,F125],W::One,[255, 255, 255]);
-const G127: Set = set(&[87, 88],SELF,T143);
-const G128: Set = set(&[87, 88, 89],SELF,T178);
+const G127: Set = set(&[87, 88],SELF,T148);
+const G128: Set = set(&[87, 88, 89],SELF,T183);
 const S129: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: false },&[F2,F20],W::One,[255, 255, 255]);
 const S130: Slot = slot(Def,K::Reg,&[F0],W::Two,[255, 255, 255]);
 const S131: Slot = slot(Use,K::Reg,&[F20],W::Two,[255, 255, 255]);
 const S132: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G133: Set = set(&[77],SELF,T148);
+const G133: Set = set(&[77],SELF,T153);
 const S134: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 255]);
 const S135: Slot = slot(Def,K::UReg,&[F0],W::One,[255, 255, 255]);
-const G136: Set = set(&[73, 74],SELF,T200);
-const G137: Set = set(&[77],SELF,T161);
-const G138: Set = set(&[78, 79],SELF,T154);
+const G136: Set = set(&[73, 74],SELF,T205);
+const G137: Set = set(&[77],SELF,T166);
+const G138: Set = set(&[78, 79],SELF,T159);
 const S139: Slot = slot(Def,K::Reg,&[F0],W::PairUnless32,[255, 255, 255]);
-const G140: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T217);
+const G140: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T221);
 const G141: Set = set(&[80],SELF,T17);
 const F142: Field = field((84, 3),(0, 0),1,0,false,false,Never);
 const S143: Slot = slot(Def,K::Pred,&[F142],W::One,[255, 255, 255]);
 const F144: Field = field((32, 28),(0, 0),1,0,false,false,Never);
 const S145: Slot = slot(Use,K::Imm,&[F144],W::One,[255, 255, 255]);
-const G146: Set = set(&[62, 63],SELF,T183);
+const G146: Set = set(&[62, 63],SELF,T188);
 const G147: Set = set(&[74, 75],SELF,T39);
-const G148: Set = set(&[76, 77, 78],SELF,T110);
+const G148: Set = set(&[76, 77, 78],SELF,T112);
 const S149: Slot = slot(Use,K::Reg,&[F12],W::Two,[72, 73, 255]);
 const S150: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 74, 255]);
-const G151: Set = set(&[78, 79],SELF,T192);
+const G151: Set = set(&[78, 79],SELF,T197);
 const S152: Slot = slot(Use,K::Float(FloatKind::F64High),&[F76],W::One,[255, 255, 255]);
 const S153: Slot = slot(Use,K::UReg,&[F20],W::Two,[63, 62, 255]);
 const F154: Field = field((32, 6),(0, 0),1,0,false,false,Never);
@@ -461,149 +465,149 @@ const S168: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[75, 74, 255]);
 const F169: Field = field((87, 3),(0, 0),1,0,false,true,Neutral);
 const S170: Slot = slot(Use,K::UPred,&[F169],W::One,[255, 255, 90]);
 const G171: Set = set(&[76, 77],SELF,T23);
-const G172: Set = set(&[76, 77, 78, 79],SELF,T156);
-const G173: Set = set(&[85],SELF,T131);
+const G172: Set = set(&[76, 77, 78, 79],SELF,T161);
+const G173: Set = set(&[85],SELF,T136);
 const S174: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 72]);
-const G175: Set = set(&[84, 85],SELF,T145);
-const G176: Set = set(&[86],SELF,T164);
+const G175: Set = set(&[84, 85],SELF,T150);
+const G176: Set = set(&[86],SELF,T169);
 const S177: Slot = slot(Def,K::Reg,&[F0],W::Float64,[255, 255, 255]);
 const S178: Slot = slot(Use,K::Reg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G179: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T87);
-const G180: Set = set(&[80],SELF,T118);
-const G181: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T231);
+const G179: Set = set(&[60, 61, 75, 76, 77, 84, 85, 86],SELF,T89);
+const G180: Set = set(&[80],SELF,T123);
+const G181: Set = set(&[60, 75, 76, 77, 84, 85, 86],SELF,T235);
 const F182: Field = field((32, 16),(0, 0),1,0,false,false,Never);
 const S183: Slot = slot(Use,K::Float(FloatKind::F16),&[F182],W::One,[255, 255, 255]);
-const G184: Set = set(&[75, 76],SELF,T91);
-const G185: Set = set(&[84, 86],SELF,T86);
+const G184: Set = set(&[75, 76],SELF,T93);
+const G185: Set = set(&[84, 86],SELF,T88);
 const S186: Slot = slot(Use,K::Float(FloatKind::F32),&[F76],W::One,[255, 255, 255]);
-const G187: Set = set(&[75, 76, 77],SELF,T93);
+const G187: Set = set(&[75, 76, 77],SELF,T95);
 const S188: Slot = slot(Use,K::UReg,&[F20],W::FromFloat64,[63, 62, 255]);
-const G189: Set = set(&[60, 61, 84, 85],SELF,T88);
-const G190: Set = set(&[76, 77],SELF,T102);
-const G191: Set = set(&[75],SELF,T190);
-const G192: Set = set(&[77],SELF,T207);
-const G193: Set = set(&[79, 80],SELF,T194);
+const G189: Set = set(&[60, 61, 84, 85],SELF,T90);
+const G190: Set = set(&[76, 77],SELF,T104);
+const G191: Set = set(&[75],SELF,T195);
+const G192: Set = set(&[77],SELF,T212);
+const G193: Set = set(&[79, 80],SELF,T199);
 const S194: Slot = slot(Use,K::Reg,&[F16],W::One,[255, 255, 255]);
-const G195: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T78);
-const G196: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T79);
-const G197: Set = set(&[72, 79, 80, 81, 90],SELF,T155);
-const G198: Set = set(&[76, 77, 85, 86, 87],SELF,T80);
-const G199: Set = set(&[76, 78, 81, 87],SELF,T98);
-const G200: Set = set(&[76],SELF,T90);
-const G201: Set = set(&[72, 73, 74, 82, 83, 88],SELF,T262);
-const G202: Set = set(&[72],2,T125);
-const G203: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T261);
-const G204: Set = set(&[88],1,T125);
+const G195: Set = set(&[72, 76, 77, 79, 80, 83, 85, 86, 87],SELF,T80);
+const G196: Set = set(&[72, 76, 77, 80, 81, 85, 87, 90],SELF,T81);
+const G197: Set = set(&[72, 79, 80, 81, 90],SELF,T160);
+const G198: Set = set(&[76, 77, 85, 86, 87],SELF,T82);
+const G199: Set = set(&[76, 78, 81, 87],SELF,T100);
+const G200: Set = set(&[76],SELF,T92);
+const G201: Set = set(&[72, 73, 74, 82, 83, 88],SELF,T266);
+const G202: Set = set(&[72],2,T130);
+const G203: Set = set(&[72, 73, 74, 82, 84, 88],SELF,T265);
+const G204: Set = set(&[88],1,T130);
 const S205: Slot = slot(Def,K::Reg,&[F0],W::Integer64,[255, 255, 255]);
 const S206: Slot = slot(Use,K::Reg,&[F20],W::Float64,[63, 62, 255]);
-const G207: Set = set(&[60, 61, 84, 85, 86],SELF,T96);
-const G208: Set = set(&[72, 75, 76],SELF,T256);
-const G209: Set = set(&[77],SELF,T169);
-const G210: Set = set(&[78, 79],SELF,T114);
-const G211: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T97);
+const G207: Set = set(&[60, 61, 84, 85, 86],SELF,T98);
+const G208: Set = set(&[72, 75, 76],SELF,T260);
+const G209: Set = set(&[77],SELF,T174);
+const G210: Set = set(&[78, 79],SELF,T116);
+const G211: Set = set(&[60, 72, 75, 76, 84, 85, 86],SELF,T99);
 const S212: Slot = slot(Use,K::Float(FloatKind::Bf16),&[F182],W::One,[255, 255, 255]);
-const G213: Set = set(&[72, 75, 76],SELF,T257);
-const G214: Set = set(&[72],SELF,T247);
+const G213: Set = set(&[72, 75, 76],SELF,T261);
+const G214: Set = set(&[72],SELF,T251);
 const S215: Slot = slot(Use,K::UReg,&[F20],W::Float64,[63, 62, 255]);
-const G216: Set = set(&[72],3,T125);
-const G217: Set = set(&[74],SELF,T169);
-const G218: Set = set(&[76],SELF,T252);
-const G219: Set = set(&[78, 79],SELF,T232);
+const G216: Set = set(&[72],3,T130);
+const G217: Set = set(&[74],SELF,T174);
+const G218: Set = set(&[76],SELF,T256);
+const G219: Set = set(&[78, 79],SELF,T236);
 const S220: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 73, 255]);
 const S221: Slot = slot(Use,K::Reg,&[F20],W::One,[63, 62, 255]);
-const G222: Set = set(&[77],SELF,T205);
+const G222: Set = set(&[77],SELF,T210);
 const S223: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 62, 255]);
 const S224: Slot = slot(Use,K::Reg,&[F12],W::Packed,[72, 73, 255]);
 const S225: Slot = slot(Use,K::Reg,&[F20],W::Packed,[63, 62, 255]);
-const G226: Set = set(&[81, 82],1,T106);
-const G227: Set = set(&[83],1,T168);
-const G228: Set = set(&[84, 85],2,T106);
-const G229: Set = set(&[86],2,T168);
+const G226: Set = set(&[81, 82],1,T108);
+const G227: Set = set(&[83],1,T173);
+const G228: Set = set(&[84, 85],2,T108);
+const G229: Set = set(&[86],2,T173);
 const S230: Slot = slot(Use,K::UReg,&[F20],W::Packed,[63, 62, 255]);
-const G231: Set = set(&[72, 73],SELF,T204);
+const G231: Set = set(&[72, 73],SELF,T209);
 const S232: Slot = slot(Use,K::Reg,&[F16],W::One,[75, 74, 255]);
-const G233: Set = set(&[76, 80],SELF,T116);
+const G233: Set = set(&[76, 80],SELF,T118);
 const S234: Slot = slot(Use,K::Reg,&[F16],W::Packed,[75, 74, 255]);
-const G235: Set = set(&[84, 85],3,T106);
-const G236: Set = set(&[86],3,T168);
-const G237: Set = set(&[87, 88],2,T106);
+const G235: Set = set(&[84, 85],3,T108);
+const G236: Set = set(&[86],3,T173);
+const G237: Set = set(&[87, 88],2,T108);
 const G238: Set = set(&[82],SELF,T51);
-const G239: Set = set(&[83],1,T124);
-const G240: Set = set(&[84],2,T124);
+const G239: Set = set(&[83],1,T129);
+const G240: Set = set(&[84],2,T129);
 const S241: Slot = slot(Use,K::Reg,&[F20],W::One,[255, 255, 63]);
-const G242: Set = set(&[73],SELF,T235);
-const G243: Set = set(&[74],SELF,T212);
+const G242: Set = set(&[73],SELF,T239);
+const G243: Set = set(&[74],SELF,T217);
 const S244: Slot = slot(Use,K::UReg,&[F20],W::One,[255, 255, 63]);
 const F245: Field = field((66, 3),(0, 0),1,0,false,false,Never);
 const S246: Slot = slot(Def,K::Pred,&[F245],W::One,[255, 255, 255]);
-const G247: Set = set(&[81],SELF,T161);
-const G248: Set = set(&[82],SELF,T271);
-const G249: Set = set(&[84, 85, 86],SELF,T72);
+const G247: Set = set(&[81],SELF,T166);
+const G248: Set = set(&[82],SELF,T275);
+const G249: Set = set(&[84, 85, 86],SELF,T74);
 const S250: Slot = slot(Def,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G251: Set = set(&[57],SELF,T61);
-const G252: Set = set(&[60, 78],SELF,T227);
+const G251: Set = set(&[57],SELF,T63);
+const G252: Set = set(&[60, 78],SELF,T231);
 const G253: Set = set(&[61, 62, 63],5,T15);
-const G254: Set = set(&[76, 77],SELF,T163);
-const G255: Set = set(&[87, 88, 89],SELF,T150);
-const G256: Set = set(&[90],SELF,T166);
+const G254: Set = set(&[76, 77],SELF,T168);
+const G255: Set = set(&[87, 88, 89],SELF,T155);
+const G256: Set = set(&[90],SELF,T171);
 const F257: Field = field((40, 8),(0, 0),1,0,false,false,Never);
 const S258: Slot = slot(Use,K::UReg,&[F257],W::Unknown,[255, 255, 255]);
 const G259: Set = set(&[61, 62, 63],6,T15);
-const G260: Set = set(&[60],1,T125);
-const G261: Set = set(&[76, 77, 78, 79],SELF,T111);
-const G262: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T219);
-const G263: Set = set(&[77],SELF,T162);
+const G260: Set = set(&[60],1,T130);
+const G261: Set = set(&[76, 77, 78, 79],SELF,T113);
+const G262: Set = set(&[32, 33, 34, 35, 36, 37, 38, 39],3,T223);
+const G263: Set = set(&[77],SELF,T167);
 const S264: Slot = slot(Use,K::Reg,&[F12],W::One,[72, 255, 255]);
-const G265: Set = set(&[60, 61],2,T123);
-const G266: Set = set(&[73, 78, 85],SELF,T103);
-const G267: Set = set(&[74, 75],1,T123);
+const G265: Set = set(&[60, 61],2,T128);
+const G266: Set = set(&[73, 78, 85],SELF,T105);
+const G267: Set = set(&[74, 75],1,T128);
 const F268: Field = field((48, 16),(0, 0),1,0,false,false,Never);
 const S269: Slot = slot(Use,K::Float(FloatKind::F16),&[F268],W::One,[255, 255, 255]);
 const G270: Set = set(&[85],SELF,T53);
 const S271: Slot = slot(Use,K::Reg,&[F16],W::One,[84, 83, 255]);
-const G272: Set = set(&[60, 61, 86],2,T105);
-const G273: Set = set(&[76, 80],SELF,T117);
-const G274: Set = set(&[78, 85],SELF,T104);
-const G275: Set = set(&[81, 82],3,T123);
-const G276: Set = set(&[81, 82, 86],2,T105);
-const G277: Set = set(&[81, 82],4,T123);
-const G278: Set = set(&[60, 61],3,T123);
+const G272: Set = set(&[60, 61, 86],2,T107);
+const G273: Set = set(&[76, 80],SELF,T119);
+const G274: Set = set(&[78, 85],SELF,T106);
+const G275: Set = set(&[81, 82],3,T128);
+const G276: Set = set(&[81, 82, 86],2,T107);
+const G277: Set = set(&[81, 82],4,T128);
+const G278: Set = set(&[60, 61],3,T128);
 const S279: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[72, 255, 255]);
 const S280: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[63, 255, 255]);
 const S281: Slot = slot(Use,K::Reg,&[F16],W::MatrixC,[255, 255, 255]);
 const G282: Set = set(&[75, 78],SELF,T3);
-const G283: Set = set(&[76],SELF,T92);
+const G283: Set = set(&[76],SELF,T94);
 const G284: Set = set(&[82, 83],SELF,T52);
 const S285: Slot = slot(Use,K::Reg,&[F257],W::One,[255, 255, 255]);
 const F286: Field = field((48, 2),(0, 0),1,0,false,false,Never);
 const S287: Slot = slot(Use,K::Imm,&[F286],W::One,[255, 255, 255]);
-const G288: Set = set(&[50],5,T191);
+const G288: Set = set(&[50],5,T196);
 const G289: Set = set(&[75, 78],SELF,T2);
 const F290: Field = field((69, 3),(0, 0),1,0,false,false,Never);
 const S291: Slot = slot(Def,K::Pred,&[F290],W::One,[255, 255, 255]);
-const G292: Set = set(&[60, 61],4,T123);
-const G293: Set = set(&[74, 75],3,T123);
+const G292: Set = set(&[60, 61],4,T128);
+const G293: Set = set(&[74, 75],3,T128);
 const G294: Set = set(&[65],SELF,T53);
 const G295: Set = set(&[69, 70],SELF,T39);
 const G296: Set = set(&[71],SELF,T50);
-const G297: Set = set(&[71],SELF,T126);
-const G298: Set = set(&[74, 75],2,T123);
+const G297: Set = set(&[71],SELF,T131);
+const G298: Set = set(&[74, 75],2,T128);
 const S299: Slot = slot(Use,K::Reg,&[F20],W::Integer64,[255, 255, 255]);
-const G300: Set = set(&[60, 61, 74, 84, 85],SELF,T250);
-const G301: Set = set(&[75, 76, 77],SELF,T89);
-const G302: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T109);
+const G300: Set = set(&[60, 61, 74, 84, 85],SELF,T254);
+const G301: Set = set(&[75, 76, 77],SELF,T91);
+const G302: Set = set(&[60, 61, 74, 75, 76, 77, 84, 85],SELF,T111);
 const F303: Field = field((32, 32),(0, 0),1,0,true,false,Never);
 const S304: Slot = slot(Use,K::Imm,&[F303],W::One,[255, 255, 255]);
-const G305: Set = set(&[75, 76, 77],SELF,T94);
+const G305: Set = set(&[75, 76, 77],SELF,T96);
 const S306: Slot = slot(Use,K::UReg,&[F20],W::Integer64,[255, 255, 255]);
-const G307: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T108);
-const G308: Set = set(&[74],SELF,T242);
-const G309: Set = set(&[78, 79],SELF,T194);
-const G310: Set = set(&[74],SELF,T245);
+const G307: Set = set(&[60, 61, 74, 75, 76, 84, 85],SELF,T110);
+const G308: Set = set(&[74],SELF,T246);
+const G309: Set = set(&[78, 79],SELF,T199);
+const G310: Set = set(&[74],SELF,T249);
 const G311: Set = set(&[80, 81],1,T48);
-const G312: Set = set(&[76, 77],SELF,T253);
-const G313: Set = set(&[72, 73, 76, 77, 78],SELF,T251);
-const G314: Set = set(&[74, 75],SELF,T206);
+const G312: Set = set(&[76, 77],SELF,T257);
+const G313: Set = set(&[72, 73, 76, 77, 78],SELF,T255);
+const G314: Set = set(&[74, 75],SELF,T211);
 const F315: Field = field((81, 3),(0, 0),1,0,false,false,Written);
 const S316: Slot = slot(Def,K::Pred,&[F315],W::One,[255, 255, 255]);
 const F317: Field = field((84, 3),(0, 0),1,0,false,false,Written);
@@ -616,7 +620,7 @@ const F323: Field = field((77, 3),(0, 0),1,0,false,false,Never);
 const S324: Slot = slot(Use,K::Pred,&[F323],W::One,[255, 255, 80]);
 const S325: Slot = slot(Use,K::UReg,&[F20],W::One,[63, 255, 255]);
 const G326: Set = set(&[73, 76, 77],SELF,T19);
-const G327: Set = set(&[74],SELF,T249);
+const G327: Set = set(&[74],SELF,T253);
 const S328: Slot = slot(Def,K::Reg,&[F0],W::Wide,[255, 255, 255]);
 const S329: Slot = slot(Use,K::Reg,&[F16],W::Two,[75, 255, 255]);
 const S330: Slot = slot(Use,K::Reg,&[F16],W::Two,[255, 255, 75]);
@@ -625,42 +629,42 @@ const S332: Slot = slot(Use,K::UReg,&[F20],W::Two,[255, 255, 63]);
 const S333: Slot = slot(Use,K::Reg,&[F12],W::MatrixA,[255, 255, 255]);
 const S334: Slot = slot(Use,K::Reg,&[F20],W::MatrixB,[255, 255, 255]);
 const G335: Set = set(&[75, 85, 86],SELF,T0);
-const G336: Set = set(&[78],SELF,T249);
-const G337: Set = set(&[82],SELF,T205);
+const G336: Set = set(&[78],SELF,T253);
+const G337: Set = set(&[82],SELF,T210);
 const G338: Set = set(&[75, 85, 86],SELF,T1);
 const F339: Field = field((64, 8),(0, 0),4,0,false,false,Never);
 const S340: Slot = slot(Use,K::Attribute { base: false, uniform: false, offset: true },&[F339],W::Unknown,[255, 255, 255]);
-const G341: Set = set(&[76],SELF,T58);
-const G342: Set = set(&[78, 79],SELF,T176);
+const G341: Set = set(&[76],SELF,T60);
+const G342: Set = set(&[78, 79],SELF,T181);
 const F343: Field = field((64, 8),(0, 0),4,0,false,false,Zero);
 const S344: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F12,F343],W::Unknown,[255, 255, 255]);
 const F345: Field = field((40, 16),(0, 0),1,0,false,false,Zero);
 const S346: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F2,F345],W::Unknown,[255, 255, 255]);
-const G347: Set = set(&[74, 75],SELF,T234);
-const G348: Set = set(&[76, 77],SELF,T177);
-const G349: Set = set(&[78],SELF,T213);
+const G347: Set = set(&[74, 75],SELF,T238);
+const G348: Set = set(&[76, 77],SELF,T182);
+const G349: Set = set(&[78],SELF,T218);
 const G350: Set = set(&[76, 77],SELF,T46);
-const G351: Set = set(&[76, 77, 78],SELF,T112);
+const G351: Set = set(&[76, 77, 78],SELF,T114);
 const F352: Field = field((68, 3),(0, 0),1,0,false,false,Never);
 const S353: Slot = slot(Use,K::Pred,&[F352],W::One,[255, 255, 71]);
 const F354: Field = field((64, 3),(0, 0),1,0,false,true,Neutral);
 const S355: Slot = slot(Use,K::Pred,&[F354],W::One,[255, 255, 67]);
-const G356: Set = set(&[68, 69],SELF,T149);
-const G357: Set = set(&[73, 74, 75],SELF,T255);
-const G358: Set = set(&[77, 78, 79, 80],SELF,T66);
+const G356: Set = set(&[68, 69],SELF,T154);
+const G357: Set = set(&[73, 74, 75],SELF,T259);
+const G358: Set = set(&[77, 78, 79, 80],SELF,T68);
 const S359: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::Address,[255, 255, 255]);
-const G360: Set = set(&[72, 90],SELF,T239);
+const G360: Set = set(&[72, 90],SELF,T243);
 const S361: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::Address,[255, 255, 255]);
 const F362: Field = field((38, 16),(0, 0),1,0,true,false,Never);
 const S363: Slot = slot(Use,K::ConstBindlessIndexed,&[F12,F16,F362],W::One,[255, 255, 255]);
-const G364: Set = set(&[73, 74, 75],SELF,T254);
-const G365: Set = set(&[78, 79],SELF,T132);
+const G364: Set = set(&[73, 74, 75],SELF,T258);
+const G365: Set = set(&[78, 79],SELF,T137);
 const S366: Slot = slot(Use,K::ConstIndexed,&[F124,F12,F362],W::One,[255, 255, 255]);
 const S367: Slot = slot(Def,K::UReg,&[F0],W::Size,[255, 255, 255]);
 const F368: Field = field((37, 17),(0, 0),1,0,true,false,Never);
 const S369: Slot = slot(Use,K::ConstUniformIndexed,&[F124,F12,F368],W::One,[255, 255, 255]);
-const G370: Set = set(&[80],SELF,T228);
-const G371: Set = set(&[72, 90],SELF,T240);
+const G370: Set = set(&[80],SELF,T232);
+const G371: Set = set(&[72, 90],SELF,T244);
 const S372: Slot = slot(Def,K::Reg,&[F16],W::WordsHigh,[255, 255, 255]);
 const S373: Slot = slot(Def,K::Reg,&[F0],W::WordsLow,[255, 255, 255]);
 const F374: Field = field((40, 17),(0, 0),32,0,true,false,Zero);
@@ -668,284 +672,292 @@ const S375: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: 
 const F376: Field = field((57, 7),(72, 1),1,0,false,false,Ones);
 const S377: Slot = slot(Use,K::Imm,&[F376],W::One,[255, 255, 255]);
 const S378: Slot = slot(Use,K::Pred,&[F169],W::One,[255, 255, 90]);
-const G379: Set = set(&[73, 74],SELF,T149);
-const G380: Set = set(&[75, 76],2,T236);
-const G381: Set = set(&[81, 82],SELF,T82);
+const G379: Set = set(&[73, 74],SELF,T154);
+const G380: Set = set(&[75, 76],2,T240);
+const G381: Set = set(&[81, 82],SELF,T84);
 const S382: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F20,F374],W::Address,[255, 255, 255]);
 const S383: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F374],W::Address,[255, 255, 255]);
 const S384: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F12,F16,F17],W::Address,[255, 255, 255]);
 const G385: Set = set(&[73, 74],SELF,T18);
-const G386: Set = set(&[81, 82],1,T236);
+const G386: Set = set(&[81, 82],1,T240);
 const G387: Set = set(&[87, 88, 89],SELF,T31);
 const S388: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::Address,[255, 255, 255]);
-const G389: Set = set(&[73, 74, 75, 76, 87],SELF,T101);
+const G389: Set = set(&[73, 74, 75, 76, 87],SELF,T103);
 const G390: Set = set(&[88, 89],SELF,T32);
 const F391: Field = field((16, 8),(0, 0),1,0,false,false,Neutral);
 const F392: Field = field((44, 20),(0, 0),1,0,true,false,Zero);
 const S393: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: true },&[F391,F392],W::One,[255, 255, 255]);
 const F394: Field = field((32, 12),(0, 0),1,0,true,false,Zero);
 const S395: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F394],W::Address,[255, 255, 255]);
-const G396: Set = set(&[72, 73],SELF,T149);
+const G396: Set = set(&[72, 73],SELF,T154);
 const G397: Set = set(&[74, 75],SELF,T20);
-const G398: Set = set(&[76, 83],1,T237);
-const G399: Set = set(&[77, 78, 79, 80],SELF,T64);
+const G398: Set = set(&[76, 83],1,T241);
+const G399: Set = set(&[77, 78, 79, 80],SELF,T66);
 const G400: Set = set(&[81],SELF,T54);
-const G401: Set = set(&[82],SELF,T272);
+const G401: Set = set(&[82],SELF,T276);
 const S402: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F394],W::Address,[255, 255, 255]);
 const S403: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F20,F17],W::One,[255, 255, 255]);
 const S404: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F20,F12,F17],W::One,[255, 255, 255]);
 const S405: Slot = slot(Def,K::Reg,&[F0],W::Count,[255, 255, 255]);
 const G406: Set = set(&[72, 73],SELF,T13);
 const G407: Set = set(&[75, 76, 77],SELF,T6);
-const G408: Set = set(&[78, 79, 80],SELF,T152);
+const G408: Set = set(&[78, 79, 80],SELF,T157);
 const S409: Slot = slot(Def,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
 const F410: Field = field((40, 24),(72, 8),1,0,true,false,Zero);
 const S411: Slot = slot(Use,K::TensorMemory { offset: true },&[F10,F410],W::One,[255, 255, 255]);
-const G412: Set = set(&[80],SELF,T174);
-const G413: Set = set(&[81, 82, 87],SELF,T224);
-const G414: Set = set(&[83, 84, 85],SELF,T223);
+const G412: Set = set(&[80],SELF,T179);
+const G413: Set = set(&[81, 82, 87],SELF,T228);
+const G414: Set = set(&[83, 84, 85],SELF,T227);
 const S415: Slot = slot(DefUse,K::Reg,&[F0],W::TensorData,[255, 255, 255]);
 const S416: Slot = slot(Use,K::Attribute { base: false, uniform: true, offset: true },&[F2,F343],W::Unknown,[255, 255, 255]);
 const G417: Set = set(&[72],SELF,T28);
 const F418: Field = field((75, 5),(0, 0),1,0,false,false,Never);
 const S419: Slot = slot(Use,K::Imm,&[F418],W::One,[255, 255, 255]);
-const G420: Set = set(&[73, 80],SELF,T128);
+const G420: Set = set(&[73, 80],SELF,T133);
 const F421: Field = field((24, 58),(0, 0),1,0,true,false,Never);
 const S422: Slot = slot(Use,K::Target,&[F421],W::One,[255, 255, 255]);
 const F423: Field = field((72, 8),(0, 0),1,0,false,false,Never);
 const S424: Slot = slot(Use,K::Imm,&[F423],W::One,[255, 255, 255]);
-const G425: Set = set(&[80],SELF,T175);
+const G425: Set = set(&[80],SELF,T180);
 const S426: Slot = slot(Use,K::Reg,&[F12],W::Long,[255, 255, 255]);
-const G427: Set = set(&[73],SELF,T246);
-const G428: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T71);
+const G427: Set = set(&[73],SELF,T250);
+const G428: Set = set(&[73, 76, 77, 78, 79, 80],SELF,T73);
 const F429: Field = field((72, 4),(0, 0),1,0,false,false,Ones);
 const S430: Slot = slot(Use,K::Imm,&[F429],W::One,[255, 255, 255]);
 const G431: Set = set(&[75, 76, 77],SELF,T5);
-const G432: Set = set(&[78, 79],SELF,T158);
-const G433: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T68);
-const G434: Set = set(&[74, 75, 76, 77],SELF,T159);
-const G435: Set = set(&[60, 61, 72, 73],SELF,T95);
-const G436: Set = set(&[84],SELF,T221);
-const G437: Set = set(&[85],SELF,T265);
-const G438: Set = set(&[86],SELF,T187);
+const G432: Set = set(&[78, 79],SELF,T163);
+const G433: Set = set(&[60, 61, 72, 73, 74, 75, 76, 77],SELF,T70);
+const G434: Set = set(&[74, 75, 76, 77],SELF,T164);
+const G435: Set = set(&[60, 61, 72, 73],SELF,T97);
+const G436: Set = set(&[84],SELF,T225);
+const G437: Set = set(&[85],SELF,T269);
+const G438: Set = set(&[86],SELF,T192);
 const S439: Slot = slot(Use,K::Reg,&[F12],W::Unknown,[255, 255, 255]);
-const G440: Set = set(&[79],SELF,T83);
+const G440: Set = set(&[79],SELF,T85);
 const S441: Slot = slot(Use,K::UReg,&[F20],W::Unknown,[255, 255, 255]);
 const S442: Slot = slot(Use,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
 const G443: Set = set(&[76, 77],SELF,T47);
-const G444: Set = set(&[78, 79, 80],SELF,T70);
+const G444: Set = set(&[78, 79, 80],SELF,T72);
 const S445: Slot = slot(Use,K::Imm,&[F0],W::One,[255, 255, 255]);
 const F446: Field = field((64, 3),(72, 5),1,0,false,false,Never);
 const S447: Slot = slot(Use,K::Imm,&[F446],W::One,[255, 255, 255]);
 const S448: Slot = slot(Use,K::UPred,&[F352],W::One,[255, 255, 71]);
 const S449: Slot = slot(Use,K::Imm,&[F182],W::One,[255, 255, 255]);
-const G450: Set = set(&[72, 73, 74],SELF,T107);
-const G451: Set = set(&[73, 74],SELF,T120);
-const S452: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
-const G453: Set = set(&[76, 77],1,T48);
-const F454: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
-const S455: Slot = slot(Use,K::Imm,&[F454],W::One,[255, 255, 255]);
-const G456: Set = set(&[86, 87],SELF,T113);
-const S457: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
-const G458: Set = set(&[72],0,T236);
-const G459: Set = set(&[73, 74],SELF,T196);
-const G460: Set = set(&[87, 88, 89],SELF,T35);
-const G461: Set = set(&[73, 74],SELF,T198);
-const S462: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
-const G463: Set = set(&[72, 90],SELF,T241);
-const G464: Set = set(&[73],SELF,T195);
-const G465: Set = set(&[78, 79, 80],SELF,T172);
-const G466: Set = set(&[86],SELF,T165);
-const S467: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
-const G468: Set = set(&[31],0,T193);
-const G469: Set = set(&[31],1,T193);
-const S470: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
-const G471: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T216);
-const G472: Set = set(&[78, 79],SELF,T269);
-const G473: Set = set(&[73, 74],SELF,T203);
-const G474: Set = set(&[76],SELF,T146);
-const G475: Set = set(&[77],SELF,T270);
-const G476: Set = set(&[80],SELF,T127);
-const G477: Set = set(&[58, 59],SELF,T129);
-const F478: Field = field((40, 13),(0, 0),1,0,false,false,Never);
-const S479: Slot = slot(Use,K::Imm,&[F478],W::One,[255, 255, 255]);
-const F480: Field = field((53, 5),(0, 0),1,0,false,false,Never);
-const S481: Slot = slot(Use,K::Imm,&[F480],W::One,[255, 255, 255]);
-const G482: Set = set(&[73, 74],SELF,T20);
-const G483: Set = set(&[90],0,T236);
-const G484: Set = set(&[77, 78, 79, 80],SELF,T67);
-const F485: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
-const S486: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F485],W::Address,[255, 255, 255]);
-const S487: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
-const S488: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
-const F489: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const G450: Set = set(&[72, 73, 74],SELF,T109);
+const S451: Slot = slot(Use,K::Reg,&[F12],W::One,[73, 72, 255]);
+const G452: Set = set(&[74, 75, 76],1,T56);
+const G453: Set = set(&[77, 78, 79],SELF,T120);
+const G454: Set = set(&[85, 86, 87],2,T55);
+const G455: Set = set(&[88, 89],SELF,T121);
+const G456: Set = set(&[90],SELF,T212);
+const G457: Set = set(&[59, 60, 61],2,T56);
+const G458: Set = set(&[80, 81, 82],SELF,T122);
+const G459: Set = set(&[85, 86, 87],3,T55);
+const G460: Set = set(&[73, 74],SELF,T125);
+const S461: Slot = slot(Def,K::FixedSymbol(Symbol::PR),&[],W::One,[255, 255, 255]);
+const G462: Set = set(&[76, 77],1,T48);
+const F463: Field = field((32, 32),(0, 0),1,0,false,false,Byte);
+const S464: Slot = slot(Use,K::Imm,&[F463],W::One,[255, 255, 255]);
+const G465: Set = set(&[86, 87],SELF,T115);
+const S466: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F22,F17],W::Address,[255, 255, 255]);
+const G467: Set = set(&[72],0,T240);
+const G468: Set = set(&[73, 74],SELF,T201);
+const G469: Set = set(&[87, 88, 89],SELF,T35);
+const G470: Set = set(&[73, 74],SELF,T203);
+const S471: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: true, offset: true },&[F2,F16,F17],W::Address,[255, 255, 255]);
+const G472: Set = set(&[72, 90],SELF,T245);
+const G473: Set = set(&[73],SELF,T200);
+const G474: Set = set(&[78, 79, 80],SELF,T177);
+const G475: Set = set(&[86],SELF,T170);
+const S476: Slot = slot(Use,K::Imm,&[F92],W::One,[255, 255, 255]);
+const G477: Set = set(&[31],0,T198);
+const G478: Set = set(&[31],1,T198);
+const S479: Slot = slot(Def,K::FixedSymbol(Symbol::Rpc),&[],W::One,[255, 255, 255]);
+const G480: Set = set(&[72, 73, 74, 75, 76, 77, 78, 79],1,T220);
+const G481: Set = set(&[78, 79],SELF,T273);
+const G482: Set = set(&[73, 74],SELF,T208);
+const G483: Set = set(&[76],SELF,T151);
+const G484: Set = set(&[77],SELF,T274);
+const G485: Set = set(&[80],SELF,T132);
+const G486: Set = set(&[58, 59],SELF,T134);
+const F487: Field = field((40, 13),(0, 0),1,0,false,false,Never);
+const S488: Slot = slot(Use,K::Imm,&[F487],W::One,[255, 255, 255]);
+const F489: Field = field((53, 5),(0, 0),1,0,false,false,Never);
 const S490: Slot = slot(Use,K::Imm,&[F489],W::One,[255, 255, 255]);
-const S491: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
-const G492: Set = set(&[78, 79],0,T268);
-const S493: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
-const G494: Set = set(&[75],SELF,T4);
-const G495: Set = set(&[78, 79],SELF,T153);
-const S496: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F410],W::One,[255, 255, 255]);
-const S497: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
-const G498: Set = set(&[80],SELF,T85);
-const G499: Set = set(&[81, 82, 87],SELF,T225);
-const S500: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
-const S501: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
-const G502: Set = set(&[59, 60],SELF,T130);
-const G503: Set = set(&[61, 62, 63],SELF,T8);
-const G504: Set = set(&[72],SELF,T49);
-const G505: Set = set(&[73, 74, 75],SELF,T201);
-const G506: Set = set(&[73, 74, 75],SELF,T196);
-const S507: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
-const S508: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
-const G509: Set = set(&[73, 74, 75],SELF,T185);
-const S510: Slot = slot(Use,K::UReg,&[F257],W::One,[255, 255, 255]);
-const G511: Set = set(&[72, 73, 74, 75],SELF,T186);
-const S512: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
-const G513: Set = set(&[87],3,T63);
-const S514: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
-const G515: Set = set(&[72],SELF,T233);
-const G516: Set = set(&[76, 77],SELF,T180);
-const S517: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
-const G518: Set = set(&[74],SELF,T266);
-const S519: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
-const S520: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
-const S521: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
-const G522: Set = set(&[73, 74],SELF,T230);
-const G523: Set = set(&[75],SELF,T171);
-const G524: Set = set(&[76, 77],SELF,T43);
-const G525: Set = set(&[84, 85, 86],SELF,T25);
-const G526: Set = set(&[72],SELF,T144);
-const G527: Set = set(&[72],SELF,T140);
-const G528: Set = set(&[76, 77],SELF,T115);
-const S529: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
-const S530: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
-const S531: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
-const S532: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
-const G533: Set = set(&[56, 57],SELF,T41);
-const G534: Set = set(&[59, 87, 88, 89],SELF,T150);
-const G535: Set = set(&[60],SELF,T209);
-const G536: Set = set(&[61, 62, 63],5,T11);
-const G537: Set = set(&[78],SELF,T73);
-const G538: Set = set(&[79, 80],SELF,T99);
-const S539: Slot = slot(Use,K::UReg,&[F257],W::Two,[255, 255, 255]);
-const G540: Set = set(&[61, 62, 63],6,T11);
-const G541: Set = set(&[61, 62, 63],5,T10);
-const G542: Set = set(&[76],SELF,T59);
-const G543: Set = set(&[77, 78],SELF,T157);
-const G544: Set = set(&[87, 88],SELF,T151);
-const G545: Set = set(&[61, 62, 63],6,T10);
-const G546: Set = set(&[61, 62, 63],5,T16);
-const G547: Set = set(&[76, 77],SELF,T42);
-const G548: Set = set(&[87, 88],SELF,T184);
-const G549: Set = set(&[61, 62, 63],6,T16);
-const S550: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
-const G551: Set = set(&[61, 62, 63],4,T11);
-const G552: Set = set(&[76, 77],SELF,T162);
-const S553: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
-const G554: Set = set(&[61, 62, 63],5,T12);
-const G555: Set = set(&[87, 88],SELF,T147);
-const G556: Set = set(&[61, 62, 63],6,T12);
-const S557: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
-const F558: Field = field((72, 4),(0, 0),1,0,false,false,Never);
-const S559: Slot = slot(Use,K::Imm,&[F558],W::One,[255, 255, 255]);
-const G560: Set = set(&[62, 63],3,T226);
-const F561: Field = field((0, 0),(0, 0),1,0,false,false,Never);
-const S562: Slot = slot(Use,K::Imm,&[F561],W::One,[255, 255, 255]);
-const S563: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
-const S564: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
-const S565: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
-const G566: Set = set(&[73],SELF,T121);
-const G567: Set = set(&[74],SELF,T119);
-const G568: Set = set(&[75],SELF,T160);
-const G569: Set = set(&[77, 78, 79, 80],SELF,T218);
-const G570: Set = set(&[81, 82],SELF,T149);
-const G571: Set = set(&[83],SELF,T211);
-const G572: Set = set(&[84],SELF,T76);
-const G573: Set = set(&[85],SELF,T69);
-const S574: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F257],W::Two,[255, 255, 255]);
-const G575: Set = set(&[81, 82, 83, 84],SELF,T202);
-const G576: Set = set(&[77, 78, 79],SELF,T214);
-const S577: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
-const S578: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
-const F579: Field = field((73, 5),(0, 0),1,0,false,false,Never);
-const S580: Slot = slot(Use,K::Imm,&[F579],W::One,[255, 255, 255]);
-const S581: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
-const G582: Set = set(&[72],SELF,T210);
-const S583: Slot = slot(Def,K::UPred,&[F315],W::One,[255, 255, 255]);
-const S584: Slot = slot(Def,K::UPred,&[F317],W::One,[255, 255, 255]);
-const S585: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
-const S586: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
-const S587: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
-const S588: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
-const S589: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
-const S590: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
-const S591: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
-const S592: Slot = slot(Use,K::UPred,&[F323],W::One,[255, 255, 80]);
-const S593: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
-const S594: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
-const S595: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
-const S596: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
-const S597: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
-const S598: Slot = slot(Def,K::UPred,&[F142],W::One,[255, 255, 255]);
-const S599: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
-const S600: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
-const S601: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
-const S602: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const S603: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
-const F604: Field = field((32, 10),(0, 0),1,0,false,false,Never);
-const S605: Slot = slot(Use,K::Imm,&[F604],W::One,[255, 255, 255]);
-const F606: Field = field((32, 20),(0, 0),1,0,false,false,Never);
-const S607: Slot = slot(Use,K::Imm,&[F606],W::One,[255, 255, 255]);
-const G608: Set = set(&[85],SELF,T14);
-const G609: Set = set(&[75],SELF,T36);
-const G610: Set = set(&[87],SELF,T38);
-const S611: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
-const S612: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
-const G613: Set = set(&[76, 85],SELF,T264);
-const G614: Set = set(&[77],SELF,T24);
-const S615: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F410],W::One,[255, 255, 255]);
-const S616: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
-const G617: Set = set(&[80, 81],SELF,T244);
-const G618: Set = set(&[83, 84, 88],SELF,T222);
-const S619: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
-const S620: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
-const S621: Slot = slot(Use,K::InstructionDescriptor,&[F257],W::Two,[255, 255, 255]);
-const F622: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
-const S623: Slot = slot(Use,K::UReg,&[F622],W::Lanes,[255, 255, 255]);
-const F624: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
-const S625: Slot = slot(Use,K::Imm,&[F624],W::One,[255, 255, 255]);
-const G626: Set = set(&[79, 80, 81, 82, 85],SELF,T62);
-const G627: Set = set(&[83],SELF,T267);
-const G628: Set = set(&[84],0,T26);
-const G629: Set = set(&[86],0,T27);
-const S630: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
-const G631: Set = set(&[74],SELF,T45);
-const F632: Field = field((48, 8),(0, 0),1,0,false,false,Never);
-const S633: Slot = slot(Use,K::TensorMemory { offset: false },&[F632],W::Two,[255, 255, 255]);
-const G634: Set = set(&[62],SELF,T208);
-const S635: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
-const G636: Set = set(&[82],SELF,T139);
-const S637: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
-const G638: Set = set(&[79, 80, 81],SELF,T9);
-const G639: Set = set(&[82, 83, 84],SELF,T136);
-const G640: Set = set(&[82, 83, 84],SELF,T122);
-const G641: Set = set(&[82, 83, 84],SELF,T135);
-const G642: Set = set(&[82],SELF,T133);
-const G643: Set = set(&[82, 83],SELF,T134);
-const G644: Set = set(&[73],SELF,T248);
-const G645: Set = set(&[75],SELF,T29);
-const G646: Set = set(&[76, 77],3,T123);
-const G647: Set = set(&[76, 77],4,T123);
-const G648: Set = set(&[73],SELF,T7);
-const G649: Set = set(&[72, 73],SELF,T243);
-const G650: Set = set(&[76],SELF,T190);
-const S651: Slot = slot(Def,K::Reg,&[F391],W::One,[255, 255, 255]);
-const G652: Set = set(&[72, 73],SELF,T37);
-const S653: Slot = slot(Def,K::UReg,&[F391],W::One,[255, 255, 255]);
-const G654: Set = set(&[85],SELF,T84);
+const G491: Set = set(&[73, 74],SELF,T20);
+const G492: Set = set(&[90],0,T240);
+const G493: Set = set(&[77, 78, 79, 80],SELF,T69);
+const F494: Field = field((40, 19),(0, 0),32,0,true,false,Zero);
+const S495: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F494],W::Address,[255, 255, 255]);
+const S496: Slot = slot(Use,K::Reg,&[F20],W::Four,[255, 255, 255]);
+const S497: Slot = slot(Use,K::Reg,&[F0],W::Four,[255, 255, 255]);
+const F498: Field = field((59, 5),(88, 3),1,0,false,false,Ones);
+const S499: Slot = slot(Use,K::Imm,&[F498],W::One,[255, 255, 255]);
+const S500: Slot = slot(Use,K::Memory { descriptor: true, base: true, uniform: false, offset: true },&[F16,F12,F17],W::One,[255, 255, 255]);
+const G501: Set = set(&[78, 79],0,T272);
+const S502: Slot = slot(Use,K::Reg,&[F20],W::Count,[255, 255, 255]);
+const G503: Set = set(&[75],SELF,T4);
+const G504: Set = set(&[78, 79],SELF,T158);
+const S505: Slot = slot(Use,K::TensorMemory { offset: true },&[F22,F410],W::One,[255, 255, 255]);
+const S506: Slot = slot(Use,K::Reg,&[F20],W::TensorData,[255, 255, 255]);
+const G507: Set = set(&[80],SELF,T87);
+const G508: Set = set(&[81, 82, 87],SELF,T229);
+const S509: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Unknown,[255, 255, 255]);
+const S510: Slot = slot(Use,K::Reg,&[F16],W::Unknown,[255, 255, 255]);
+const G511: Set = set(&[59, 60],SELF,T135);
+const G512: Set = set(&[61, 62, 63],SELF,T8);
+const G513: Set = set(&[72],SELF,T49);
+const G514: Set = set(&[73, 74, 75],SELF,T206);
+const G515: Set = set(&[73, 74, 75],SELF,T201);
+const S516: Slot = slot(Def,K::Reg,&[F0],W::SurfaceData,[255, 255, 255]);
+const S517: Slot = slot(Use,K::Memory { descriptor: false, base: true, uniform: false, offset: false },&[F12],W::Surface,[255, 255, 255]);
+const G518: Set = set(&[73, 74, 75],SELF,T190);
+const S519: Slot = slot(Use,K::UReg,&[F257],W::One,[255, 255, 255]);
+const G520: Set = set(&[72, 73, 74, 75],SELF,T191);
+const S521: Slot = slot(Use,K::FixedSymbol(Symbol::COMP_STATUS),&[],W::One,[255, 255, 255]);
+const G522: Set = set(&[87],3,T65);
+const S523: Slot = slot(Use,K::Reg,&[F20],W::SurfaceData,[255, 255, 255]);
+const G524: Set = set(&[72],SELF,T237);
+const G525: Set = set(&[76, 77],SELF,T185);
+const S526: Slot = slot(Def,K::Reg,&[F0],W::Long,[255, 255, 255]);
+const G527: Set = set(&[74],SELF,T270);
+const S528: Slot = slot(Def,K::UReg,&[F0],W::Long,[255, 255, 255]);
+const S529: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F12,F17],W::One,[255, 255, 255]);
+const S530: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 255]);
+const G531: Set = set(&[73, 74],SELF,T234);
+const G532: Set = set(&[75],SELF,T176);
+const G533: Set = set(&[76, 77],SELF,T43);
+const G534: Set = set(&[84, 85, 86],SELF,T25);
+const G535: Set = set(&[72],SELF,T149);
+const G536: Set = set(&[72],SELF,T145);
+const G537: Set = set(&[76, 77],SELF,T117);
+const S538: Slot = slot(Def,K::Reg,&[F16],W::TexelsHigh,[255, 255, 255]);
+const S539: Slot = slot(Def,K::Reg,&[F0],W::TexelsLow,[255, 255, 255]);
+const S540: Slot = slot(Use,K::Reg,&[F12],W::Coordinates,[255, 255, 255]);
+const S541: Slot = slot(Use,K::Reg,&[F10],W::Extras,[255, 255, 255]);
+const G542: Set = set(&[56, 57],SELF,T41);
+const G543: Set = set(&[59, 87, 88, 89],SELF,T155);
+const G544: Set = set(&[60],SELF,T214);
+const G545: Set = set(&[61, 62, 63],5,T11);
+const G546: Set = set(&[78],SELF,T75);
+const G547: Set = set(&[79, 80],SELF,T101);
+const S548: Slot = slot(Use,K::UReg,&[F257],W::Two,[255, 255, 255]);
+const G549: Set = set(&[61, 62, 63],6,T11);
+const G550: Set = set(&[61, 62, 63],5,T10);
+const G551: Set = set(&[76],SELF,T61);
+const G552: Set = set(&[77, 78],SELF,T162);
+const G553: Set = set(&[87, 88],SELF,T156);
+const G554: Set = set(&[61, 62, 63],6,T10);
+const G555: Set = set(&[61, 62, 63],5,T16);
+const G556: Set = set(&[76, 77],SELF,T42);
+const G557: Set = set(&[87, 88],SELF,T189);
+const G558: Set = set(&[61, 62, 63],6,T16);
+const S559: Slot = slot(Def,K::Reg,&[F16],W::Two,[255, 255, 255]);
+const G560: Set = set(&[61, 62, 63],4,T11);
+const G561: Set = set(&[76, 77],SELF,T167);
+const S562: Slot = slot(Use,K::Reg,&[F20],W::Extras,[255, 255, 255]);
+const G563: Set = set(&[61, 62, 63],5,T12);
+const G564: Set = set(&[87, 88],SELF,T152);
+const G565: Set = set(&[61, 62, 63],6,T12);
+const S566: Slot = slot(Use,K::Reg,&[F12],W::Level,[255, 255, 255]);
+const F567: Field = field((72, 4),(0, 0),1,0,false,false,Never);
+const S568: Slot = slot(Use,K::Imm,&[F567],W::One,[255, 255, 255]);
+const G569: Set = set(&[62, 63],3,T230);
+const F570: Field = field((0, 0),(0, 0),1,0,false,false,Never);
+const S571: Slot = slot(Use,K::Imm,&[F570],W::One,[255, 255, 255]);
+const S572: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Bulk,[255, 255, 255]);
+const S573: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Bulk,[255, 255, 255]);
+const S574: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 255]);
+const G575: Set = set(&[73],SELF,T126);
+const G576: Set = set(&[74],SELF,T124);
+const G577: Set = set(&[75],SELF,T165);
+const G578: Set = set(&[77, 78, 79, 80],SELF,T222);
+const G579: Set = set(&[81, 82],SELF,T154);
+const G580: Set = set(&[83],SELF,T216);
+const G581: Set = set(&[84],SELF,T78);
+const G582: Set = set(&[85],SELF,T71);
+const S583: Slot = slot(Use,K::Memory { descriptor: true, base: false, uniform: false, offset: false },&[F257],W::Two,[255, 255, 255]);
+const G584: Set = set(&[81, 82, 83, 84],SELF,T207);
+const S585: Slot = slot(Use,K::UReg,&[F12],W::One,[255, 255, 255]);
+const S586: Slot = slot(Def,K::UPred,&[F25],W::One,[255, 255, 255]);
+const F587: Field = field((73, 5),(0, 0),1,0,false,false,Never);
+const S588: Slot = slot(Use,K::Imm,&[F587],W::One,[255, 255, 255]);
+const S589: Slot = slot(Def,K::UPred,&[F56],W::One,[255, 255, 255]);
+const G590: Set = set(&[72],SELF,T215);
+const S591: Slot = slot(Def,K::UPred,&[F315],W::One,[255, 255, 255]);
+const S592: Slot = slot(Def,K::UPred,&[F317],W::One,[255, 255, 255]);
+const S593: Slot = slot(Use,K::UReg,&[F12],W::Long,[72, 255, 255]);
+const S594: Slot = slot(Use,K::UReg,&[F20],W::Long,[63, 255, 255]);
+const S595: Slot = slot(Use,K::UReg,&[F16],W::Long,[75, 255, 255]);
+const S596: Slot = slot(Use,K::UReg,&[F12],W::Long,[255, 255, 72]);
+const S597: Slot = slot(Use,K::UReg,&[F20],W::Long,[255, 255, 63]);
+const S598: Slot = slot(Use,K::UReg,&[F16],W::Long,[255, 255, 75]);
+const S599: Slot = slot(Use,K::UPred,&[F61],W::One,[255, 255, 90]);
+const S600: Slot = slot(Use,K::UPred,&[F323],W::One,[255, 255, 80]);
+const S601: Slot = slot(Use,K::UReg,&[F16],W::One,[75, 255, 255]);
+const S602: Slot = slot(Use,K::UReg,&[F16],W::One,[255, 255, 75]);
+const S603: Slot = slot(Def,K::UReg,&[F0],W::Wide,[255, 255, 255]);
+const S604: Slot = slot(Use,K::UReg,&[F16],W::Two,[75, 255, 255]);
+const S605: Slot = slot(Use,K::UReg,&[F16],W::Two,[255, 255, 75]);
+const S606: Slot = slot(Def,K::UPred,&[F142],W::One,[255, 255, 255]);
+const S607: Slot = slot(Use,K::UReg,&[F12],W::One,[72, 255, 255]);
+const S608: Slot = slot(Def,K::UReg,&[F0],W::Two,[255, 255, 255]);
+const S609: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: true },&[F2,F17],W::One,[255, 255, 255]);
+const S610: Slot = slot(Use,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const S611: Slot = slot(Def,K::FixedSymbol(Symbol::UPR),&[],W::One,[255, 255, 255]);
+const F612: Field = field((32, 10),(0, 0),1,0,false,false,Never);
+const S613: Slot = slot(Use,K::Imm,&[F612],W::One,[255, 255, 255]);
+const F614: Field = field((32, 20),(0, 0),1,0,false,false,Never);
+const S615: Slot = slot(Use,K::Imm,&[F614],W::One,[255, 255, 255]);
+const G616: Set = set(&[85],SELF,T14);
+const G617: Set = set(&[75],SELF,T36);
+const G618: Set = set(&[87],SELF,T38);
+const S619: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::One,[255, 255, 255]);
+const S620: Slot = slot(Use,K::UReg,&[F22],W::One,[255, 255, 255]);
+const G621: Set = set(&[76, 85],SELF,T268);
+const G622: Set = set(&[77],SELF,T24);
+const S623: Slot = slot(Use,K::TensorMemory { offset: true },&[F2,F410],W::One,[255, 255, 255]);
+const S624: Slot = slot(Use,K::MatrixDescriptor,&[F20],W::Two,[255, 255, 255]);
+const G625: Set = set(&[80, 81],SELF,T248);
+const G626: Set = set(&[83, 84, 88],SELF,T226);
+const S627: Slot = slot(Use,K::MatrixDescriptor,&[F12],W::Two,[255, 255, 255]);
+const S628: Slot = slot(Use,K::TensorMemory { offset: false },&[F16],W::One,[255, 255, 255]);
+const S629: Slot = slot(Use,K::InstructionDescriptor,&[F257],W::Two,[255, 255, 255]);
+const F630: Field = field((48, 8),(0, 0),1,0,false,false,Neutral);
+const S631: Slot = slot(Use,K::UReg,&[F630],W::Lanes,[255, 255, 255]);
+const F632: Field = field((75, 4),(0, 0),1,0,false,false,Zero);
+const S633: Slot = slot(Use,K::Imm,&[F632],W::One,[255, 255, 255]);
+const G634: Set = set(&[79, 80, 81, 82, 85],SELF,T64);
+const G635: Set = set(&[83],SELF,T271);
+const G636: Set = set(&[84],0,T26);
+const G637: Set = set(&[86],0,T27);
+const S638: Slot = slot(Use,K::TensorMemory { offset: false },&[F12],W::One,[255, 255, 255]);
+const G639: Set = set(&[74],SELF,T45);
+const F640: Field = field((48, 8),(0, 0),1,0,false,false,Never);
+const S641: Slot = slot(Use,K::TensorMemory { offset: false },&[F640],W::Two,[255, 255, 255]);
+const G642: Set = set(&[62],SELF,T213);
+const S643: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F12],W::Tensor,[255, 255, 255]);
+const G644: Set = set(&[82],SELF,T144);
+const S645: Slot = slot(Use,K::Memory { descriptor: false, base: false, uniform: true, offset: false },&[F20],W::Tensor,[255, 255, 255]);
+const G646: Set = set(&[79, 80, 81],SELF,T9);
+const G647: Set = set(&[82, 83, 84],SELF,T141);
+const G648: Set = set(&[82, 83, 84],SELF,T127);
+const G649: Set = set(&[82, 83, 84],SELF,T140);
+const G650: Set = set(&[82],SELF,T138);
+const G651: Set = set(&[82, 83],SELF,T139);
+const G652: Set = set(&[73],SELF,T252);
+const G653: Set = set(&[75],SELF,T29);
+const G654: Set = set(&[76, 77],3,T128);
+const G655: Set = set(&[76, 77],4,T128);
+const G656: Set = set(&[73],SELF,T7);
+const G657: Set = set(&[72, 73],SELF,T247);
+const G658: Set = set(&[76],SELF,T195);
+const S659: Slot = slot(Def,K::Reg,&[F391],W::One,[255, 255, 255]);
+const G660: Set = set(&[72, 73],SELF,T37);
+const S661: Slot = slot(Def,K::UReg,&[F391],W::One,[255, 255, 255]);
+const G662: Set = set(&[85],SELF,T86);
 
-static FORMS: [Form; 680] = [
+static FORMS: [Form; 683] = [
     Form { op: Op::ACQBULK, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x82e, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ACQSHMINIT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x877, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::AL2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x920, unused: 0x1fff7ff73fffff800ff00000000, unused_value: 0x0, always: &[], slots: &[S1,S3,S5], sets: &[G6,G7], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
@@ -1380,261 +1392,264 @@ static FORMS: [Form; 680] = [
     Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x816, unused: 0x1fff7fff8000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194], sets: &[G450], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
     Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194], sets: &[G450], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
     Form { op: Op::PRMT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e16, unused: 0x1fff7fff800ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S80], sets: &[G450], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G451], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S359], sets: &[G371,G451], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S452,S84,S65], sets: &[G453], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S452,S84,S455], sets: &[G453], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S452,S84,S80], sets: &[G453], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S135,S84], sets: &[G456], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S135,S84], sets: &[G456], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S457,S29], sets: &[G458,G459,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G461,G32,G33,G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S462,S29], sets: &[G463,G461,G32,G33,G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G461,G32,G33,G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::QADD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x27d, unused: 0x1fff0070000ffffffff00000000, unused_value: 0x0, always: &[], slots: &[S51,S451,S271], sets: &[G452,G453,G454,G455,G456], reuse: [1, 255, 2], write_barrier: true, read_barrier: true },
+    Form { op: Op::QFMA4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x27b, unused: 0x1fff000000007ffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S451,S221,S271], sets: &[G457,G452,G453,G458,G459,G455,G456], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::QMUL4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x27c, unused: 0x1fff0f800ff07ffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S451,S221], sets: &[G457,G452,G453,G458,G455,G456], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3aa, unused: 0x1fff7f1f8ff000000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S28], sets: &[G30,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::QSPC, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009aa, unused: 0x1fff3f1f8ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S359], sets: &[G371,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x204, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S461,S84,S65], sets: &[G462], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x804, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S461,S84,S464], sets: &[G462], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2P, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c04, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S461,S84,S80], sets: &[G462], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x2ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S135,S84], sets: &[G465], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::R2UR, uniform_guard: false, mask: 0x81000000000000000000fff, value: 0x10000000000000000002ca, unused: 0x1fff721ffffffffffff00000000, unused_value: 0x0, always: &[m(Mod::OR)], slots: &[S26,S135,S84], sets: &[G465], reuse: [2, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDAS, uniform_guard: false, mask: 0xc01e8000000000000000fff, value: 0x80000000000000000000dbe, unused: 0x1fff07e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S466,S29], sets: &[G467,G468,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x98e, unused: 0x1fff40e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G470,G32,G33,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x80208000000000000000fff, value: 0x8000000000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S471,S29], sets: &[G472,G470,G32,G33,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0xc0209000000000000000fff, value: 0xc020100000000000000098e, unused: 0x1fff00c10000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G470,G32,G33,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9a6, unused: 0x1fff40e00ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S462,S29], sets: &[G463,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::REDG, uniform_guard: false, mask: 0x88200000000000000000fff, value: 0x800000000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S471,S29], sets: &[G472,G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::REDG, uniform_guard: false, mask: 0xc8201000000000000000fff, value: 0xc02010000000000000009a6, unused: 0x1fff00c00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G38,G32,G33,G39], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S135,S84], sets: &[G464,G465], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S467], sets: &[G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G466], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G468], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G468], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S470,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S441], sets: &[G468], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S470,S441], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::REDUX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c4, unused: 0x1fff7fe3dffffffffff00000000, unused_value: 0x0, always: &[], slots: &[S135,S84], sets: &[G473,G474], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S101,S93], sets: &[G475], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x2000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::ABS)], slots: &[S89,S101,S476], sets: &[G475], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RET, uniform_guard: false, mask: 0x82000000000000000000fff, value: 0x80000000000000000000950, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::REL)], slots: &[S89,S104,S93], sets: &[G475], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x352, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S21], sets: &[G477], reuse: [255, 1, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x353, unused: 0x1fff7ffffffffffffff7f000000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S1,S66], sets: &[G478], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x952, unused: 0x1fff7ffffff000000007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S77], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x954, unused: 0x1fff7fe000000000003ff000000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S479,S79], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d52, unused: 0x1fff7ffffffffffff007fff0000, unused_value: 0x0, always: &[m(Mod::_32)], slots: &[S71,S441], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::RPCMOV, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d54, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S479,S441], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::S2R, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x919, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S51,S66], sets: &[G140], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S135,S66], sets: &[G471], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::S2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9c3, unused: 0x1fff7ff00ffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S135,S66], sets: &[G480], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x207, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S62], sets: &[], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x807, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SEL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c07, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S62], sets: &[], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G472], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SETCTAID, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x31f, unused: 0x1fff7ff3fffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S84], sets: &[G481], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SETLMEMBASE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3c1, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S439], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x21a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65], sets: &[G242,G85], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x81a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G242,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::SGXT, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c1a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80], sets: &[G242,G85], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194], sets: &[G473,G85,G474,G475,G476], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S77], sets: &[G473,G85,G474,G475,G476], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194], sets: &[G473,G85,G474,G475,G476], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194], sets: &[G473,G85,G474,G475,G476], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S80], sets: &[G473,G85,G474,G475,G476], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S194], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S479], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S481,S194], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S481,S479], sets: &[G477], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x219, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194], sets: &[G482,G85,G483,G484,G485], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x419, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S77], sets: &[G482,G85,G483,G484,G485], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x819, unused: 0x1fff7fec1000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194], sets: &[G482,G85,G483,G484,G485], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194], sets: &[G482,G85,G483,G484,G485], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e19, unused: 0x1fff7fec100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S194,S80], sets: &[G482,G85,G483,G484,G485], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x389, unused: 0x1fff7f1ff00f3ffff0000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S194], sets: &[G486], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x589, unused: 0x1fff7f1fffff3e0000000000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S65,S488], sets: &[G486], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x989, unused: 0x1fff7f1ff00f01fffff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S490,S194], sets: &[G486], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SHFL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0xf89, unused: 0x1fff7f1fffff00000ff00000000, unused_value: 0x0, always: &[], slots: &[S26,S51,S84,S490,S488], sets: &[G486], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x385, unused: 0x1fff78e10000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S113,S35], sets: &[G30,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S462,S29], sets: &[G463,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::ST, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S471,S29], sets: &[G472,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::ST, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000985, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S457,S29], sets: &[G482,G483], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G357,G484,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S462,S29], sets: &[G463,G357,G484,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G357,G484,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S486,S487,S488,S490], sets: &[G484,G381,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STAS, uniform_guard: false, mask: 0x801e8000000000000000fff, value: 0x80008000000000000000dbd, unused: 0x1fff3fe11000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S466,S29], sets: &[G491,G492], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x386, unused: 0x1fff78e10ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S28,S29], sets: &[G30,G357,G493,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S471,S29], sets: &[G472,G357,G493,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0xc0011000000000000000fff, value: 0xc0011000000000000000986, unused: 0x1fff38e00000000000000ff0000, unused_value: 0x0, always: &[m(Mod::E),Suffix(0,Part(1),Mod::_64)], slots: &[S388,S29], sets: &[G357,G493,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STG, uniform_guard: false, mask: 0x80018000000000000000fff, value: 0x8001800000000000000097f, unused: 0x1fff08807000000000000000000, unused_value: 0x0, always: &[Suffix(0,Part(1),Mod::_64),m(Mod::_256),m(Mod::E)], slots: &[S495,S496,S497,S499], sets: &[G493,G381,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x387, unused: 0x1fff78ff1ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80000000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S491,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G357,G492], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G357,G492], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S493], sets: &[G406,G494,G495], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S493], sets: &[G406,G494,G495], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S496,S497], sets: &[G498,G499,G414], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S500,S21,S501], sets: &[G502,G503,G504,G505,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S500,S21,S501], sets: &[G502,G503,G504,G459,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S500,S21,S258], sets: &[G502,G503,G504,G505,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S500,S21,S258], sets: &[G502,G503,G504,G506,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S507,S508,S194], sets: &[G502,G503,G509,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S507,S508,S194], sets: &[G502,G503,G504,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S507,S508,S510], sets: &[G502,G503,G511,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S507,S508,S510], sets: &[G502,G503,G504,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S500,S512,S501], sets: &[G503,G504], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S500,S66,S258], sets: &[G503,G504,G513], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S508,S514,S194], sets: &[G502,G503,G504,G505,G32,G33,G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S508,S514,S510], sets: &[G502,G503,G504,G505,G32,G33,G460], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S508,S514,S194], sets: &[G502,G503,G509,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S508,S514,S194], sets: &[G502,G503,G504,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S508,S514,S510], sets: &[G502,G503,G511,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S508,S514,S510], sets: &[G502,G503,G504,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G515,G516], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S517,S18], sets: &[G518], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S519,S520,S521], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S130,S18,S65], sets: &[G522,G523,G524,G525], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G526], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G527], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S519,S520], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G528], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S529,S530,S531,S532,S66,S430], sets: &[G533,G534,G535,G536,G254,G537,G538,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S529,S530,S531,S532,S539,S66,S430], sets: &[G533,G534,G535,G540,G254,G537,G538,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S529,S530,S531,S532,S66,S430], sets: &[G533,G535,G541,G542,G543,G538,G33,G544,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S529,S530,S531,S532,S539,S66,S430], sets: &[G533,G535,G545,G542,G543,G538,G33,G544,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S529,S530,S531,S532,S66,S430], sets: &[G535,G546,G547,G537,G538,G33,G548,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S529,S530,S531,S532,S539,S66,S430], sets: &[G535,G549,G547,G537,G538,G33,G548,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S550,S130,S439,S21,S66,S430], sets: &[G551,G552,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S250,S1,S439,S11,S258,S66,S430], sets: &[G536,G552,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S529,S530,S531,S553,S66,S430], sets: &[G533,G554,G538,G33,G555,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S529,S530,S531,S553,S539,S66,S430], sets: &[G533,G556,G538,G33,G555,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S529,S530,S557,S66,S559], sets: &[G560,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S529,S530,S557,S66,S539,S562,S559], sets: &[G560,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S563,S564,S565], sets: &[G566,G567,G568,G569,G570,G571,G572,G573], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S563,S564,S565,S574], sets: &[G566,G567,G568,G569,G570,G571,G572,G573], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S564,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S564,S565,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S563,S564,S565], sets: &[G566,G569,G575,G573,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80114000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S563,S564,S565,S574], sets: &[G566,G576,G575,G573,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::STL, uniform_guard: false, mask: 0x80010000000000000000fff, value: 0x80010000000000000000987, unused: 0x1fff78fe1000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S500,S29], sets: &[G357,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x388, unused: 0x1fff7ff31ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S29], sets: &[G357,G501], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000988, unused: 0x1fff7ff31000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S29], sets: &[G357,G501], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x844, unused: 0x1fff7ff34ff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S49,S502], sets: &[G406,G503,G504], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STSM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000844, unused: 0x1fff7ff34000000000000ff0000, unused_value: 0x0, always: &[], slots: &[S18,S502], sets: &[G406,G503,G504], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::STTM, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ed, unused: 0x1fff740000000000000ffff0000, unused_value: 0x0, always: &[], slots: &[S505,S506], sets: &[G507,G508,G414], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x394, unused: 0x1fff000100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S509,S21,S510], sets: &[G511,G512,G513,G514,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80008000000000000000fff, value: 0x396, unused: 0x1fff780100007ffff0000000000, unused_value: 0x0, always: &[m(Mod::D),m(Mod::CAS)], slots: &[S57,S1,S509,S21,S510], sets: &[G511,G512,G513,G468,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f93, unused: 0x1fff00010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S1,S509,S21,S258], sets: &[G511,G512,G513,G514,G32,G33,G34], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUATOM, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f95, unused: 0x1fff78010ff07ff000000000000, unused_value: 0x0, always: &[m(Mod::CAS),m(Mod::D)], slots: &[S57,S1,S509,S21,S258], sets: &[G511,G512,G513,G515,G32,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x1000000000000000998, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S516,S517,S194], sets: &[G511,G512,G518,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99a, unused: 0x1fff780100007ffffff00000000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S57,S516,S517,S194], sets: &[G511,G512,G513,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f97, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S57,S516,S517,S519], sets: &[G511,G512,G520,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SULD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f99, unused: 0x1fff78010ff07ff00ff00000000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S57,S516,S517,S519], sets: &[G511,G512,G513,G357,G358,G33], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x88000000000000000000fff, value: 0x9b3, unused: 0x1fff771fe001fffffff00000000, unused_value: 0x0, always: &[], slots: &[S57,S1,S509,S521,S510], sets: &[G512,G513], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SUQUERY, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000fb3, unused: 0x1fff771feff1fff00ff00000000, unused_value: 0xff0000000000000000, always: &[], slots: &[S57,S1,S509,S66,S258], sets: &[G512,G513,G522], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a0, unused: 0x1fff40e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S517,S523,S194], sets: &[G511,G512,G513,G514,G32,G33,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SURED, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9f, unused: 0x1fff40e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S517,S523,S519], sets: &[G511,G512,G513,G514,G32,G33,G469], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80001000000000000000fff, value: 0x100000000000000099c, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::P)], slots: &[S517,S523,S194], sets: &[G511,G512,G518,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x99e, unused: 0x1fff78e100007ffff0000ff0000, unused_value: 0x0, always: &[m(Mod::D)], slots: &[S517,S523,S194], sets: &[G511,G512,G513,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9b, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::P)], slots: &[S517,S523,S519], sets: &[G511,G512,G520,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SUST, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f9d, unused: 0x1fff78e10ff07ff000000ff0000, unused_value: 0xff000000000000, always: &[m(Mod::D)], slots: &[S517,S523,S519], sets: &[G511,G512,G513,G357,G32,G33], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000005a7, unused: 0x1fff7f1ce000000000000ff0000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S26,S18,S65], sets: &[G524,G525], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800020000000000000005b1, unused: 0x1fff7fff900000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S526,S18], sets: &[G527], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800010000000000000005b2, unused: 0x1fff7fffcff0000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::EXCH)], slots: &[S528,S529,S530], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x800000000000000000009a7, unused: 0x1fff78fc1000000000000000000, unused_value: 0x0, always: &[m(Mod::TRANS64)], slots: &[S130,S18,S65], sets: &[G531,G532,G533,G534], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x9b1, unused: 0x1fff7fffcffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[], sets: &[G535], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80002000000000000000fff, value: 0x800000000000000000009b1, unused: 0x1fff7fffc00000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::CCTL)], slots: &[S18], sets: &[G536], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: true, mask: 0x80003000000000000000fff, value: 0x800000000000000000009b2, unused: 0x1fff7fffcff000000ff00000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::LD)], slots: &[S528,S529], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::SYNCS, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x3a7, unused: 0x1fff7ffcfffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[G537], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d61, unused: 0x1fff000000004ffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S538,S539,S540,S541,S66,S430], sets: &[G542,G543,G544,G545,G254,G546,G547,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TEX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f60, unused: 0x1fff000000004ff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S538,S539,S540,S541,S548,S66,S430], sets: &[G542,G543,G544,G549,G254,G546,G547,G33,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d67, unused: 0x1fff20000000cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S538,S539,S540,S541,S66,S430], sets: &[G542,G544,G550,G551,G552,G547,G33,G553,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f66, unused: 0x1fff20000000cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S538,S539,S540,S541,S548,S66,S430], sets: &[G542,G544,G554,G551,G552,G547,G33,G553,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d64, unused: 0x1fff20000000fffff0000000000, unused_value: 0x0, always: &[m(Mod::B_2)], slots: &[S57,S538,S539,S540,S541,S66,S430], sets: &[G544,G555,G556,G546,G547,G33,G557,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TLD4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f63, unused: 0x1fff20000000fff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S538,S539,S540,S541,S548,S66,S430], sets: &[G544,G558,G556,G546,G547,G33,G557,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x80000000000036a, unused: 0x1fff3ffc00017ffff0000000000, unused_value: 0x0, always: &[m(Mod::B),m(Mod::LOD)], slots: &[S559,S130,S439,S21,S66,S430], sets: &[G560,G561,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TMML, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f69, unused: 0x1fff3ffc0001fff000000000000, unused_value: 0x0, always: &[m(Mod::LOD)], slots: &[S250,S1,S439,S11,S258,S66,S430], sets: &[G545,G561,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000d6d, unused: 0x1fff20070001cffff0000000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S57,S538,S539,S540,S562,S66,S430], sets: &[G542,G563,G547,G33,G564,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6c, unused: 0x1fff20070001cff000000000000, unused_value: 0xff000000000000, always: &[], slots: &[S57,S538,S539,S540,S562,S548,S66,S430], sets: &[G542,G565,G547,G33,G564,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000800000000000fff, value: 0x800000000000370, unused: 0x1fff3fff00037ffffff00000000, unused_value: 0x0, always: &[m(Mod::B)], slots: &[S538,S539,S566,S66,S568], sets: &[G569,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::TXQ, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000f6f, unused: 0x1fff3fff0003fff00ff00000000, unused_value: 0x0, always: &[], slots: &[S538,S539,S566,S66,S548,S571,S568], sets: &[G569,G256], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003ba, unused: 0x1fff7c00100ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S572,S573,S574], sets: &[G575,G576,G577,G578,G579,G580,G581,G582], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKCP, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003ba, unused: 0x1fff7c00100ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S572,S573,S574,S583], sets: &[G575,G576,G577,G578,G579,G580,G581,G582], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003bc, unused: 0x1fff7ffef00ffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S573,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003bc, unused: 0x1fff7ffef00ffff00ff00ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S573,S574,S583], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800040000000000000003bb, unused: 0x1fff4400900ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S572,S573,S574], sets: &[G575,G578,G584,G582,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBLKRED, uniform_guard: true, mask: 0x80014000000000000000fff, value: 0x800140000000000000003bb, unused: 0x1fff4400900ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::S_2)], slots: &[S572,S573,S574,S583], sets: &[G575,G578,G584,G582,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029b, unused: 0x1fff7fff7ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S80], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UBMSK, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089b, unused: 0x1fff7fff7ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S77], sets: &[G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002be, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UBREV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008be, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_ARV, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c7, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UCGABAR_WAIT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000dc7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S135,S578,S577,S449,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S578,S577,S80,S580], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S135,S565,S186], sets: &[G193], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S581,S244], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S581,S77], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S564], sets: &[G582], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S519,S583,S584,S585,S586,S587], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S519,S583,S584,S588,S589,S590,S591,S592], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S519,S583,S584,S585,S586,S587], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S519,S583,S584,S588,S589,S590,S591,S592], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S519,S583,S584,S585,S304,S587], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S519,S583,S584,S588,S304,S590,S591,S592], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S519,S583,S584,S585,S304,S587], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S519,S583,S584,S588,S304,S590,S591,S592], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S577,S80,S593], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S577,S80,S594,S591], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S595,S581,S577,S80,S596], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S595,S581,S577,S80,S597,S591], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S577,S565,S304], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S577,S565,S304,S591], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S577,S304,S593], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S577,S304,S594,S591], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S595,S581,S577,S304,S596], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S595,S581,S577,S304,S597,S591], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S578,S598,S577,S80,S591], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S578,S598,S577,S80,S591,S448], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S578,S598,S577,S304,S591], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S578,S598,S577,S304,S591,S448], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S581,S599,S325,S419], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S581,S174,S244,S419,S591], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S581,S599,S325,S565,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S581,S174,S244,S565,S419,S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S581,S599,S565,S77,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S135,S581,S174,S565,S77,S419,S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S581,S599,S77,S419], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S581,S174,S77,S419,S591], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S581,S599,S77,S565,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S581,S174,S77,S565,S419,S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S600], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S600,S422], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S581,S135,S577,S80,S565,S424,S591], sets: &[G425], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S581,S135,S577,S77,S565,S424,S591], sets: &[G425], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S601,S80,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S519,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S519,S521], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S602,S577,S77], sets: &[G443], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S602,S577,S80], sets: &[G443], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S578,S598,S591,S80,S448,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S578,S598,S591,S80,S565,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S578,S598,S577,S80,S565,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S578,S598,S591,S592,S448,S447,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bc, unused: 0x1fff7f1c1ffffff000000000000, unused_value: 0x0, always: &[], slots: &[S135,S586,S585,S449,S588], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UCLEA, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000cbc, unused: 0x1fff7f1c1ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S586,S585,S80,S588], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UF2FP, uniform_guard: true, mask: 0x83258000000000000000fff, value: 0x820480000000000000004ba, unused: 0x1fff7cc270000000000ff000000, unused_value: 0x0, always: &[m(Mod::MERGE_C)], slots: &[S135,S574,S186], sets: &[G193], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bd, unused: 0x1fff7f1f9ff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S589,S244], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UFLO, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bd, unused: 0x1fff7f1f9ff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S589,S77], sets: &[G242,G243], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UGETNEXTWORKID, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ca, unused: 0x1fff7fffeffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S573], sets: &[G590], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000290, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S528,S591,S592,S593,S594,S595], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000290, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S528,S591,S592,S596,S597,S598,S599,S600], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000297, unused: 0x1fff781f2007fffff0000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S528,S591,S592,S593,S594,S595], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000297, unused: 0x1fff00012007fffff0000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S528,S591,S592,S596,S597,S598,S599,S600], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000890, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[], slots: &[S528,S591,S592,S593,S304,S595], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000890, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::X)], slots: &[S528,S591,S592,S596,S304,S598,S599,S600], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000897, unused: 0x1fff781f2000000000000000000, unused_value: 0x781e0000000000000000000, always: &[m(Mod::_64)], slots: &[S528,S591,S592,S593,S304,S595], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIADD3, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000897, unused: 0x1fff00012000000000000000000, unused_value: 0x0, always: &[m(Mod::_64),m(Mod::X)], slots: &[S528,S591,S592,S596,S304,S598,S599,S600], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a4, unused: 0x1fff7fff100ffffff0000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S585,S80,S601], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a4, unused: 0x1fff07ff100ffffff0000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S585,S80,S602,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000002a5, unused: 0x1fff7f1f100ffffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S603,S589,S585,S80,S604], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000002a5, unused: 0x1fff071f100ffffff0000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S603,S589,S585,S80,S605,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000004a4, unused: 0x1fff7fff9000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S585,S574,S304], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000004a4, unused: 0x1fff07ff9000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S585,S574,S304,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a4, unused: 0x1fff7fff1000000000000000000, unused_value: 0x78e00000000000000000000, always: &[], slots: &[S135,S585,S304,S601], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a4, unused: 0x1fff07ff1000000000000000000, unused_value: 0xe00000000000000000000, always: &[m(Mod::X)], slots: &[S135,S585,S304,S602,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800000000000000000008a5, unused: 0x1fff7f1f1000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::WIDE)], slots: &[S603,S589,S585,S304,S604], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UIMAD, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x800040000000000000008a5, unused: 0x1fff071f1000000000000000000, unused_value: 0x0, always: &[m(Mod::WIDE),m(Mod::X)], slots: &[S603,S589,S585,S304,S605,S599], sets: &[G242], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000028c, unused: 0x1fff00180ffffffff0000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S586,S606,S585,S80,S599], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000028c, unused: 0x1fff001800fffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S586,S606,S585,S80,S599,S448], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000000000000000000088c, unused: 0x1fff00180ff0000000000ff0000, unused_value: 0x700000000000000000, always: &[], slots: &[S586,S606,S585,S304,S599], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UISETP, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x8000100000000000000088c, unused: 0x1fff001800f0000000000ff0000, unused_value: 0x0, always: &[m(Mod::EX)], slots: &[S586,S606,S585,S304,S599,S448], sets: &[G242,G147,G351], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000291, unused: 0x1fff7f000ff7fffff0000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S589,S607,S325,S419], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000291, unused: 0x1fff07000ff7fffff0000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S589,S174,S244,S419,S599], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000291, unused: 0x1fff7f000007fffff0000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S589,S607,S325,S574,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000291, unused: 0x1fff07000007fffff0000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S589,S174,S244,S574,S419,S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80100000000000000000491, unused: 0x1fff7f002000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S589,S607,S574,S77,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80104000000000000000fff, value: 0x80104000000000000000491, unused: 0x1fff07002000000000000000000, unused_value: 0x0, always: &[m(Mod::X),m(Mod::HI)], slots: &[S135,S589,S174,S574,S77,S419,S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80000000000000000000891, unused: 0x1fff7f000ff0000000000000000, unused_value: 0x78000ff0000000000000000, always: &[], slots: &[S135,S589,S607,S77,S419], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80004000000000000000fff, value: 0x80004000000000000000891, unused: 0x1fff07000ff0000000000000000, unused_value: 0xff0000000000000000, always: &[m(Mod::X)], slots: &[S135,S589,S174,S77,S419,S599], sets: &[G420], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80100000000000000000891, unused: 0x1fff7f000000000000000000000, unused_value: 0x78000000000000000000000, always: &[m(Mod::HI)], slots: &[S135,S589,S607,S77,S574,S419], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEA, uniform_guard: true, mask: 0x80106000000000000000fff, value: 0x80104000000000000000891, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::HI),m(Mod::X)], slots: &[S135,S589,S174,S77,S574,S419,S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003ce, unused: 0x1fff7ffffffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S608], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULEPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009ce, unused: 0x1fff7fc00000000000000000000, unused_value: 0x0, always: &[], slots: &[S608,S422], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000292, unused: 0x1fff0700000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S589,S135,S585,S80,S574,S424,S599], sets: &[G425], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::ULOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000892, unused: 0x1fff07000000000000000000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S589,S135,S585,S77,S574,S424,S599], sets: &[G425], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMEMSETS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003cb, unused: 0x1fff7ffff000000000000ff0000, unused_value: 0x0, always: &[m(Mod::_64)], slots: &[S609,S80,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x882, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S528,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UMOV, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c82, unused: 0x1fff7ffffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S528,S530], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000883, unused: 0x1fff7ffcfff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S610,S585,S77], sets: &[G443], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UP2UR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c83, unused: 0x1fff7ffcfffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S610,S585,S80], sets: &[G443], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029d, unused: 0x1fff001000fffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN)], slots: &[S586,S606,S599,S80,S448,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029e, unused: 0x1fff0010000ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S586,S606,S599,S80,S574,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029f, unused: 0x1fff7810000ffffff0000000000, unused_value: 0x0, always: &[m(Mod::LUT),Suffix(2,Part(0),Mod::SIGN),Suffix(3,Part(0),Mod::SIGN),Suffix(4,Part(0),Mod::SIGN)], slots: &[S586,S606,S585,S80,S574,S424,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPLOP3, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x89c, unused: 0x1fff0000008ffffffffff000000, unused_value: 0x0, always: &[m(Mod::LUT)], slots: &[S586,S606,S599,S600,S448,S447,S445], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000002bf, unused: 0x1fff7ffffff7fffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S244], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UPOPC, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000008bf, unused: 0x1fff7ffffff00000000ff000000, unused_value: 0x0, always: &[], slots: &[S135,S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S80,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S77,S565], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S577,S455], sets: &[G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S603,S577,S80], sets: &[G453], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S80,S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S77,S591], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S578,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000296, unused: 0x1fff7fffe00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S80,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UPRMT, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x80000000000000000000896, unused: 0x1fff7fffe000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S77,S574], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000884, unused: 0x1fff7ffcfff0000000000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S585,S464], sets: &[G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UR2UP, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c84, unused: 0x1fff7ffcfffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S585,S80], sets: &[G462], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000287, unused: 0x1fff07fffffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S80,S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USEL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000887, unused: 0x1fff07fffff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S77,S599], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000003c8, unused: 0x1fff7f1f8ffffffff00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S586,S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000003c8, unused: 0x1fff7fff8ffffffff00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S605], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S578,S605], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800050000000000000009c8, unused: 0x1fff7fff8fffffffc00ffff0000, unused_value: 0xe00000000000000000000, always: &[m(Mod::DEALLOC),m(Mod::CTAPOOL)], slots: &[S613], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USETMAXREG, uniform_guard: true, mask: 0x80007000000000000000fff, value: 0x800060000000000000009c8, unused: 0x1fff7f1f8fffffffc00ffff0000, unused_value: 0x0, always: &[m(Mod::TRY_ALLOC),m(Mod::CTAPOOL)], slots: &[S586,S613], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003c9, unused: 0x1fff7ffffffffffff00ffff0000, unused_value: 0x0, always: &[], slots: &[S80], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800010000000000000009c9, unused: 0x1fff7fffeffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S607], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S80], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S77], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S80,S565], sets: &[G473,G85,G474,G476], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S565,S77], sets: &[G473,G85,G474,G476], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S577,S77,S565], sets: &[G473,G85,G474,G476], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S578,S135,S80,S565], sets: &[G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S578,S135,S80], sets: &[G609,G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S80], sets: &[G608,G610], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S611,S80,S612], sets: &[G568,G613,G614], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::USETSHMSZ, uniform_guard: true, mask: 0x80001000000000000000fff, value: 0x800000000000000000009c9, unused: 0x1fff7fffefffff00000ffff0000, unused_value: 0x0, always: &[], slots: &[S615], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000029a, unused: 0x1fff7fff5ffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S80], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USGXT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000089a, unused: 0x1fff7fff5ff0000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S77], sets: &[G242,G85], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000299, unused: 0x1fff7fee100ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S80,S574], sets: &[G482,G85,G483,G485], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000499, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S574,S77], sets: &[G482,G85,G483,G485], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::USHF, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x80000000000000000000899, unused: 0x1fff7fee1000000000000000000, unused_value: 0x0, always: &[], slots: &[S135,S585,S77,S574], sets: &[G482,G85,G483,G485], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e3, unused: 0x1fff7d1ff00ffffff00ff000000, unused_value: 0x0, always: &[m(Mod::CAS)], slots: &[S586,S135,S80,S574], sets: &[G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000005e3, unused: 0x1fff7d1f7ffffffff00ff000000, unused_value: 0x0, always: &[m(Mod::FIND_AND_SET)], slots: &[S586,S135,S80], sets: &[G617,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCATOMSWS, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009e3, unused: 0x1fff75fffffffffff00ff000000, unused_value: 0x0, always: &[], slots: &[S135,S80], sets: &[G616,G618], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000003e9, unused: 0x1fff7dfc700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S80,S620], sets: &[G577,G621,G622], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
     Form { op: Op::UTCBAR, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9e9, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::FLUSH)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: false },
-    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S615,S616], sets: &[G617,G618,G608], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S616,S620,S621,S623,S591,S625], sets: &[G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S630,S616,S620,S621,S623,S591,S625], sets: &[G631,G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S616,S620,S621,S623,S591], sets: &[G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S630,S616,S620,S621,S623,S591], sets: &[G631,G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S616,S620,S621,S633,S591], sets: &[G634,G608,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S630,S616,S620,S621,S633,S591], sets: &[G634,G608,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S616,S620,S621,S623,S591], sets: &[G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S630,S616,S620,S621,S623,S591], sets: &[G631,G626,G627,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S619,S616,S620,S621,S633,S591], sets: &[G608,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S630,S616,S620,S621,S633,S591], sets: &[G608,G628,G629], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
-    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S615], sets: &[G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTCCP, uniform_guard: true, mask: 0x8c000000000000000000fff, value: 0x800000000000000000009e7, unused: 0x1fff60400ff0000000000ff0000, unused_value: 0x0, always: &[m(Mod::T),m(Mod::S)], slots: &[S623,S624], sets: &[G625,G626,G616], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000005ea, unused: 0x1fff00004007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S627,S624,S628,S629,S631,S599,S633], sets: &[G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCHMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000000000000000009ea, unused: 0x1fff00000007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S638,S624,S628,S629,S631,S599,S633], sets: &[G639,G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S627,S624,S628,S629,S631,S599], sets: &[G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCIMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800010000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S638,S624,S628,S629,S631,S599], sets: &[G639,G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000005ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S627,S624,S628,S629,S641,S599], sets: &[G642,G616,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCOMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800000080000000000009ea, unused: 0x1fff00ffc003f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S638,S624,S628,S629,S641,S599], sets: &[G642,G616,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000005ea, unused: 0x1fff0007c007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S627,S624,S628,S629,S631,S599], sets: &[G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x800030000000000000009ea, unused: 0x1fff00078007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S638,S624,S628,S629,S631,S599], sets: &[G639,G634,G635,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000dea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S627,S624,S628,S629,S641,S599], sets: &[G616,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCQMMA, uniform_guard: true, mask: 0x80003008000000000000fff, value: 0x80003000000000000000fea, unused: 0x1fff00ffc007f00000000ff0000, unused_value: 0x0, always: &[], slots: &[S638,S624,S628,S629,S641,S599], sets: &[G616,G636,G637], reuse: [255, 255, 255], write_barrier: false, read_barrier: true },
+    Form { op: Op::UTCSHIFT, uniform_guard: true, mask: 0x80100000000000000000fff, value: 0x801000000000000000009e6, unused: 0x1fff7de00ff000000ff00ff0000, unused_value: 0x0, always: &[m(Mod::DOWN)], slots: &[S623], sets: &[G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80800000000000000000fff, value: 0x8000000000000000009b9, unused: 0x1fff7f7ffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::IVALL)], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S635], sets: &[G636], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMACCTL, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x800000000000000000009b9, unused: 0x1fff7fbffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S643], sets: &[G644], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UTMACMDFLUSH, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x9b7, unused: 0x1fff7ffffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635,S565], sets: &[G568,G638,G639,G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635,S565,S574], sets: &[G568,G638,G639,G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635], sets: &[G638,G640,G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635,S574], sets: &[G638,G640,G608], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S637,S635,S565], sets: &[G638,G641], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S637,S635,S565,S574], sets: &[G638,G641], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S637,S635], sets: &[G638,G640], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S637,S635,S574], sets: &[G638,G640], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635], sets: &[G638,G642,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635,S574], sets: &[G638,G642,G460], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635], sets: &[G638,G643], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S637,S635,S574], sets: &[G638,G643], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S577], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b4, unused: 0x1fff7c06700ffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643,S574], sets: &[G577,G646,G647,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b4, unused: 0x1fff7c06700ffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643,S574,S583], sets: &[G577,G646,G647,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b4, unused: 0x1fff7c06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643], sets: &[G646,G648,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMALDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b4, unused: 0x1fff7c06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643,S583], sets: &[G646,G648,G616], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b8, unused: 0x1fff7e06f00ffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S645,S643,S574], sets: &[G646,G649], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b8, unused: 0x1fff7e06f00ffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S645,S643,S574,S583], sets: &[G646,G649], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000005b8, unused: 0x1fff7e06fffffffff0000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S645,S643], sets: &[G646,G648], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAPF, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000005b8, unused: 0x1fff7e06fffffff000000ff0000, unused_value: 0x0, always: &[m(Mod::L2)], slots: &[S645,S643,S583], sets: &[G646,G648], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b6, unused: 0x1fff4786fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643], sets: &[G646,G650,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMAREDG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b6, unused: 0x1fff4786fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643,S583], sets: &[G646,G650,G469], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800000000000000000003b5, unused: 0x1fff7f06fffffffff0000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643], sets: &[G646,G651], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UTMASTG, uniform_guard: true, mask: 0x80010000000000000000fff, value: 0x800100000000000000003b5, unused: 0x1fff7f06fffffff000000ff0000, unused_value: 0x0, always: &[], slots: &[S645,S643,S583], sets: &[G646,G651], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x8000000000000000000044c, unused: 0x1fff7ffffffffffffff00ff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S585], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::UVIRTCOUNT, uniform_guard: true, mask: 0x80000000000000000000fff, value: 0x84c, unused: 0x1fff7ffffff00000000ffff0000, unused_value: 0x0, always: &[m(Mod::DEALLOC),m(Mod::SMPOOL)], slots: &[S77], sets: &[], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x214, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S194], sets: &[G242], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x414, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S77], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x814, unused: 0x1fff7f1fd000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S194], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S194], sets: &[G242], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
     Form { op: Op::VABSDIFF, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e14, unused: 0x1fff7f1fd00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S80], sets: &[G242], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S194], sets: &[G644,G645], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S77], sets: &[G644,G645], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S194], sets: &[G644,G645], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S194], sets: &[G644,G645], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S80], sets: &[G644,G645], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S271,S62], sets: &[G265,G267,G646,G180,G247,G248,G270], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S271,S62], sets: &[G267,G647,G180,G247,G248,G270], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
-    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S271,S62], sets: &[G265,G267,G646,G180,G247,G248,G270], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319], sets: &[G648], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G648], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325], sets: &[G648], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319,S194,S62], sets: &[G649,G650], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S77,S62], sets: &[G649,G650], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G649,G650], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325,S194,S62], sets: &[G649,G650], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S80,S62], sets: &[G649,G650], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S65,S62], sets: &[G649,G650], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S304,S62], sets: &[G649,G650], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S80,S62], sets: &[G649,G650], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194,S62], sets: &[G649,G650], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G649,G650], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194,S62], sets: &[G649,G650], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S651,S26,S62], sets: &[G652], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S653,S578,S62], sets: &[G652], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
-    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G654], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x215, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S65,S194], sets: &[G652,G653], reuse: [2, 3, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x415, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S77], sets: &[G652,G653], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x815, unused: 0x1fff7f1f5000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S77,S194], sets: &[G652,G653], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S80,S194], sets: &[G652,G653], reuse: [2, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VABSDIFF4, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e15, unused: 0x1fff7f1f500ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S57,S84,S194,S80], sets: &[G652,G653], reuse: [2, 3, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x247, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S221,S271,S62], sets: &[G265,G267,G654,G180,G247,G248,G270], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x847, unused: 0x1fff04080000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S269,S183,S271,S62], sets: &[G267,G655,G180,G247,G248,G270], reuse: [1, 255, 4], write_barrier: true, read_barrier: true },
+    Form { op: Op::VHMNMX, uniform_guard: false, mask: 0x80040000000000000000fff, value: 0x80000000000000000000c47, unused: 0x1fff04080000fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S220,S223,S271,S62], sets: &[G265,G267,G654,G180,G247,G248,G270], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x236, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319], sets: &[G656], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x836, unused: 0x1fff7fffdff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77], sets: &[G656], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c36, unused: 0x1fff7fffdff7fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325], sets: &[G656], reuse: [1, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x246, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S319,S194,S62], sets: &[G657,G658], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x446, unused: 0x1fff07fe4000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S77,S62], sets: &[G657,G658], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x846, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G657,G658], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c46, unused: 0x1fff07fec007fffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S325,S194,S62], sets: &[G657,G658], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIADDMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000e46, unused: 0x1fff07fe400ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S320,S80,S62], sets: &[G657,G658], reuse: [1, 2, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x248, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S65,S62], sets: &[G657,G658], reuse: [3, 4, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x848, unused: 0x1fff001ecff0000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S304,S62], sets: &[G657,G658], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c48, unused: 0x1fff001ecffffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S316,S318,S84,S80,S62], sets: &[G657,G658], reuse: [3, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x20f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S65,S194,S62], sets: &[G657,G658], reuse: [1, 2, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80f, unused: 0x1fff07fec000000000000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S77,S194,S62], sets: &[G657,G658], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VIMNMX3, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x80000000000000000000c0f, unused: 0x1fff07fec00ffffff0000000000, unused_value: 0x0, always: &[], slots: &[S51,S84,S80,S194,S62], sets: &[G657,G658], reuse: [1, 255, 3], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTE, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x806, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S659,S26,S62], sets: &[G660], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::VOTEU, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x886, unused: 0x1fff071fcffffffffffff000000, unused_value: 0x0, always: &[], slots: &[S661,S586,S62], sets: &[G660], reuse: [255, 255, 255], write_barrier: true, read_barrier: true },
+    Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x84000000000000000000fff, value: 0x348, unused: 0x1fff01fffffffffffff00ff0000, unused_value: 0x0, always: &[], slots: &[S89,S84], sets: &[G662], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000348, unused: 0x1fff01c00000000000300000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE)], slots: &[S89,S84,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x948, unused: 0x1fff01fffffffffffffffff0000, unused_value: 0x0, always: &[m(Mod::ALL)], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::WARPSYNC, uniform_guard: false, mask: 0x86000000000000000000fff, value: 0x4000000000000000000948, unused: 0x1fff01c000000000003ff000000, unused_value: 0x0, always: &[m(Mod::COLLECTIVE),m(Mod::ALL)], slots: &[S89,S93], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
     Form { op: Op::YIELD, uniform_guard: false, mask: 0x80000000000000000000fff, value: 0x946, unused: 0x1fff07fffffffffffffffff0000, unused_value: 0x0, always: &[], slots: &[S89], sets: &[], reuse: [255, 255, 255], write_barrier: false, read_barrier: false },
 ];
 
-static OPCODES: [(u16, u16, u16); 500] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (556, 46, 47), (560, 47, 48), (561, 48, 50), (562, 50, 51), (563, 51, 52), (564, 52, 53), (566, 53, 54), (567, 54, 56), (568, 56, 57), (569, 57, 58), (570, 58, 59), (572, 59, 61), (574, 61, 70), (575, 70, 71), (576, 71, 73), (579, 73, 74), (581, 74, 75), (582, 75, 76), (583, 76, 77), (584, 77, 78), (585, 78, 79), (586, 79, 80), (587, 80, 81), (630, 81, 82), (647, 82, 83), (652, 83, 85), (656, 85, 87), (657, 87, 91), (658, 91, 92), (662, 92, 93), (663, 93, 95), (665, 95, 96), (666, 96, 97), (667, 97, 98), (669, 98, 99), (670, 99, 100), (671, 100, 101), (676, 101, 103), (677, 103, 105), (701, 105, 106), (702, 106, 107), (703, 107, 108), (714, 108, 110), (716, 110, 111), (768, 111, 112), (769, 112, 113), (770, 113, 114), (772, 114, 115), (773, 115, 116), (774, 116, 117), (775, 117, 120), (776, 120, 121), (777, 121, 122), (784, 122, 123), (785, 123, 124), (786, 124, 125), (787, 125, 126), (796, 126, 128), (797, 128, 130), (799, 130, 131), (801, 131, 133), (802, 133, 135), (804, 135, 136), (806, 136, 138), (831, 138, 139), (832, 139, 140), (835, 140, 141), (836, 141, 142), (840, 142, 144), (846, 144, 145), (850, 145, 146), (851, 146, 147), (853, 147, 149), (854, 149, 151), (855, 151, 152), (861, 152, 153), (874, 153, 154), (880, 154, 155), (897, 155, 156), (901, 156, 157), (902, 157, 158), (903, 158, 159), (904, 159, 160), (905, 160, 161), (906, 161, 162), (907, 162, 163), (908, 163, 164), (909, 164, 165), (913, 165, 167), (916, 167, 168), (918, 168, 169), (928, 169, 170), (929, 170, 172), (930, 172, 173), (931, 173, 174), (935, 174, 175), (936, 175, 176), (937, 176, 177), (938, 177, 178), (941, 178, 179), (948, 179, 181), (949, 181, 183), (950, 183, 185), (952, 185, 187), (954, 187, 189), (955, 189, 191), (956, 191, 193), (960, 193, 194), (961, 194, 195), (964, 195, 196), (966, 196, 197), (968, 197, 199), (969, 199, 200), (970, 200, 201), (971, 201, 202), (974, 202, 203), (995, 203, 204), (1001, 204, 205), (1041, 205, 207), (1044, 207, 208), (1045, 208, 209), (1046, 209, 210), (1049, 210, 211), (1057, 211, 212), (1059, 212, 213), (1060, 213, 215), (1065, 215, 216), (1066, 216, 217), (1067, 217, 218), (1072, 218, 220), (1073, 220, 222), (1075, 222, 223), (1076, 223, 224), (1086, 224, 226), (1091, 226, 227), (1093, 227, 228), (1094, 228, 229), (1097, 229, 230), (1099, 230, 231), (1100, 231, 232), (1169, 232, 234), (1177, 234, 235), (1188, 235, 237), (1210, 237, 238), (1309, 238, 240), (1313, 240, 241), (1314, 241, 242), (1318, 242, 244), (1344, 244, 245), (1351, 245, 246), (1354, 246, 247), (1410, 247, 248), (1417, 248, 249), (1421, 249, 250), (1447, 250, 251), (1451, 251, 252), (1457, 252, 253), (1458, 253, 254), (1460, 254, 256), (1464, 256, 258), (1507, 258, 259), (1514, 259, 263), (1598, 263, 264), (1964, 264, 265), (2049, 265, 266), (2050, 266, 267), (2051, 267, 268), (2052, 268, 269), (2053, 269, 270), (2054, 270, 271), (2055, 271, 272), (2056, 272, 273), (2057, 273, 275), (2058, 275, 276), (2059, 276, 277), (2060, 277, 279), (2061, 279, 280), (2063, 280, 281), (2064, 281, 283), (2065, 283, 287), (2066, 287, 288), (2067, 288, 289), (2068, 289, 290), (2069, 290, 291), (2070, 291, 292), (2071, 292, 293), (2073, 293, 294), (2074, 294, 295), (2075, 295, 296), (2076, 296, 298), (2080, 298, 299), (2082, 299, 300), (2083, 300, 301), (2084, 301, 303), (2085, 303, 305), (2087, 305, 307), (2088, 307, 308), (2091, 308, 309), (2093, 309, 310), (2094, 310, 311), (2095, 311, 313), (2097, 313, 316), (2098, 316, 317), (2102, 317, 318), (2104, 318, 319), (2105, 319, 320), (2107, 320, 322), (2110, 322, 325), (2112, 325, 327), (2115, 327, 328), (2116, 328, 330), (2117, 330, 332), (2118, 332, 333), (2119, 333, 334), (2120, 334, 335), (2121, 335, 336), (2122, 336, 337), (2124, 337, 338), (2166, 338, 339), (2167, 339, 340), (2178, 340, 341), (2179, 341, 342), (2180, 342, 343), (2182, 343, 344), (2183, 344, 345), (2188, 345, 347), (2192, 347, 349), (2193, 349, 353), (2194, 353, 354), (2198, 354, 355), (2199, 355, 357), (2201, 357, 358), (2202, 358, 359), (2203, 359, 360), (2204, 360, 361), (2212, 361, 363), (2213, 363, 365), (2236, 365, 366), (2237, 366, 367), (2238, 367, 368), (2239, 368, 369), (2304, 369, 370), (2305, 370, 371), (2306, 371, 372), (2308, 372, 375), (2309, 375, 378), (2310, 378, 380), (2312, 380, 383), (2313, 383, 384), (2320, 384, 386), (2321, 386, 390), (2322, 390, 394), (2328, 394, 395), (2329, 395, 396), (2330, 396, 399), (2331, 399, 400), (2333, 400, 402), (2336, 402, 403), (2339, 403, 404), (2340, 404, 405), (2341, 405, 406), (2342, 406, 408), (2343, 408, 409), (2369, 409, 410), (2370, 410, 411), (2371, 411, 413), (2372, 413, 415), (2373, 415, 416), (2374, 416, 417), (2375, 417, 419), (2376, 419, 421), (2377, 421, 422), (2378, 422, 424), (2380, 424, 425), (2381, 425, 426), (2382, 426, 427), (2384, 427, 430), (2386, 430, 431), (2388, 431, 432), (2390, 432, 434), (2391, 434, 435), (2392, 435, 436), (2393, 436, 437), (2395, 437, 438), (2396, 438, 439), (2397, 439, 441), (2430, 441, 444), (2431, 444, 445), (2432, 445, 448), (2433, 448, 450), (2435, 450, 453), (2436, 453, 455), (2437, 455, 457), (2438, 457, 459), (2439, 459, 461), (2440, 461, 462), (2441, 462, 463), (2442, 463, 465), (2444, 465, 466), (2446, 466, 469), (2447, 469, 473), (2448, 473, 475), (2450, 475, 476), (2456, 476, 477), (2458, 477, 478), (2460, 478, 479), (2462, 479, 480), (2466, 480, 482), (2467, 482, 484), (2468, 484, 486), (2469, 486, 488), (2470, 488, 491), (2471, 491, 492), (2472, 492, 494), (2474, 494, 495), (2475, 495, 496), (2479, 496, 497), (2480, 497, 498), (2481, 498, 500), (2482, 500, 501), (2483, 501, 502), (2487, 502, 503), (2489, 503, 505), (2499, 505, 506), (2503, 506, 507), (2504, 507, 509), (2505, 509, 511), (2510, 511, 512), (2531, 512, 513), (2534, 513, 514), (2535, 514, 515), (2537, 515, 516), (2538, 516, 520), (2541, 520, 521), (2542, 521, 523), (2845, 523, 525), (2879, 525, 526), (2946, 526, 527), (3074, 527, 528), (3075, 528, 529), (3076, 529, 530), (3079, 530, 531), (3080, 531, 532), (3081, 532, 534), (3082, 534, 535), (3083, 535, 536), (3084, 536, 538), (3087, 538, 539), (3088, 539, 541), (3089, 541, 545), (3090, 545, 546), (3091, 546, 547), (3092, 547, 548), (3093, 548, 549), (3094, 549, 550), (3095, 550, 551), (3097, 551, 552), (3098, 552, 553), (3099, 553, 554), (3101, 554, 555), (3102, 555, 556), (3103, 556, 557), (3104, 557, 558), (3107, 558, 560), (3108, 560, 562), (3109, 562, 564), (3110, 564, 565), (3111, 565, 567), (3112, 567, 568), (3115, 568, 569), (3116, 569, 570), (3121, 570, 572), (3122, 572, 573), (3126, 573, 574), (3128, 574, 575), (3129, 575, 576), (3134, 576, 579), (3136, 579, 581), (3139, 581, 582), (3141, 582, 583), (3142, 583, 584), (3143, 584, 585), (3144, 585, 586), (3145, 586, 587), (3146, 587, 588), (3190, 588, 589), (3202, 589, 590), (3203, 590, 591), (3204, 591, 592), (3260, 592, 593), (3328, 593, 594), (3329, 594, 595), (3330, 595, 596), (3332, 596, 597), (3333, 597, 598), (3334, 598, 599), (3335, 599, 600), (3336, 600, 601), (3337, 601, 602), (3344, 602, 603), (3345, 603, 604), (3346, 604, 605), (3354, 605, 606), (3364, 606, 607), (3410, 607, 608), (3412, 608, 609), (3414, 609, 611), (3415, 611, 612), (3421, 612, 613), (3425, 613, 614), (3428, 614, 615), (3431, 615, 616), (3437, 616, 617), (3443, 617, 618), (3471, 618, 621), (3472, 621, 622), (3473, 622, 623), (3517, 623, 624), (3518, 624, 625), (3527, 625, 626), (3562, 626, 627), (3604, 627, 628), (3605, 628, 629), (3606, 629, 630), (3609, 630, 631), (3617, 631, 633), (3619, 633, 635), (3620, 635, 637), (3621, 637, 639), (3623, 639, 641), (3625, 641, 642), (3626, 642, 643), (3627, 643, 644), (3632, 644, 645), (3633, 645, 647), (3635, 647, 648), (3636, 648, 649), (3646, 649, 650), (3651, 650, 651), (3653, 651, 652), (3654, 652, 653), (3657, 653, 654), (3659, 654, 655), (3925, 655, 657), (3926, 657, 659), (3936, 659, 660), (3939, 660, 661), (3942, 661, 662), (3945, 662, 663), (3948, 663, 664), (3951, 664, 665), (3956, 665, 666), (3977, 666, 667), (3978, 667, 668), (3980, 668, 669), (3987, 669, 670), (3989, 670, 671), (3991, 671, 672), (3993, 672, 673), (3995, 673, 674), (3997, 674, 675), (3999, 675, 676), (4014, 676, 678), (4019, 678, 679), (4074, 679, 680)];
+static OPCODES: [(u16, u16, u16); 503] = [(514, 0, 1), (515, 1, 2), (516, 2, 3), (519, 3, 4), (520, 4, 5), (521, 5, 7), (522, 7, 8), (523, 8, 9), (524, 9, 11), (527, 11, 12), (528, 12, 14), (529, 14, 18), (530, 18, 19), (531, 19, 20), (532, 20, 21), (533, 21, 22), (534, 22, 23), (535, 23, 24), (537, 24, 25), (538, 25, 26), (539, 26, 27), (541, 27, 28), (542, 28, 29), (543, 29, 30), (544, 30, 31), (545, 31, 33), (547, 33, 35), (548, 35, 37), (549, 37, 39), (550, 39, 40), (551, 40, 42), (552, 42, 43), (553, 43, 44), (554, 44, 45), (555, 45, 46), (556, 46, 47), (560, 47, 48), (561, 48, 50), (562, 50, 51), (563, 51, 52), (564, 52, 53), (566, 53, 54), (567, 54, 56), (568, 56, 57), (569, 57, 58), (570, 58, 59), (572, 59, 61), (574, 61, 70), (575, 70, 71), (576, 71, 73), (579, 73, 74), (581, 74, 75), (582, 75, 76), (583, 76, 77), (584, 77, 78), (585, 78, 79), (586, 79, 80), (587, 80, 81), (630, 81, 82), (635, 82, 83), (636, 83, 84), (637, 84, 85), (647, 85, 86), (652, 86, 88), (656, 88, 90), (657, 90, 94), (658, 94, 95), (662, 95, 96), (663, 96, 98), (665, 98, 99), (666, 99, 100), (667, 100, 101), (669, 101, 102), (670, 102, 103), (671, 103, 104), (676, 104, 106), (677, 106, 108), (701, 108, 109), (702, 109, 110), (703, 110, 111), (714, 111, 113), (716, 113, 114), (768, 114, 115), (769, 115, 116), (770, 116, 117), (772, 117, 118), (773, 118, 119), (774, 119, 120), (775, 120, 123), (776, 123, 124), (777, 124, 125), (784, 125, 126), (785, 126, 127), (786, 127, 128), (787, 128, 129), (796, 129, 131), (797, 131, 133), (799, 133, 134), (801, 134, 136), (802, 136, 138), (804, 138, 139), (806, 139, 141), (831, 141, 142), (832, 142, 143), (835, 143, 144), (836, 144, 145), (840, 145, 147), (846, 147, 148), (850, 148, 149), (851, 149, 150), (853, 150, 152), (854, 152, 154), (855, 154, 155), (861, 155, 156), (874, 156, 157), (880, 157, 158), (897, 158, 159), (901, 159, 160), (902, 160, 161), (903, 161, 162), (904, 162, 163), (905, 163, 164), (906, 164, 165), (907, 165, 166), (908, 166, 167), (909, 167, 168), (913, 168, 170), (916, 170, 171), (918, 171, 172), (928, 172, 173), (929, 173, 175), (930, 175, 176), (931, 176, 177), (935, 177, 178), (936, 178, 179), (937, 179, 180), (938, 180, 181), (941, 181, 182), (948, 182, 184), (949, 184, 186), (950, 186, 188), (952, 188, 190), (954, 190, 192), (955, 192, 194), (956, 194, 196), (960, 196, 197), (961, 197, 198), (964, 198, 199), (966, 199, 200), (968, 200, 202), (969, 202, 203), (970, 203, 204), (971, 204, 205), (974, 205, 206), (995, 206, 207), (1001, 207, 208), (1041, 208, 210), (1044, 210, 211), (1045, 211, 212), (1046, 212, 213), (1049, 213, 214), (1057, 214, 215), (1059, 215, 216), (1060, 216, 218), (1065, 218, 219), (1066, 219, 220), (1067, 220, 221), (1072, 221, 223), (1073, 223, 225), (1075, 225, 226), (1076, 226, 227), (1086, 227, 229), (1091, 229, 230), (1093, 230, 231), (1094, 231, 232), (1097, 232, 233), (1099, 233, 234), (1100, 234, 235), (1169, 235, 237), (1177, 237, 238), (1188, 238, 240), (1210, 240, 241), (1309, 241, 243), (1313, 243, 244), (1314, 244, 245), (1318, 245, 247), (1344, 247, 248), (1351, 248, 249), (1354, 249, 250), (1410, 250, 251), (1417, 251, 252), (1421, 252, 253), (1447, 253, 254), (1451, 254, 255), (1457, 255, 256), (1458, 256, 257), (1460, 257, 259), (1464, 259, 261), (1507, 261, 262), (1514, 262, 266), (1598, 266, 267), (1964, 267, 268), (2049, 268, 269), (2050, 269, 270), (2051, 270, 271), (2052, 271, 272), (2053, 272, 273), (2054, 273, 274), (2055, 274, 275), (2056, 275, 276), (2057, 276, 278), (2058, 278, 279), (2059, 279, 280), (2060, 280, 282), (2061, 282, 283), (2063, 283, 284), (2064, 284, 286), (2065, 286, 290), (2066, 290, 291), (2067, 291, 292), (2068, 292, 293), (2069, 293, 294), (2070, 294, 295), (2071, 295, 296), (2073, 296, 297), (2074, 297, 298), (2075, 298, 299), (2076, 299, 301), (2080, 301, 302), (2082, 302, 303), (2083, 303, 304), (2084, 304, 306), (2085, 306, 308), (2087, 308, 310), (2088, 310, 311), (2091, 311, 312), (2093, 312, 313), (2094, 313, 314), (2095, 314, 316), (2097, 316, 319), (2098, 319, 320), (2102, 320, 321), (2104, 321, 322), (2105, 322, 323), (2107, 323, 325), (2110, 325, 328), (2112, 328, 330), (2115, 330, 331), (2116, 331, 333), (2117, 333, 335), (2118, 335, 336), (2119, 336, 337), (2120, 337, 338), (2121, 338, 339), (2122, 339, 340), (2124, 340, 341), (2166, 341, 342), (2167, 342, 343), (2178, 343, 344), (2179, 344, 345), (2180, 345, 346), (2182, 346, 347), (2183, 347, 348), (2188, 348, 350), (2192, 350, 352), (2193, 352, 356), (2194, 356, 357), (2198, 357, 358), (2199, 358, 360), (2201, 360, 361), (2202, 361, 362), (2203, 362, 363), (2204, 363, 364), (2212, 364, 366), (2213, 366, 368), (2236, 368, 369), (2237, 369, 370), (2238, 370, 371), (2239, 371, 372), (2304, 372, 373), (2305, 373, 374), (2306, 374, 375), (2308, 375, 378), (2309, 378, 381), (2310, 381, 383), (2312, 383, 386), (2313, 386, 387), (2320, 387, 389), (2321, 389, 393), (2322, 393, 397), (2328, 397, 398), (2329, 398, 399), (2330, 399, 402), (2331, 402, 403), (2333, 403, 405), (2336, 405, 406), (2339, 406, 407), (2340, 407, 408), (2341, 408, 409), (2342, 409, 411), (2343, 411, 412), (2369, 412, 413), (2370, 413, 414), (2371, 414, 416), (2372, 416, 418), (2373, 418, 419), (2374, 419, 420), (2375, 420, 422), (2376, 422, 424), (2377, 424, 425), (2378, 425, 427), (2380, 427, 428), (2381, 428, 429), (2382, 429, 430), (2384, 430, 433), (2386, 433, 434), (2388, 434, 435), (2390, 435, 437), (2391, 437, 438), (2392, 438, 439), (2393, 439, 440), (2395, 440, 441), (2396, 441, 442), (2397, 442, 444), (2430, 444, 447), (2431, 447, 448), (2432, 448, 451), (2433, 451, 453), (2435, 453, 456), (2436, 456, 458), (2437, 458, 460), (2438, 460, 462), (2439, 462, 464), (2440, 464, 465), (2441, 465, 466), (2442, 466, 468), (2444, 468, 469), (2446, 469, 472), (2447, 472, 476), (2448, 476, 478), (2450, 478, 479), (2456, 479, 480), (2458, 480, 481), (2460, 481, 482), (2462, 482, 483), (2466, 483, 485), (2467, 485, 487), (2468, 487, 489), (2469, 489, 491), (2470, 491, 494), (2471, 494, 495), (2472, 495, 497), (2474, 497, 498), (2475, 498, 499), (2479, 499, 500), (2480, 500, 501), (2481, 501, 503), (2482, 503, 504), (2483, 504, 505), (2487, 505, 506), (2489, 506, 508), (2499, 508, 509), (2503, 509, 510), (2504, 510, 512), (2505, 512, 514), (2510, 514, 515), (2531, 515, 516), (2534, 516, 517), (2535, 517, 518), (2537, 518, 519), (2538, 519, 523), (2541, 523, 524), (2542, 524, 526), (2845, 526, 528), (2879, 528, 529), (2946, 529, 530), (3074, 530, 531), (3075, 531, 532), (3076, 532, 533), (3079, 533, 534), (3080, 534, 535), (3081, 535, 537), (3082, 537, 538), (3083, 538, 539), (3084, 539, 541), (3087, 541, 542), (3088, 542, 544), (3089, 544, 548), (3090, 548, 549), (3091, 549, 550), (3092, 550, 551), (3093, 551, 552), (3094, 552, 553), (3095, 553, 554), (3097, 554, 555), (3098, 555, 556), (3099, 556, 557), (3101, 557, 558), (3102, 558, 559), (3103, 559, 560), (3104, 560, 561), (3107, 561, 563), (3108, 563, 565), (3109, 565, 567), (3110, 567, 568), (3111, 568, 570), (3112, 570, 571), (3115, 571, 572), (3116, 572, 573), (3121, 573, 575), (3122, 575, 576), (3126, 576, 577), (3128, 577, 578), (3129, 578, 579), (3134, 579, 582), (3136, 582, 584), (3139, 584, 585), (3141, 585, 586), (3142, 586, 587), (3143, 587, 588), (3144, 588, 589), (3145, 589, 590), (3146, 590, 591), (3190, 591, 592), (3202, 592, 593), (3203, 593, 594), (3204, 594, 595), (3260, 595, 596), (3328, 596, 597), (3329, 597, 598), (3330, 598, 599), (3332, 599, 600), (3333, 600, 601), (3334, 601, 602), (3335, 602, 603), (3336, 603, 604), (3337, 604, 605), (3344, 605, 606), (3345, 606, 607), (3346, 607, 608), (3354, 608, 609), (3364, 609, 610), (3410, 610, 611), (3412, 611, 612), (3414, 612, 614), (3415, 614, 615), (3421, 615, 616), (3425, 616, 617), (3428, 617, 618), (3431, 618, 619), (3437, 619, 620), (3443, 620, 621), (3471, 621, 624), (3472, 624, 625), (3473, 625, 626), (3517, 626, 627), (3518, 627, 628), (3527, 628, 629), (3562, 629, 630), (3604, 630, 631), (3605, 631, 632), (3606, 632, 633), (3609, 633, 634), (3617, 634, 636), (3619, 636, 638), (3620, 638, 640), (3621, 640, 642), (3623, 642, 644), (3625, 644, 645), (3626, 645, 646), (3627, 646, 647), (3632, 647, 648), (3633, 648, 650), (3635, 650, 651), (3636, 651, 652), (3646, 652, 653), (3651, 653, 654), (3653, 654, 655), (3654, 655, 656), (3657, 656, 657), (3659, 657, 658), (3925, 658, 660), (3926, 660, 662), (3936, 662, 663), (3939, 663, 664), (3942, 664, 665), (3945, 665, 666), (3948, 666, 667), (3951, 667, 668), (3956, 668, 669), (3977, 669, 670), (3978, 670, 671), (3980, 671, 672), (3987, 672, 673), (3989, 673, 674), (3991, 674, 675), (3993, 675, 676), (3995, 676, 677), (3997, 677, 678), (3999, 678, 679), (4014, 679, 681), (4019, 681, 682), (4074, 682, 683)];
 
-static BY_OPCODE: [u16; 680] = [395, 412, 436, 460, 217, 195, 196, 220, 223, 332, 333, 670, 285, 286, 375, 376, 373, 374, 389, 282, 646, 651, 429, 321, 468, 465, 55, 416, 417, 418, 204, 167, 187, 177, 189, 293, 294, 295, 296, 291, 297, 298, 112, 99, 115, 106, 94, 228, 233, 232, 251, 254, 257, 659, 320, 319, 276, 279, 398, 244, 243, 148, 132, 147, 149, 150, 136, 134, 133, 135, 111, 245, 246, 162, 270, 662, 656, 667, 182, 207, 170, 201, 598, 565, 566, 547, 548, 571, 572, 569, 570, 581, 594, 549, 550, 609, 607, 535, 588, 589, 590, 555, 556, 557, 558, 544, 537, 592, 439, 440, 96, 192, 63, 173, 123, 151, 260, 213, 214, 212, 399, 425, 124, 152, 261, 215, 30, 31, 38, 39, 463, 3, 4, 7, 8, 409, 325, 324, 79, 80, 70, 71, 676, 675, 387, 452, 453, 41, 40, 43, 42, 44, 404, 523, 527, 350, 477, 481, 485, 488, 473, 10, 11, 25, 26, 90, 91, 493, 494, 503, 392, 393, 12, 18, 516, 19, 20, 434, 372, 632, 633, 642, 643, 640, 641, 636, 637, 529, 530, 534, 533, 531, 532, 227, 464, 448, 176, 600, 601, 604, 546, 583, 579, 612, 615, 377, 378, 647, 652, 430, 469, 168, 178, 299, 300, 100, 116, 107, 229, 230, 235, 234, 255, 258, 137, 138, 163, 274, 663, 183, 171, 644, 573, 574, 610, 559, 560, 543, 36, 37, 5, 9, 327, 326, 81, 59, 338, 347, 474, 29, 509, 93, 510, 511, 634, 635, 638, 639, 613, 618, 620, 622, 624, 139, 349, 424, 396, 413, 437, 97, 673, 461, 218, 197, 198, 221, 224, 334, 335, 98, 671, 287, 288, 381, 382, 379, 380, 390, 283, 648, 653, 431, 322, 470, 466, 56, 419, 420, 205, 226, 179, 301, 302, 303, 304, 305, 306, 113, 108, 428, 0, 118, 119, 237, 236, 242, 252, 660, 277, 280, 368, 369, 140, 141, 142, 247, 248, 164, 490, 491, 271, 272, 664, 657, 668, 184, 208, 645, 202, 1, 584, 586, 596, 674, 599, 567, 568, 551, 552, 577, 578, 575, 576, 582, 595, 553, 554, 611, 608, 536, 591, 561, 562, 563, 564, 541, 545, 538, 593, 193, 64, 174, 127, 126, 125, 153, 154, 155, 262, 263, 400, 401, 402, 426, 129, 128, 157, 158, 159, 156, 266, 267, 264, 265, 408, 458, 102, 103, 104, 120, 34, 35, 2, 330, 410, 415, 328, 329, 331, 69, 62, 72, 75, 73, 74, 68, 679, 61, 60, 677, 678, 66, 340, 339, 341, 122, 388, 449, 450, 451, 454, 455, 46, 45, 47, 67, 342, 343, 58, 405, 406, 354, 355, 353, 484, 346, 345, 344, 352, 351, 364, 365, 363, 366, 367, 479, 478, 483, 482, 486, 487, 489, 475, 14, 13, 27, 444, 443, 442, 76, 82, 83, 77, 87, 88, 394, 497, 498, 505, 506, 16, 15, 22, 21, 358, 357, 360, 359, 447, 446, 445, 512, 24, 23, 435, 121, 356, 6, 513, 514, 515, 501, 631, 629, 630, 459, 539, 602, 603, 605, 606, 580, 614, 628, 617, 616, 619, 621, 623, 625, 492, 371, 370, 32, 33, 84, 348, 397, 414, 438, 462, 219, 199, 200, 222, 225, 336, 337, 672, 289, 290, 385, 386, 383, 384, 391, 284, 649, 654, 432, 323, 471, 467, 57, 421, 422, 423, 206, 180, 190, 307, 308, 309, 310, 292, 311, 312, 114, 109, 95, 239, 238, 253, 661, 278, 281, 143, 146, 145, 249, 250, 165, 273, 665, 658, 669, 185, 209, 203, 585, 587, 597, 542, 194, 65, 175, 130, 160, 268, 216, 403, 427, 131, 161, 269, 105, 411, 456, 457, 48, 54, 49, 407, 517, 521, 519, 525, 210, 85, 86, 78, 89, 92, 480, 441, 540, 626, 650, 655, 433, 472, 169, 188, 181, 191, 313, 314, 315, 316, 317, 318, 101, 117, 110, 231, 241, 240, 256, 259, 144, 166, 275, 666, 186, 172, 51, 50, 53, 52, 518, 522, 520, 524, 526, 528, 211, 476, 17, 28, 495, 496, 499, 500, 507, 508, 504, 362, 361, 502, 627];
+static BY_OPCODE: [u16; 683] = [395, 412, 439, 463, 217, 195, 196, 220, 223, 332, 333, 673, 285, 286, 375, 376, 373, 374, 389, 282, 649, 654, 429, 321, 471, 468, 55, 416, 417, 418, 204, 167, 187, 177, 189, 293, 294, 295, 296, 291, 297, 298, 112, 99, 115, 106, 94, 228, 233, 232, 251, 254, 257, 662, 320, 319, 276, 279, 398, 244, 243, 148, 132, 147, 149, 150, 136, 134, 133, 135, 111, 245, 246, 162, 270, 665, 659, 670, 182, 207, 170, 201, 435, 436, 434, 601, 568, 569, 550, 551, 574, 575, 572, 573, 584, 597, 552, 553, 612, 610, 538, 591, 592, 593, 558, 559, 560, 561, 547, 540, 595, 442, 443, 96, 192, 63, 173, 123, 151, 260, 213, 214, 212, 399, 425, 124, 152, 261, 215, 30, 31, 38, 39, 466, 3, 4, 7, 8, 409, 325, 324, 79, 80, 70, 71, 679, 678, 387, 455, 456, 41, 40, 43, 42, 44, 404, 526, 530, 350, 480, 484, 488, 491, 476, 10, 11, 25, 26, 90, 91, 496, 497, 506, 392, 393, 12, 18, 519, 19, 20, 437, 372, 635, 636, 645, 646, 643, 644, 639, 640, 532, 533, 536, 537, 534, 535, 227, 467, 451, 176, 603, 604, 607, 549, 586, 582, 615, 618, 377, 378, 650, 655, 430, 472, 168, 178, 299, 300, 100, 116, 107, 229, 230, 235, 234, 255, 258, 137, 138, 163, 274, 666, 183, 171, 647, 576, 577, 613, 562, 563, 546, 36, 37, 5, 9, 327, 326, 81, 59, 338, 347, 477, 29, 512, 93, 513, 514, 637, 638, 641, 642, 616, 621, 623, 625, 627, 139, 349, 424, 396, 413, 440, 97, 676, 464, 218, 197, 198, 221, 224, 334, 335, 98, 674, 287, 288, 381, 382, 379, 380, 390, 283, 651, 656, 431, 322, 473, 469, 56, 419, 420, 205, 226, 179, 301, 302, 303, 304, 305, 306, 113, 108, 428, 0, 118, 119, 237, 236, 242, 252, 663, 277, 280, 368, 369, 140, 141, 142, 247, 248, 164, 493, 494, 271, 272, 667, 660, 671, 184, 208, 648, 202, 1, 587, 589, 599, 677, 602, 570, 571, 554, 555, 580, 581, 578, 579, 585, 598, 556, 557, 614, 611, 539, 594, 564, 565, 566, 567, 544, 548, 541, 596, 193, 64, 174, 127, 126, 125, 153, 154, 155, 262, 263, 400, 401, 402, 426, 129, 128, 157, 158, 159, 156, 266, 267, 264, 265, 408, 461, 102, 103, 104, 120, 34, 35, 2, 330, 410, 415, 328, 329, 331, 69, 62, 72, 75, 73, 74, 68, 682, 61, 60, 680, 681, 66, 340, 339, 341, 122, 388, 452, 453, 454, 457, 458, 46, 45, 47, 67, 342, 343, 58, 405, 406, 354, 355, 353, 487, 346, 345, 344, 352, 351, 364, 365, 363, 366, 367, 482, 481, 486, 485, 489, 490, 492, 478, 14, 13, 27, 447, 446, 445, 76, 82, 83, 77, 87, 88, 394, 500, 501, 508, 509, 16, 15, 22, 21, 358, 357, 360, 359, 450, 449, 448, 515, 24, 23, 438, 121, 356, 6, 516, 517, 518, 504, 634, 632, 633, 462, 542, 605, 606, 608, 609, 583, 617, 631, 620, 619, 622, 624, 626, 628, 495, 371, 370, 32, 33, 84, 348, 397, 414, 441, 465, 219, 199, 200, 222, 225, 336, 337, 675, 289, 290, 385, 386, 383, 384, 391, 284, 652, 657, 432, 323, 474, 470, 57, 421, 422, 423, 206, 180, 190, 307, 308, 309, 310, 292, 311, 312, 114, 109, 95, 239, 238, 253, 664, 278, 281, 143, 146, 145, 249, 250, 165, 273, 668, 661, 672, 185, 209, 203, 588, 590, 600, 545, 194, 65, 175, 130, 160, 268, 216, 403, 427, 131, 161, 269, 105, 411, 459, 460, 48, 54, 49, 407, 520, 524, 522, 528, 210, 85, 86, 78, 89, 92, 483, 444, 543, 629, 653, 658, 433, 475, 169, 188, 181, 191, 313, 314, 315, 316, 317, 318, 101, 117, 110, 231, 241, 240, 256, 259, 144, 166, 275, 669, 186, 172, 51, 50, 53, 52, 521, 525, 523, 527, 529, 531, 211, 479, 17, 28, 498, 499, 502, 503, 510, 511, 507, 362, 361, 505, 630];
 
-static OPS: [(u16, u16); 242] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 96), (96, 97), (97, 98), (0, 0), (98, 99), (99, 102), (102, 106), (106, 111), (111, 112), (112, 115), (115, 118), (118, 120), (120, 121), (121, 122), (122, 123), (123, 132), (132, 151), (151, 162), (162, 167), (167, 170), (170, 173), (173, 176), (176, 177), (177, 182), (182, 187), (187, 189), (189, 192), (192, 195), (195, 201), (201, 204), (204, 207), (207, 210), (210, 212), (212, 217), (217, 220), (220, 223), (223, 226), (226, 227), (227, 228), (228, 232), (232, 243), (0, 0), (243, 245), (245, 251), (251, 254), (254, 257), (257, 260), (260, 270), (270, 276), (276, 279), (279, 282), (282, 285), (0, 0), (285, 291), (291, 293), (0, 0), (293, 319), (319, 321), (321, 324), (324, 330), (330, 331), (331, 332), (332, 338), (338, 341), (341, 342), (342, 343), (343, 344), (344, 347), (347, 349), (349, 350), (350, 356), (356, 357), (357, 361), (361, 363), (363, 366), (366, 368), (368, 370), (370, 372), (372, 373), (373, 387), (387, 389), (389, 392), (392, 394), (394, 395), (395, 398), (0, 0), (398, 399), (399, 404), (404, 408), (408, 409), (0, 0), (409, 412), (412, 415), (415, 416), (416, 424), (424, 425), (425, 428), (428, 429), (429, 434), (0, 0), (0, 0), (434, 436), (436, 439), (439, 441), (0, 0), (441, 442), (442, 448), (448, 449), (449, 452), (452, 458), (458, 459), (459, 460), (460, 463), (463, 464), (464, 465), (465, 468), (468, 473), (473, 477), (477, 480), (480, 481), (481, 485), (485, 488), (488, 490), (490, 492), (492, 493), (493, 497), (497, 501), (501, 503), (503, 505), (505, 509), (509, 517), (517, 519), (519, 521), (521, 523), (523, 525), (525, 527), (527, 529), (529, 531), (531, 533), (533, 535), (535, 537), (537, 539), (539, 540), (540, 541), (541, 543), (543, 544), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (544, 546), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (546, 547), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (547, 555), (555, 565), (0, 0), (565, 569), (0, 0), (569, 579), (579, 581), (581, 583), (583, 584), (584, 586), (586, 588), (588, 592), (592, 594), (594, 596), (596, 598), (598, 600), (600, 604), (604, 607), (607, 609), (609, 612), (612, 615), (615, 617), (617, 618), (618, 620), (620, 622), (622, 624), (624, 628), (628, 629), (629, 631), (631, 632), (632, 636), (636, 640), (640, 642), (642, 644), (0, 0), (0, 0), (644, 646), (646, 651), (651, 656), (656, 659), (659, 662), (662, 667), (667, 670), (670, 673), (673, 674), (674, 675), (0, 0), (0, 0), (675, 679), (679, 680)];
+static OPS: [(u16, u16); 245] = [(0, 1), (1, 2), (2, 3), (3, 6), (6, 7), (7, 10), (10, 18), (18, 25), (25, 30), (30, 32), (32, 40), (0, 0), (0, 0), (40, 55), (55, 58), (58, 59), (59, 62), (62, 63), (63, 66), (66, 67), (67, 68), (68, 69), (69, 70), (70, 76), (76, 87), (87, 90), (90, 93), (93, 94), (94, 96), (96, 97), (97, 98), (0, 0), (98, 99), (99, 102), (102, 106), (106, 111), (111, 112), (112, 115), (115, 118), (118, 120), (120, 121), (121, 122), (122, 123), (123, 132), (132, 151), (151, 162), (162, 167), (167, 170), (170, 173), (173, 176), (176, 177), (177, 182), (182, 187), (187, 189), (189, 192), (192, 195), (195, 201), (201, 204), (204, 207), (207, 210), (210, 212), (212, 217), (217, 220), (220, 223), (223, 226), (226, 227), (227, 228), (228, 232), (232, 243), (0, 0), (243, 245), (245, 251), (251, 254), (254, 257), (257, 260), (260, 270), (270, 276), (276, 279), (279, 282), (282, 285), (0, 0), (285, 291), (291, 293), (0, 0), (293, 319), (319, 321), (321, 324), (324, 330), (330, 331), (331, 332), (332, 338), (338, 341), (341, 342), (342, 343), (343, 344), (344, 347), (347, 349), (349, 350), (350, 356), (356, 357), (357, 361), (361, 363), (363, 366), (366, 368), (368, 370), (370, 372), (372, 373), (373, 387), (387, 389), (389, 392), (392, 394), (394, 395), (395, 398), (0, 0), (398, 399), (399, 404), (404, 408), (408, 409), (0, 0), (409, 412), (412, 415), (415, 416), (416, 424), (424, 425), (425, 428), (428, 429), (429, 434), (434, 435), (435, 436), (0, 0), (0, 0), (436, 437), (437, 439), (439, 442), (442, 444), (0, 0), (444, 445), (445, 451), (451, 452), (452, 455), (455, 461), (461, 462), (462, 463), (463, 466), (466, 467), (467, 468), (468, 471), (471, 476), (476, 480), (480, 483), (483, 484), (484, 488), (488, 491), (491, 493), (493, 495), (495, 496), (496, 500), (500, 504), (504, 506), (506, 508), (508, 512), (512, 520), (520, 522), (522, 524), (524, 526), (526, 528), (528, 530), (530, 532), (532, 534), (534, 536), (536, 538), (538, 540), (540, 542), (542, 543), (543, 544), (544, 546), (546, 547), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (547, 549), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (549, 550), (0, 0), (0, 0), (0, 0), (0, 0), (0, 0), (550, 558), (558, 568), (0, 0), (568, 572), (0, 0), (572, 582), (582, 584), (584, 586), (586, 587), (587, 589), (589, 591), (591, 595), (595, 597), (597, 599), (599, 601), (601, 603), (603, 607), (607, 610), (610, 612), (612, 615), (615, 618), (618, 620), (620, 621), (621, 623), (623, 625), (625, 627), (627, 631), (631, 632), (632, 634), (634, 635), (635, 639), (639, 643), (643, 645), (645, 647), (0, 0), (0, 0), (647, 649), (649, 654), (654, 659), (659, 662), (662, 665), (665, 670), (670, 673), (673, 676), (676, 677), (677, 678), (0, 0), (0, 0), (678, 682), (682, 683)];
 
-static ORDERS: [&[Mod]; 242] = [
+static ORDERS: [&[Mod]; 245] = [
     &[],
     &[],
     &[Mod::O,Mod::_128,Mod::_64,Mod::_96],
@@ -1762,8 +1777,11 @@ static ORDERS: [&[Mod]; 242] = [
     &[],
     &[],
     &[],
+    &[Mod::E4M3x4,Mod::E5M2x4,Mod::E4M3x4_2,Mod::E5M2x4_2,Mod::E2M3x4_2,Mod::E3M2x4_2,Mod::E2M1x4_2,Mod::SATFINITE],
+    &[Mod::E4M3x4,Mod::E5M2x4,Mod::E4M3x4_2,Mod::E5M2x4_2,Mod::E2M3x4_2,Mod::E3M2x4_2,Mod::E2M1x4_2,Mod::E4M3x4_3,Mod::E5M2x4_3,Mod::E2M3x4_3,Mod::E3M2x4_3,Mod::E2M1x4_3,Mod::SATFINITE],
     &[Mod::_64x104x32,Mod::_64x112x32,Mod::_64x120x32,Mod::_64x128x32,Mod::_64x136x32,Mod::_64x144x32,Mod::_64x152x32,Mod::_64x160x32,Mod::_64x168x32,Mod::_64x16x32,Mod::_64x176x32,Mod::_64x184x32,Mod::_64x192x32,Mod::_64x200x32,Mod::_64x208x32,Mod::_64x216x32,Mod::_64x224x32,Mod::_64x232x32,Mod::_64x240x32,Mod::_64x248x32,Mod::_64x24x32,Mod::_64x256x32,Mod::_64x32x32,Mod::_64x40x32,Mod::_64x48x32,Mod::_64x56x32,Mod::_64x64x32,Mod::_64x72x32,Mod::_64x80x32,Mod::_64x88x32,Mod::_64x8x32,Mod::_64x96x32,Mod::SP,Mod::REGOFFSET,Mod::_64x104x64,Mod::_64x112x64,Mod::_64x120x64,Mod::_64x128x64,Mod::_64x136x64,Mod::_64x144x64,Mod::_64x152x64,Mod::_64x160x64,Mod::_64x168x64,Mod::_64x16x64,Mod::_64x176x64,Mod::_64x184x64,Mod::_64x192x64,Mod::_64x200x64,Mod::_64x208x64,Mod::_64x216x64,Mod::_64x224x64,Mod::_64x232x64,Mod::_64x240x64,Mod::_64x248x64,Mod::_64x24x64,Mod::_64x256x64,Mod::_64x32x64,Mod::_64x40x64,Mod::_64x48x64,Mod::_64x56x64,Mod::_64x64x64,Mod::_64x72x64,Mod::_64x80x64,Mod::_64x88x64,Mod::_64x8x64,Mod::_64x96x64,Mod::F16,Mod::F32,Mod::E4M3,Mod::E5M2,Mod::E4M3_2,Mod::E5M2_2],
     &[],
+    &[Mod::E4M3x4,Mod::E5M2x4,Mod::E4M3x4_2,Mod::E5M2x4_2,Mod::E2M3x4_2,Mod::E3M2x4_2,Mod::E2M1x4_2,Mod::E4M3x4_3,Mod::E5M2x4_3,Mod::E2M3x4_3,Mod::E3M2x4_3,Mod::E2M1x4_3,Mod::SATFINITE],
     &[Mod::E,Mod::D,Mod::G,Mod::L,Mod::S],
     &[],
     &[Mod::OR,Mod::FILL,Mod::BROADCAST],
