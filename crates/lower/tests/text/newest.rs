@@ -335,7 +335,20 @@ fn four_narrow_numbers() {
         "sub.satfinite.e4m3x4.e2m1x4 %r0, %h0, %r1;
          mul.e5m2x4.e4m3x4.e3m2x4 %r2, %r1, %r3;
          fma.rn.satfinite.e4m3x4.e4m3x4.e5m2x4 %r4, %r1, %r2, %r3;",
-        expect![""],
+        expect![[r#"
+            kernel params=8 barriers=0
+              value r0 = %1.0
+              value r1 = %2.0
+              value r2 = %0.0
+              value r3 = %4.0
+              value r4 = %3.0
+              value r5 = %5.0
+            b0:
+              r2 = QADD4.E2M1x4_2.E4M3x4.SATFINITE r0.N3210, -r1.B3210 ; 0
+              r4 = QMUL4.E3M2x4_3.E4M3x4_2.E5M2x4 r1.B3210, r3.B3210 ; 1
+              r5 = QFMA4.E4M3x4.E4M3x4_2.E5M2x4_3.SATFINITE r1.B3210, r4.B3210, r3.B3210 ; 2
+              EXIT ; 3
+        "#]],
     );
 }
 
@@ -345,6 +358,16 @@ fn fixed_point_numbers() {
         "sm_120a",
         "cvt.rn.bf16x2.s2f6x2 %r0, %h0;
          cvt.rn.satfinite.relu.scaled::n2::ue8m0.bf16x2.s2f6x2 %r1, %h0, %h1;",
-        expect![""],
+        expect![[r#"
+            kernel params=8 barriers=0
+              value r0 = %1.0
+              value r1 = %0.0
+              value r2 = %3.0
+              value r3 = %2.0
+            b0:
+              r1 = F2FP.BF16.S2_6.UNPACK_B r0, 0x7f7f.H0 ; 0
+              r3 = F2FP.BF16.RELU.S2_6.SATFINITE.UNPACK_B r0, r2.H0 ; 1
+              EXIT ; 2
+        "#]],
     );
 }
