@@ -26,7 +26,7 @@ def main(arguments):
     if arguments[:1] == ['ptx']:
         ptx(arguments[1:])
         return
-    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, matrix, newer, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
+    import accesses, arrays, atomics, barriers, blackwell, bulk, clusters, deep, exchange, fetches, floats, flow, folds, fragments, gradients, grants, handwritten, heap, hints, matrix, newer, newest, odd_forms, pipelines, roundings, rows, selection, singles, slow_ways, small_forms, stack, tensor_memory, tensors, textures, video, warp_group, words
     accesses.write_ptx()
     barriers.write_ptx()
     clusters.write_ptx()
@@ -44,6 +44,7 @@ def main(arguments):
     matrix.write_ptx()
     fragments.write_ptx()
     newer.write_ptx()
+    newest.write_ptx()
     odd_forms.write_ptx()
     pipelines.write_ptx()
     roundings.write_ptx()

@@ -21,7 +21,7 @@ import forms
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TABLES = ROOT / "crates/ptx/tables"
-FOLDERS = [ROOT / "test-data" / name for name in ("conformance", "kernels", "blackwell", "tensor-memory")]
+FOLDERS = [ROOT / "test-data" / name for name in ("conformance", "kernels", "blackwell", "newest", "tensor-memory")]
 REPEATABLE = {"sync", "approx", "sat", "satfinite", "relu", "cc", "uni"}
 FUNCTION = re.compile(r"(?:\.entry|\.func)\s*(?:\([^)]*\)\s*)?([\w$%]+)[^;{]*\{")
 

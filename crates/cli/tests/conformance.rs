@@ -244,6 +244,15 @@ fn blackwell_on_both_machines() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What PTX 9.1 to 9.5 added.
+#[test]
+fn newest_on_both_machines() {
+    let folder = scratch();
+    let (launches, count) = launches_of("newest", folder.path());
+    let wrong: Vec<String> = LEVELS.iter().flat_map(|options| run(&launches, options, count)).collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 /// Both machines, the second at every level.
 const LEVELS: [&[&str]; 5] = [
     &["--on", "interp"],

@@ -240,7 +240,7 @@ pub fn replace_field(at: &mut LaneContext, step: &FieldStep) -> Result<(), Fault
     for part in &step.parts {
         let bytes = part.bytes;
         let memory = at.aligned(step.map.place, address + part.offset, bytes, true)?;
-        let shifted = (value.wrapping_sub(part.less) >> part.from) << part.to;
+        let shifted = value.wrapping_sub(part.less).checked_shr(part.from).unwrap_or(0) << part.to;
         let new = word(memory) & !part.mask | (shifted | part.set) & part.mask;
         memory.copy_from_slice(&new.to_le_bytes()[..bytes]);
     }

@@ -9,7 +9,7 @@ use crate::calls;
 use crate::context::LaneContext;
 use crate::lane::State;
 use crate::launch::{Fault, FaultKind};
-use crate::memory::{Place, function_at, in_block, shared_address};
+use crate::memory::{Place, function_at, in_block, shared_address, word};
 use crate::object;
 use crate::step::{Action, CallTarget, Location};
 use crate::tensor_memory;
@@ -73,6 +73,11 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
             let state = at.read(*source);
             at.write(*destination, object::pending_count(state));
         }
+        Action::CheckLayout { location, second, destination } => {
+            let address = at.object_address(location)?;
+            let same = at.object(address)?.second_layout == *second;
+            at.write(*destination, u64::from(same));
+        }
         Action::Told { write, object, bytes } => {
             sequential(at, write)?;
             let address = at.object_address(object)?;
@@ -104,6 +109,11 @@ pub fn sequential(at: &mut LaneContext, action: &Action) -> Result<(), Fault> {
         Action::Bulk(step) => bulk::copy(at, step)?,
         Action::Box(step) => bulk::copy_box(at, step)?,
         Action::ReplaceField(step) => bulk::replace_field(at, step)?,
+        Action::QueryMap { map, bit: (offset, bit), destination } => {
+            let address = at.address(map) + offset;
+            let kinds = word(at.aligned(map.place, address, 4, false)?);
+            at.write(*destination, u64::from(kinds & bit != 0));
+        }
         Action::PublishMap { to, from } => {
             let own = |location: &Location| Location {
                 offset: location.offset + 4 * i64::from(at.number),

@@ -21,6 +21,7 @@ const MOST: u32 = (1 << COUNT_BITS) - 1;
 const PENDING: u32 = 1;
 const EXPECTED: u32 = PENDING + COUNT_BITS;
 const OUTSTANDING: u32 = EXPECTED + COUNT_BITS;
+const LAYOUT: u32 = 62;
 const PHASE: u32 = 63;
 /// The field of outstanding bytes: a sign beside the count.
 const OUTSTANDING_BITS: u32 = COUNT_BITS + 1;
@@ -36,6 +37,8 @@ pub struct Object {
     pub expected: u32,
     /// Bytes to come in this phase; negative where they came before they were announced.
     pub outstanding: i32,
+    /// The program asked for the second layout.
+    pub second_layout: bool,
 }
 
 impl Object {
@@ -46,6 +49,7 @@ impl Object {
             pending: count,
             expected: count,
             outstanding: 0,
+            second_layout: false,
         })
     }
 
@@ -58,6 +62,7 @@ impl Object {
             pending: field(PENDING, COUNT_BITS),
             expected: field(EXPECTED, COUNT_BITS),
             outstanding: (outstanding << (32 - OUTSTANDING_BITS)) as i32 >> (32 - OUTSTANDING_BITS),
+            second_layout: bits >> LAYOUT & 1 != 0,
         })
     }
 
@@ -67,6 +72,7 @@ impl Object {
         1 | u64::from(self.pending) << PENDING
             | u64::from(self.expected) << EXPECTED
             | outstanding << OUTSTANDING
+            | u64::from(self.second_layout) << LAYOUT
             | u64::from(self.phase) << PHASE
     }
 
@@ -179,11 +185,11 @@ impl LaneContext<'_, '_> {
         let amount = amount as u32;
         let bytes = i64::from(amount);
         let before = match operation {
-            ObjectOperation::Initialize => {
+            ObjectOperation::Initialize { second } => {
                 let object = Object::new(amount).ok_or_else(|| {
                     Fault::new(FaultKind::Illegal, format!("an mbarrier cannot wait for {amount} arrivals"))
                 })?;
-                self.put_object(address, object.encode())?;
+                self.put_object(address, Object { second_layout: second, ..object }.encode())?;
                 return Ok(0);
             }
             ObjectOperation::Invalidate => {

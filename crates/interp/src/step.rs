@@ -254,6 +254,15 @@ pub enum Action {
     Box(Box<BoxStep>),
     /// `tensormap.replace`
     ReplaceField(Box<FieldStep>),
+    /// `tensormap.query`: whether a bit of a word of a tensor map is set.
+    QueryMap {
+        /// The map.
+        map: Location,
+        /// Offset of the word, and the bit.
+        bit: (u64, u64),
+        /// Whether it is set.
+        destination: Destination,
+    },
     /// `tensormap.cp_fenceproxy`: each lane copies a word.
     PublishMap {
         /// Where to.
@@ -315,6 +324,17 @@ pub enum Action {
         /// It is a parity.
         parity: bool,
         /// Whether the phase is over.
+        destination: Destination,
+        /// Where it is said that something was reported to the object, and what. Nothing reports.
+        reported: [Destination; 2],
+    },
+    /// `mbarrier.check_layout`
+    CheckLayout {
+        /// The object.
+        location: Location,
+        /// The second layout is asked for.
+        second: bool,
+        /// Whether it is the object's.
         destination: Destination,
     },
     /// `mbarrier.pending_count`
@@ -704,7 +724,10 @@ pub enum MatrixOperation {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ObjectOperation {
     /// Makes one that waits for so many arrivals.
-    Initialize,
+    Initialize {
+        /// In the second layout.
+        second: bool,
+    },
     /// Ends one.
     Invalidate,
     /// So many more bytes to wait for.

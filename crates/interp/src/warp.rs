@@ -79,7 +79,8 @@ impl Warp {
         let specials = machine.special_values(block, self.index);
         for lane in members(waiting) {
             let pc = self.lanes[lane].pc;
-            let Action::ObjectTest { location, phase, parity, destination } = &code.steps[pc as usize].action
+            let Action::ObjectTest { location, phase, parity, destination, reported } =
+                &code.steps[pc as usize].action
             else {
                 unreachable!("a lane that waits for an object is at a test")
             };
@@ -97,6 +98,7 @@ impl Warp {
                 .phase_is_over(location, phase)
                 .map_err(|fault| machine.locate(fault, pc, block, &self.lanes[lane]))?;
             self.lanes[lane].write(*destination, u64::from(over));
+            reported.iter().for_each(|destination| self.lanes[lane].write(*destination, 0));
             self.release(lane);
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Every kernel of `test-data/kernels`, `test-data/tensor-memory` and `test-data/blackwell` gives the expected result.
+//! Every kernel of `test-data/kernels` and the folders beside it gives the expected result.
 
 use std::path::Path;
 
@@ -77,7 +77,7 @@ fn half(bits: u16) -> f64 {
 #[test]
 fn all_kernels_give_the_expected_results() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../test-data");
-    let mut files: Vec<_> = ["kernels", "tensor-memory", "blackwell"]
+    let mut files: Vec<_> = ["kernels", "tensor-memory", "blackwell", "newest"]
         .into_iter()
         .flat_map(|folder| std::fs::read_dir(data.join(folder)).expect("the kernels are there"))
         .map(|entry| entry.expect("a readable folder").path())

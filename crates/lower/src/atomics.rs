@@ -46,6 +46,8 @@ struct Atomic {
     counts: bool,
     /// What the second-level cache does with the line.
     policy: Option<[Source; 2]>,
+    /// Subnormal singles are kept where the operation is done in global memory.
+    keeps_subnormals: bool,
 }
 
 impl Atomic {
@@ -62,10 +64,14 @@ impl Atomic {
     /// The type modifiers of an operation on global or generic memory.
     fn type_mods(&self) -> Vec<Mod> {
         let signed = self.ty.is_signed() && matches!(self.operation, Mod::MIN | Mod::MAX);
+        let singles = |name: Mod| {
+            let flushes = (!self.keeps_subnormals).then_some(Mod::FTZ);
+            [Some(name), flushes, Some(Mod::RN)].into_iter().flatten().collect()
+        };
         match (self.ty, self.vector) {
-            (Type::F32, 1) => vec![Mod::F32, Mod::FTZ, Mod::RN],
-            (Type::F32, 2) => vec![Mod::F32x2, Mod::FTZ, Mod::RN],
-            (Type::F32, _) => vec![Mod::F32x4, Mod::FTZ, Mod::RN],
+            (Type::F32, 1) => singles(Mod::F32),
+            (Type::F32, 2) => singles(Mod::F32x2),
+            (Type::F32, _) => singles(Mod::F32x4),
             (Type::F64, _) => vec![Mod::F64, Mod::RN],
             (Type::F16x2, 1) => vec![Mod::F16x2, Mod::RN],
             (Type::F16x2, 2) => vec![Mod::F16x4, Mod::RN],
@@ -153,7 +159,9 @@ impl Lower<'_> {
             && operation == Mod::ADD
             && matches!(ty, Type::U32 | Type::B32)
             && matches!(self.operand(i, first + 1)?, Operand::Immediate(Immediate::Integer(1)));
-        let atomic = Atomic { operation, ty, vector, scope, b, c, reduction, counts, policy };
+        let keeps_subnormals = i.modifiers.has(Word::Noftz);
+        let atomic =
+            Atomic { operation, ty, vector, scope, b, c, reduction, counts, policy, keeps_subnormals };
         let simple = match place.space {
             Space::Global => !atomic.narrow(),
             Space::Shared => atomic.in_shared(),

@@ -37,7 +37,7 @@ impl Lower<'_> {
     pub fn memory_barrier(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         if has(Word::Alias) {
-            self.alias_fence();
+            self.alias_fence(i);
             return Ok(());
         }
         if i.opcode == Opcode::Membar {
@@ -48,6 +48,11 @@ impl Lower<'_> {
                 None => return Err(self.unsupported_form(i)),
             };
             self.fence(scope, true, true);
+            return Ok(());
+        }
+        if has(Word::AsyncGeneric) && has(Word::SyncRestrictSharedClusterRead) {
+            // What was read over the network is ordered by the object that counts it.
+            self.ordered_nothing();
             return Ok(());
         }
         if has(Word::SyncRestrictSharedCluster) || has(Word::SyncRestrictSharedCta) {
@@ -67,7 +72,8 @@ impl Lower<'_> {
             }
             let global = i.space == Some(oriole_ptx::Space::Global);
             if !global {
-                let scope = if i.space.is_some() && i.space != Some(oriole_ptx::Space::Generic) {
+                let own = !has(Word::SyncRestrictSharedClusterRead);
+                let scope = if own && i.space.is_some() && i.space != Some(oriole_ptx::Space::Generic) {
                     Mod::CTA
                 } else {
                     Mod::GPU
@@ -94,8 +100,31 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Orders accesses through several addresses of the same memory. The driver says which scope is enough.
-    fn alias_fence(&mut self) {
+    /// Nothing of the machine, at which the order of the program is kept.
+    fn ordered_nothing(&mut self) {
+        self.b.op(Op::NOP).memory(MemoryInfo::EVERYTHING).emit();
+    }
+
+    /// Orders accesses through several addresses of the same memory. In one direction that is a half of a fence of the
+    /// system. In both the driver says which scope is enough.
+    fn alias_fence(&mut self, i: &Instruction) {
+        let has = |word| i.modifiers.has(word);
+        match i.modifiers.at() {
+            // Reads are done where what they give is used.
+            Some(Semantics::Release) if has(Word::SyncRestrictRead) => return self.ordered_nothing(),
+            Some(Semantics::Release) => {
+                self.b.op(Op::MEMBAR).m(Mod::ALL).m(Mod::SYS).memory(MemoryInfo::EVERYTHING).emit();
+                return;
+            }
+            Some(Semantics::Acquire) => {
+                self.invalidate();
+                if has(Word::FabricGeneric) {
+                    self.view_fence(Mod::G);
+                }
+                return;
+            }
+            _ => {}
+        }
         let (place, counts) = self.bank.within_device;
         let (word, told, within) = (self.bank_word(place), self.b.r(), self.b.p());
         self.b.and(told, word, counts);

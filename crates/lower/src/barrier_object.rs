@@ -12,7 +12,7 @@ use crate::operand::imm;
 use crate::space::address_of;
 use oriole_hir::{Instruction, Operand};
 use oriole_ori::{Destination, File, Guard, MemoryInfo, ObjectOperation, Source, SourceKind, Value};
-use oriole_ptx::word::{BarrierObject, Scope, Semantics};
+use oriole_ptx::word::{BarrierObject, ObjectLayout, Scope, Semantics};
 use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
@@ -28,6 +28,8 @@ fn told(operation: ObjectOperation) -> MemoryInfo {
 const COUNT_LIMIT: u32 = 1 << 20;
 const EXPECTED_SHIFT: u32 = 1;
 const PENDING_SHIFT: u32 = 11;
+/// Tells the second layout of an object.
+const LAYOUT: u32 = 1;
 const LOW_LIMIT: u32 = 1 << 30;
 const HIGH_LIMIT: u32 = 1 << 31;
 /// Offset of the word that holds the phase.
@@ -57,6 +59,7 @@ impl Lower<'_> {
             BarrierObject::TestWait => self.test_phase(i, false),
             BarrierObject::TryWait => self.test_phase(i, true),
             BarrierObject::PendingCount => self.pending_count(i),
+            BarrierObject::CheckLayout => self.check_layout(i),
         }
     }
 
@@ -96,12 +99,13 @@ impl Lower<'_> {
         let behind = self.begin_region();
         let place = self.object(i, 0)?;
         let missing = self.less(COUNT_LIMIT, &count);
-        let words = [EXPECTED_SHIFT, PENDING_SHIFT].map(|shift| match missing.kind {
-            SourceKind::Imm(bits) => imm(bits << shift),
+        let mark = if i.modifiers.at() == Some(ObjectLayout::LayoutV1) { LAYOUT } else { 0 };
+        let words = [(EXPECTED_SHIFT, mark), (PENDING_SHIFT, 0)].map(|(shift, mark)| match missing.kind {
+            SourceKind::Imm(bits) => imm(bits << shift | mark),
             _ => {
                 let word = self.b.r();
                 self.b.shl(word, missing.clone(), shift);
-                word.into()
+                self.marked(word, mark)
             }
         });
         let words = self.tuple(words);
@@ -115,6 +119,29 @@ impl Lower<'_> {
             .memory(told(ObjectOperation::Initialize))
             .emit();
         self.end_region(behind);
+        Ok(())
+    }
+
+    fn marked(&mut self, word: Value, mark: u32) -> Source {
+        if mark == 0 {
+            return word.into();
+        }
+        let marked = self.b.r();
+        self.b.or(marked, word, mark);
+        marked.into()
+    }
+
+    /// `mbarrier.check_layout`: which layout the object was made in.
+    fn check_layout(&mut self, i: &Instruction) -> Lowered {
+        let place = self.object(i, 1)?;
+        let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
+        let (object, mark) = (self.b.pair(), self.b.r());
+        let address = self.memory_operand(&place, false);
+        let load = self.b.op(Op::SYNCS).mods(&[Mod::LD, Mod::_64]).to_tuple(object);
+        load.from(address).memory(ORDERED).emit();
+        self.b.and(mark, object[0], LAYOUT);
+        let asked = if i.modifiers.at() == Some(ObjectLayout::LayoutV1) { Mod::NE } else { Mod::EQ };
+        self.b.isetp(d, asked, true, mark, Source::rz());
         Ok(())
     }
 
@@ -318,8 +345,12 @@ impl Lower<'_> {
 
     /// `test_wait`, and `try_wait`, which waits a while.
     fn test_phase(&mut self, i: &Instruction, tries: bool) -> Lowered {
-        let place = self.object(i, 1)?;
-        let operand = self.operand(i, 2)?;
+        // Where something may be reported beside, its predicate is in a pair with that of the phase, and its value is behind it.
+        // Nothing reports to an object on these chips.
+        let reports = i.modifiers.has(Word::PhaseTypePrimary) || i.modifiers.has(Word::PhaseTypeConditional);
+        let [object, phase] = if reports { [i.operands.len() - 2, i.operands.len() - 1] } else { [1, 2] };
+        let place = self.object(i, object)?;
+        let operand = self.operand(i, phase)?;
         // The phase is the top bit of a state.
         let phase: Source = if i.modifiers.has(Word::Parity) {
             match self.word(operand, Type::U32)? {
@@ -335,7 +366,12 @@ impl Lower<'_> {
             let state = self.words(operand, Type::B64)?[1].clone();
             self.in_register(state)
         };
-        let over = self.result_predicate(self.operand(i, 0)?)?.unwrap_or_else(|| self.b.p());
+        let (over, reported) = match self.operand(i, 0)? {
+            Operand::Pair(over, reported) => (&**over, Some(&**reported)),
+            over => (over, None),
+        };
+        let reported = reported.map(|it| self.result_predicate(it)).transpose()?.flatten();
+        let over = self.result_predicate(over)?.unwrap_or_else(|| self.b.p());
         let memory = told(match (tries, i.modifiers.has(Word::Parity)) {
             (false, false) => ObjectOperation::TestState,
             (false, true) => ObjectOperation::TestParity,
@@ -350,7 +386,7 @@ impl Lower<'_> {
         let test = [Mod::PHASECHK, Mod::TRANS64];
         let first = self.b.op(Op::SYNCS).mods(&test).m_if(tries, Mod::TRYWAIT).to(over);
         first.from(address.clone()).from(phase.clone()).memory(memory).emit();
-        if let Some(hint) = i.operands.get(3) {
+        if let Some(hint) = i.operands.get(3).filter(|_| !reports) {
             let time = self.word(hint, Type::U32)?;
             self.b.op(Op::NANOSLEEP).m(Mod::SYNCS).guarded(missing).from(time).memory(ORDERED).emit();
             let again = self.b.op(Op::SYNCS).mods(&test).guarded(missing).to(over);
@@ -360,6 +396,13 @@ impl Lower<'_> {
         if i.modifiers.at() == Some(Scope::Cluster) && !relaxed {
             let over = Guard { value: over, negated: false };
             self.b.op(Op::CCTL).m(Mod::IVALL).guarded(over).memory(ORDERED).emit();
+        }
+        if let Some(reported) = reported {
+            self.b.mov(reported, Source::not_pt());
+        }
+        if object == 2 {
+            let value = self.operand(i, 1)?;
+            self.write(value, Type::B8, &[Source::rz()])?;
         }
         Ok(())
     }

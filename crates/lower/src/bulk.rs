@@ -4,13 +4,13 @@
 //! [`crate::leaders`] can have the lanes take turns where more than one may be there.
 
 use crate::context::{Lower, Lowered};
-use crate::memory::{Place, whole_address};
+use crate::memory::{Place, scope_mod, whole_address};
 use crate::operand::imm;
 use crate::{LowerError, async_copy};
 use oriole_hir::{Address, AddressBase, Immediate, Instruction, Operand};
 use oriole_ori::{Address as OriAddress, File, MemoryInfo, Source, SourceKind, Value, Values};
-use oriole_ptx::word::{Operation, TakenCluster, TensorDimensions};
-use oriole_ptx::{Space, Type, Word};
+use oriole_ptx::word::{Operation, Semantics, TakenCluster, TensorDimensions};
+use oriole_ptx::{Opcode, Space, Type, Word};
 use oriole_sass::{Mod, Op};
 
 /// Sizes are counted in units of so many bytes (as a shift), and have so many bits.
@@ -47,6 +47,11 @@ fn box_walk(i: &Instruction) -> Option<Mod> {
     ways.into_iter().find(|(word, _)| i.modifiers.has(*word)).map(|(_, walk)| walk)
 }
 
+/// Whether several blocks get a copy, which a mask names.
+fn several_blocks(i: &Instruction) -> bool {
+    i.modifiers.has(Word::MulticastCluster) || i.modifiers.has(Word::MulticastCluster16b)
+}
+
 impl Lower<'_> {
     /// `cp.async.bulk` and `cp.reduce.async.bulk` in all their forms.
     pub fn bulk(&mut self, i: &Instruction) -> Lowered {
@@ -59,7 +64,8 @@ impl Lower<'_> {
                 return Err(self.unsupported_form(i));
             };
             self.wait_for_groups(async_copy::COPIES, left);
-            if !has(Word::Read) {
+            // What only the engine reads again is not in the first cache either.
+            if !has(Word::Read) && !has(Word::SyncRestrictProxyAsync) {
                 // What the engine wrote is not in the first cache.
                 self.invalidate();
             }
@@ -89,9 +95,11 @@ impl Lower<'_> {
         let mut target = self.address_in(self.operand(i, 0)?, to_global)?;
         let source = self.address_in(self.operand(i, 1)?, from_global)?;
         if !to_global {
-            target.push(self.shared_address(self.operand(i, 3)?)?);
+            // Before the object is said how much of both ends may lie outside of memory, of which the engine is told nothing.
+            let object = if has(Word::IgnoreOob) { 5 } else { 3 };
+            target.push(self.shared_address(self.operand(i, object)?)?);
         }
-        let multicast = has(Word::MulticastCluster);
+        let multicast = several_blocks(i);
         // Which blocks get a copy, or which bytes of sixteen are written.
         let mask = match (multicast, masked) {
             (true, _) => Some(self.operand(i, 4)?),
@@ -111,8 +119,19 @@ impl Lower<'_> {
             mods.extend(masked.then_some(Mod::DST_G_BYTE_MASK));
             Op::UBLKCP
         };
+        mods.extend(self.strength_of_copy(i)?);
         self.emit_bulk(Bulk { op, mods, brackets: vec![target, source], count: Some(count), policy });
         Ok(())
+    }
+
+    /// How the accesses of a copy are ordered. Reductions of what several devices hold are seen by all of them.
+    fn strength_of_copy(&self, i: &Instruction) -> Result<Vec<Mod>, LowerError> {
+        if i.modifiers.at() == Some(Semantics::Relaxed) {
+            let (scope, _) = scope_mod(i).ok_or_else(|| self.unsupported_form(i))?;
+            return Ok(vec![Mod::STRONG, scope]);
+        }
+        let shared_by_devices = i.opcode == Opcode::Multimem && i.modifiers.has(Word::Reduce);
+        Ok(if shared_by_devices { vec![Mod::STRONG, Mod::SYS] } else { Vec::new() })
     }
 
     /// What a reduction computes, and of which numbers.
@@ -189,7 +208,7 @@ impl Lower<'_> {
             (true, Some(Mod::IM2COL)) => Some(self.window_offsets(self.operand(i, next)?)?),
             (true, _) => Some(self.halo(self.operand(i, next)?)?),
         };
-        let multicast = has(Word::MulticastCluster);
+        let multicast = several_blocks(i);
         let mask = match multicast {
             true => Some(self.extended(self.operand(i, next + usize::from(offsets))?, Type::U16)?),
             false => None,

@@ -8,6 +8,9 @@ use oriole_ptx::word::IntegralRounding;
 use oriole_ptx::{Type, Word};
 use oriole_sass::{Mod, Op};
 
+/// Two bytes that say one for each number of a pair.
+const NO_SCALES: u32 = 0x7f7f;
+
 /// The bits that tf32 leaves out of a single.
 const TF32_MASK: u32 = 0xffff_e000;
 
@@ -316,8 +319,32 @@ impl Lower<'_> {
         Ok(())
     }
 
+    /// Two narrow numbers to a pair of halves of `.bf16`, each times a power of two that a byte says.
+    fn unpack_and_scale(&mut self, i: &Instruction, from: Type) -> Lowered {
+        let from_bytes = narrow_kind_second(from).ok_or_else(|| self.unsupported_form(i))?;
+        let mut mods = vec![Mod::BF16, from_bytes, Mod::UNPACK_B];
+        for (word, token) in [(Word::Relu, Mod::RELU), (Word::Satfinite, Mod::SATFINITE)] {
+            mods.extend(i.modifiers.has(word).then_some(token));
+        }
+        let a = self.word(self.operand(i, 1)?, from)?;
+        let a = self.in_register(a);
+        let scales = match i.operands.get(2) {
+            Some(operand) => {
+                let scales = self.word(operand, Type::B16)?;
+                self.in_register(scales)
+            }
+            None => imm(NO_SCALES),
+        };
+        let d = self.result_word(self.operand(i, 0)?, Type::BF16x2)?;
+        self.op(Op::F2FP, &mods, d, [a, scales.suffixed(Mod::H0)]);
+        Ok(())
+    }
+
     /// Two narrow numbers, or scale factors, to a pair of halves.
     fn unpack_bytes(&mut self, i: &Instruction, to: Type, from: Type) -> Lowered {
+        if to == Type::BF16x2 && from != Type::UE8M0x2 {
+            return self.unpack_and_scale(i, from);
+        }
         let mut mods = match from {
             Type::E4M3x2 => vec![Mod::F16, Mod::E4M3_2],
             Type::E5M2x2 => vec![Mod::F16, Mod::E5M2_2],
@@ -441,6 +468,19 @@ impl Lower<'_> {
         self.op(Op::I2IP, &[kind, Mod::S32, Mod::SAT], d, [a, b, c]);
         Ok(())
     }
+}
+
+/// The same, where it names what is read.
+fn narrow_kind_second(ty: Type) -> Option<Mod> {
+    Some(match ty {
+        Type::E4M3x2 => Mod::E4M3_2,
+        Type::E5M2x2 => Mod::E5M2_2,
+        Type::E2M1x2 => Mod::E2M1_2,
+        Type::E2M3x2 => Mod::E2M3_2,
+        Type::E3M2x2 => Mod::E3M2_2,
+        Type::S2F6x2 => Mod::S2_6,
+        _ => return None,
+    })
 }
 
 /// What the machine calls a pair of numbers of eight bits or less.

@@ -19,6 +19,7 @@ pub(crate) fn instruction(l: &mut Lower, i: &Instruction) -> Lowered {
         Addc | Subc => l.add_carry(i),
         Madc => l.multiply(i),
         Mul24 | Mad24 => l.multiply_24(i),
+        Clmad => l.multiply_without_carries(i),
         Sad => l.sad(i),
         Div => match l.float_type(i)? {
             Type::F32 => l.float_divide(i),
@@ -133,6 +134,7 @@ fn arithmetic(l: &mut Lower, i: &Instruction, ty: Type) -> Lowered {
         Type::F32 if i.types.len() > 1 => return l.mixed_singles(i, i.types[1]),
         Type::F32 => return l.float_arithmetic(i),
         Type::F32x2 => return l.single_pairs(i),
+        Type::E4M3x4 | Type::E5M2x4 => return l.four_narrow(i),
         Type::F64 => return l.double_arithmetic(i),
         _ if half_of(ty).is_some() => return l.half_arithmetic(i),
         _ if ty.is_float() => return Err(l.unsupported_form(i)),

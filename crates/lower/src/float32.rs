@@ -19,7 +19,54 @@ const LARGE: f32 = 8.507_059e37;
 /// 1 / (2 pi), to which the machine's sine and cosine are scaled.
 const TURNS: f32 = 0.159_154_94;
 
+/// What the machine calls four narrow numbers of a type as the result, and in the second and third place.
+fn four_of(ty: Type) -> Option<[Mod; 3]> {
+    Some(match ty {
+        Type::E4M3x4 => [Mod::E4M3x4, Mod::E4M3x4_2, Mod::E4M3x4_3],
+        Type::E5M2x4 => [Mod::E5M2x4, Mod::E5M2x4_2, Mod::E5M2x4_3],
+        // No results are of these types.
+        Type::E2M3x4 => [Mod::E4M3x4, Mod::E2M3x4_2, Mod::E2M3x4_3],
+        Type::E3M2x4 => [Mod::E4M3x4, Mod::E3M2x4_2, Mod::E3M2x4_3],
+        Type::E2M1x4 => [Mod::E4M3x4, Mod::E2M1x4_2, Mod::E2M1x4_3],
+        _ => return None,
+    })
+}
+
 impl Lower<'_> {
+    /// Arithmetic on four numbers of eight bits or less, each rounded once.
+    pub fn four_narrow(&mut self, i: &Instruction) -> Lowered {
+        let to = self.ty(i, 0)?;
+        let (op, types) = match i.opcode {
+            Opcode::Add | Opcode::Sub => (Op::QADD4, vec![self.ty(i, 1)?, to]),
+            Opcode::Mul => (Op::QMUL4, vec![self.ty(i, 1)?, self.ty(i, 2)?]),
+            Opcode::Fma => (Op::QFMA4, vec![self.ty(i, 1)?, self.ty(i, 2)?, to]),
+            _ => return Err(self.unsupported_form(i)),
+        };
+        if !self.has(op) {
+            return Err(self.unsupported_form(i));
+        }
+        let named = |ty: Type, place: usize| four_of(ty).map(|names| names[place]);
+        let mut mods = vec![named(to, 0)];
+        // The type of an addend is that of the result and has no name.
+        let factors = if op == Op::QADD4 { 1 } else { 2 };
+        mods.extend((0..factors).map(|at| named(types[at], at + 1)));
+        let mut mods: Vec<Mod> =
+            mods.into_iter().collect::<Option<_>>().ok_or_else(|| self.unsupported_form(i))?;
+        mods.extend(i.modifiers.has(Word::Satfinite).then_some(Mod::SATFINITE));
+        let mut sources = Vec::new();
+        for (at, &ty) in types.iter().enumerate() {
+            let word = self.word(self.operand(i, at + 1)?, ty)?;
+            // Numbers of four bits lie side by side, others in a byte each.
+            let part = if ty == Type::E2M1x4 { Mod::N3210 } else { Mod::B3210 };
+            let source = self.in_register(word).suffixed(part);
+            let negates = at == 1 && i.opcode == Opcode::Sub;
+            sources.push(if negates { source.negated() } else { source });
+        }
+        let d = self.result_word(self.operand(i, 0)?, to)?;
+        self.op(op, &mods, d, sources);
+        Ok(())
+    }
+
     /// The rounding modifier of the machine, if the instruction rounds otherwise than to nearest.
     pub fn rounding(i: &Instruction) -> Option<Mod> {
         match i.modifiers.at()? {

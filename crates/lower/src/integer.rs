@@ -13,6 +13,19 @@ pub(crate) fn unsigned(ty: Type) -> &'static [Mod] {
     if ty.is_signed() { &[] } else { &[Mod::U32] }
 }
 
+/// What the machine calls sums of all parts of a word, whose sign counts where they are clamped.
+fn parts_of(ty: Type, saturates: bool) -> Option<Vec<Mod>> {
+    let parts = match ty {
+        Type::U32 => Mod::_32,
+        Type::U16x2 => Mod::_16x2,
+        Type::S16x2 => Mod::S16x2,
+        Type::U8x4 => Mod::U8x4,
+        Type::S8x4 => Mod::S8x4,
+        _ => return None,
+    };
+    Some(std::iter::once(parts).chain(saturates.then_some(Mod::ISAT)).collect())
+}
+
 impl Lower<'_> {
     /// `add` and `sub` of integers up to 32 bits and of packed halves, without carry.
     pub fn add_integer(&mut self, i: &Instruction) -> Lowered {
@@ -20,6 +33,12 @@ impl Lower<'_> {
         let subtract = i.opcode == Opcode::Sub;
         let a = self.word(self.operand(i, 1)?, ty)?;
         let b = self.word(self.operand(i, 2)?, ty)?;
+        let saturates = i.modifiers.has(Word::Sat);
+        if saturates && ty != Type::S32 || matches!(ty, Type::U8x4 | Type::S8x4) {
+            let parts = parts_of(ty, saturates).ok_or_else(|| self.unsupported_form(i))?;
+            let [a, b] = [a, b].map(|it| self.in_register(it));
+            return self.add_parts(i, &parts, a, if subtract { minus(b) } else { b });
+        }
         if matches!(ty, Type::U16x2 | Type::S16x2) {
             let (a, b) = if is_register(&a) || subtract { (a, b) } else { (b, a) };
             let a = self.in_register(a);
@@ -29,16 +48,40 @@ impl Lower<'_> {
             self.add_halves(d, a, b, subtract);
             return Ok(());
         }
-        if i.modifiers.has(Word::Sat) {
-            if ty != Type::S32 {
-                return Err(self.unsupported_form(i));
-            }
+        if saturates {
             let d = self.result_word(self.operand(i, 0)?, ty)?;
             self.add_saturating(d, a, b, subtract);
             return Ok(());
         }
         let d = self.result_word(self.operand(i, 0)?, ty)?;
         self.add(d, a, if subtract { minus(b) } else { b });
+        Ok(())
+    }
+
+    /// The sum of each of the parts of two words.
+    fn add_parts(&mut self, i: &Instruction, parts: &[Mod], a: Source, b: Source) -> Lowered {
+        if !self.takes(Op::VIADD, parts, 3) {
+            return Err(self.unsupported_form(i));
+        }
+        let d = self.result_word(self.operand(i, 0)?, Type::B32)?;
+        self.op(Op::VIADD, parts, d, [a, b]);
+        Ok(())
+    }
+
+    /// `clmad`.
+    pub fn multiply_without_carries(&mut self, i: &Instruction) -> Lowered {
+        let part = match i.modifiers.at() {
+            Some(Part::Lo) => Mod::LO,
+            Some(Part::Hi) => Mod::HI,
+            Some(Part::Wide) | None => return Err(self.unsupported_form(i)),
+        };
+        let mut sources = Vec::new();
+        for index in 1..4 {
+            let source = self.pair(self.operand(i, index)?, Type::U64)?;
+            sources.push(self.in_register(source));
+        }
+        let d = self.result_pair(self.operand(i, 0)?, Type::U64)?;
+        self.b.op(Op::CLMAD).m(part).to_tuple(d).from_all(sources).emit();
         Ok(())
     }
 
@@ -300,6 +343,9 @@ impl Lower<'_> {
         }
         let a = self.word(a, ty)?;
         let a = self.in_register(a);
+        if ty == Type::S8x4 {
+            return self.add_parts(i, &[Mod::S8x4], minus(a), Source::rz());
+        }
         let d = self.result_word(self.operand(i, 0)?, ty)?;
         self.b.iadd3(d, minus(a), Source::rz(), Source::rz());
         Ok(())
@@ -324,6 +370,8 @@ impl Lower<'_> {
         let mut mods: Vec<Mod> = match ty {
             Type::U16x2 => vec![Mod::U16x2],
             Type::S16x2 => vec![Mod::S16x2],
+            Type::U8x4 => vec![Mod::U8x4],
+            Type::S8x4 => vec![Mod::S8x4],
             _ => unsigned(ty).to_vec(),
         };
         if i.modifiers.has(Word::Relu) {

@@ -15,6 +15,7 @@ impl Lower<'_> {
     /// `multimem`.
     pub fn copies(&mut self, i: &Instruction) -> Lowered {
         match () {
+            () if i.modifiers.has(Word::Cp) => self.bulk(i),
             () if i.modifiers.has(Word::LdReduce) => self.reduce_copies(i),
             () if i.modifiers.has(Word::Red) => self.atomic(i),
             () => self.store(i),

@@ -25,6 +25,11 @@ const CLOSED: i32 = 0x1c;
 
 /// Columns of a unit, as a shift.
 const UNIT: u32 = 5;
+/// All units, which an exclusive allocation takes whatever it asks for.
+const ALL_UNITS: u32 = 512 >> UNIT;
+/// What is noted of a block that takes no more columns, and of one that has all of them.
+const NO_MORE: u32 = 1;
+const HAS_ALL: u32 = 2;
 /// The bits of an address in tensor memory that name the column.
 const COLUMN: u32 = 0xffff;
 /// Nanoseconds until it is tried again.
@@ -39,6 +44,11 @@ const OTHER_BLOCK: u32 = 0x654;
 const ORDERED: MemoryInfo =
     MemoryInfo { space: oriole_ori::Space::Shared, reads: true, writes: true, ordered: true, object: None };
 
+/// Whether the first unit is a multiple of how many there are. All of them begin with the first.
+fn alignment(i: &Instruction) -> &'static [Mod] {
+    if i.modifiers.has(Word::Exclusive) { &[] } else { &[Mod::ALIGN] }
+}
+
 impl Lower<'_> {
     /// `tcgen05.alloc`.
     pub fn allocate_columns(&mut self, i: &Instruction) -> Lowered {
@@ -50,15 +60,16 @@ impl Lower<'_> {
         let [closed, refuses] = [self.b.r(), self.b.p()];
         let place = self.partition(CLOSED);
         self.b.op(Op::LDS).m(Mod::U8).to(closed).from(place).memory(ORDERED).emit();
-        self.b.isetp(refuses, Mod::NE, true, closed, Source::rz());
+        self.b.isetp(refuses, Mod::EQ, true, closed, NO_MORE);
         self.b.branch(Guard { value: refuses, negated: false }, refused, open);
         self.open(open);
         if i.modifiers.has(Word::CtaGroup2) {
-            self.allocate_in_both(to, &units, done)?;
+            self.allocate_in_both(i, to, &units, done)?;
         } else {
             self.elect_one(done);
-            let unit = self.take_units(&units, &[]);
+            let unit = self.take_units(&units, alignment(i));
             self.write_down(to, unit, &units);
+            self.note_exclusive(i);
         }
         self.b.jump(done);
         self.open(refused);
@@ -70,7 +81,7 @@ impl Lower<'_> {
     }
 
     /// The block with the even rank takes the units of both and sends the first one's number to the other block.
-    fn allocate_in_both(&mut self, to: Value, units: &Source, done: BlockId) -> Lowered {
+    fn allocate_in_both(&mut self, i: &Instruction, to: Value, units: &Source, done: BlockId) -> Lowered {
         let [even, odd] = [self.b.new_block(), self.b.new_block()];
         let [rank, parity, peer, is_odd] = [self.b.r(), self.b.r(), self.b.r(), self.b.p()];
         self.b.s2r(rank, Symbol::SR_CgaCtaId);
@@ -84,7 +95,8 @@ impl Lower<'_> {
         self.b.branch(Guard { value: is_odd, negated: false }, odd, even);
         self.open(even);
         self.elect_one(done);
-        let unit = self.take_units(units, &[Mod::_2CTA]);
+        let group: Vec<Mod> = alignment(i).iter().copied().chain([Mod::_2CTA]).collect();
+        let unit = self.take_units(units, &group);
         self.wait_for_peer();
         let bytes = self.value_of(imm(4));
         self.arrive_at(peers_object, &[], bytes.into());
@@ -92,6 +104,7 @@ impl Lower<'_> {
         let target = self.at(Source::values([peers_to, peers_object])).suffixed(Mod::_64);
         self.b.op(Op::STAS).from(target).from(unit).memory(ORDERED).emit();
         self.change_word(PHASE, Mod::XOR, imm(1));
+        self.note_exclusive(i);
         self.b.jump(done);
         self.open(odd);
         self.gather_warp()?;
@@ -107,7 +120,7 @@ impl Lower<'_> {
     }
 
     /// Asks the machine until it hands out the units, and gives the number of the first one.
-    fn take_units(&mut self, units: &Source, group: &[Mod]) -> Value {
+    fn take_units(&mut self, units: &Source, mods: &[Mod]) -> Value {
         let [again, pause, taken] = [self.b.new_block(), self.b.new_block(), self.b.new_block()];
         self.run_into(again);
         let [wanted, first] = [self.b.temporary(File::UR), self.b.temporary(File::UR)];
@@ -117,8 +130,8 @@ impl Lower<'_> {
         self.b.op(Op::DEPBAR).m(Mod::LE).from_all(sources).memory(MemoryInfo::EVERYTHING).emit();
         self.b
             .op(Op::UTCATOMSWS)
-            .mods(&[Mod::FIND_AND_SET, Mod::ALIGN])
-            .mods(group)
+            .m(Mod::FIND_AND_SET)
+            .mods(mods)
             .to(granted)
             .to(first)
             .from(wanted)
@@ -216,15 +229,28 @@ impl Lower<'_> {
             .from(imm(POOL))
             .memory(MemoryInfo::EVERYTHING)
             .emit();
-        let one = self.value_of(imm(1));
-        let place = self.partition(CLOSED);
-        self.b.op(Op::STS).m(Mod::U8).from(place).from(one).memory(ORDERED).emit();
+        self.note(NO_MORE);
         self.run_into(done);
         Ok(())
     }
 
+    fn note_exclusive(&mut self, i: &Instruction) {
+        if i.modifiers.has(Word::Exclusive) {
+            self.note(HAS_ALL);
+        }
+    }
+
+    fn note(&mut self, what: u32) {
+        let what = self.value_of(imm(what));
+        let place = self.partition(CLOSED);
+        self.b.op(Op::STS).m(Mod::U8).from(place).from(what).memory(ORDERED).emit();
+    }
+
     /// The second operand, in units of columns.
     fn units(&mut self, i: &Instruction) -> Result<Source, LowerError> {
+        if i.modifiers.has(Word::Exclusive) {
+            return Ok(imm(ALL_UNITS));
+        }
         let columns = self.word(self.operand(i, 1)?, Type::U32)?;
         if let SourceKind::Imm(columns) = columns.kind {
             return Ok(imm(columns >> UNIT));

@@ -8,8 +8,8 @@ use crate::memory::{Place, scope_mod};
 use crate::operand::imm;
 use oriole_hir::{Immediate, Instruction, Operand};
 use oriole_ori::{File, Source, Value, Values};
-use oriole_ptx::word::TensorMapField;
-use oriole_ptx::{Space, Type};
+use oriole_ptx::word::{AllocationClass, TensorMapField};
+use oriole_ptx::{Space, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
 /// Byte offsets of the words of a tensor map.
@@ -28,6 +28,9 @@ const TYPE: u32 = 0x780;
 /// Marks the type that is rounded when it is read: singles and what else comes four before it in the list of types.
 const TYPE_MARK: u32 = 1 << 16;
 
+/// Tells memory that was taken in large pieces.
+const LARGE: u32 = 1 << 21;
+
 /// Bits of a word.
 struct Field {
     word: i32,
@@ -36,8 +39,14 @@ struct Field {
 }
 
 impl Lower<'_> {
-    /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
+    /// `tensormap.replace`, `tensormap.query` and `tensormap.cp_fenceproxy`.
     pub fn change_map(&mut self, i: &Instruction) -> Lowered {
+        if i.modifiers.has(Word::Query) {
+            return self.query_map(i);
+        }
+        if let Some(class) = i.modifiers.at::<AllocationClass>() {
+            return self.replace_class(i, class);
+        }
         let Some(field) = i.modifiers.at::<TensorMapField>() else { return self.publish_map(i) };
         let space = i.space.unwrap_or(Space::Generic);
         let place = self.place(self.operand(i, 0)?, space)?;
@@ -89,6 +98,36 @@ impl Lower<'_> {
         self.replace_bits(&place, &field, value)
     }
 
+    /// The address, if there is one, and how its memory was taken.
+    fn replace_class(&mut self, i: &Instruction, class: AllocationClass) -> Lowered {
+        let place = self.place(self.operand(i, 0)?, i.space.unwrap_or(Space::Generic))?;
+        if let Some(address) = i.operands.get(1) {
+            let words = self.words(address, Type::B64)?.to_vec();
+            let words = self.tuple(words);
+            self.store_in_map(&place, ADDRESS, words)?;
+        }
+        let large = match class {
+            AllocationClass::AllocLarge => imm(1),
+            AllocationClass::AllocSmall => Source::rz(),
+            AllocationClass::AllocSame => return Ok(()),
+        };
+        self.replace_bits(&place, &Field { word: KINDS, mask: LARGE, shift: LARGE.trailing_zeros() }, large)
+    }
+
+    /// `tensormap.query`: how the memory was taken.
+    fn query_map(&mut self, i: &Instruction) -> Lowered {
+        let place = self.place(self.operand(i, 1)?, i.space.unwrap_or(Space::Generic))?;
+        let Some(d) = self.result_predicate(self.operand(i, 0)?)? else { return Ok(()) };
+        let [kinds, large] = [self.b.r(), self.b.r()];
+        let address = self.word_in_map(&place, KINDS);
+        let (load, _, extended) = self.access_ops(place.space)?;
+        let memory = Self::memory_info(place.space, true, false, false);
+        self.b.op(load).m_if(extended, Mod::E).to(kinds).from(address).memory(memory).emit();
+        self.b.and(large, kinds, LARGE);
+        self.b.isetp(d, Mod::NE, true, large, Source::rz());
+        Ok(())
+    }
+
     /// Sizes and steps are kept less one.
     fn less_one(&mut self, value: &Operand) -> Result<Source, LowerError> {
         let value = self.word(value, Type::B32)?;
@@ -132,8 +171,9 @@ impl Lower<'_> {
     }
 
     fn replace_bits(&mut self, place: &Place, field: &Field, value: Source) -> Lowered {
+        let zero = matches!(value.kind, oriole_ori::SourceKind::Zero(_));
         let mut value = self.in_register(value);
-        if field.shift != 0 {
+        if field.shift != 0 && !zero {
             let shifted = self.b.r();
             self.b.shl(shifted, value, field.shift);
             value = shifted.into();

@@ -286,7 +286,7 @@ impl Lower<'_> {
         let object = self.shared_address(self.operand(i, 0)?)?;
         let mut told = vec![(Told::Place(vec![object], 0), Vec::new()), (Told::Nothing, Vec::new())];
         let mut mods = self.group_mods(i);
-        if i.modifiers.has(Word::MulticastCluster) {
+        if i.modifiers.has(Word::MulticastCluster) || i.modifiers.has(Word::MulticastCluster16b) {
             mods.push(Mod::MULTICAST);
             let blocks = self.extended(self.operand(i, 1)?, Type::U16)?;
             told.push((Told::Words(vec![blocks]), Vec::new()));

@@ -47,6 +47,7 @@ pub enum Type {
     E2M1x2,
     E2M3x2,
     E3M2x2,
+    S2F6x2,
     UE8M0,
     UE8M0x2,
     UE4M3,
@@ -62,7 +63,7 @@ pub enum Type {
 }
 
 /// Every type with its spelling, without the dot.
-const NAMES: [(Type, &str); 53] = [
+const NAMES: [(Type, &str); 54] = [
     (Type::Pred, "pred"),
     (Type::B8, "b8"),
     (Type::B16, "b16"),
@@ -104,6 +105,7 @@ const NAMES: [(Type, &str); 53] = [
     (Type::E2M1x2, "e2m1x2"),
     (Type::E2M3x2, "e2m3x2"),
     (Type::E3M2x2, "e3m2x2"),
+    (Type::S2F6x2, "s2f6x2"),
     (Type::UE8M0, "ue8m0"),
     (Type::UE8M0x2, "ue8m0x2"),
     (Type::UE4M3, "ue4m3"),
@@ -128,7 +130,9 @@ impl Type {
             U4 | S4 | E2M1 => 4,
             E2M3 | E3M2 => 6,
             B8 | U8 | S8 | E4M3 | E5M2 | E2M1x2 | UE8M0 | UE4M3 => 8,
-            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 | E2M3x2 | E3M2x2 | UE8M0x2 | E2M1x4 => 16,
+            B16 | U16 | S16 | F16 | BF16 | E4M3x2 | E5M2x2 | E2M3x2 | E3M2x2 | S2F6x2 | UE8M0x2 | E2M1x4 => {
+                16
+            }
             B32 | U32 | S32 | F32 | TF32 | F16x2 | BF16x2 | U16x2 | S16x2 | U8x4 | S8x4 | E4M3x4 | E5M2x4
             | E2M3x4 | E3M2x4 => 32,
             B64 | U64 | S64 | F64 | F32x2 | Texref | Samplerref | Surfref => 64,

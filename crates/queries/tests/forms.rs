@@ -457,6 +457,7 @@ fn words_that_change_nothing() {
         brx: - uni
         call: - uni
         cp: - tile
+        cp: cluster gpu
         createpolicy: - L2::evict_unchanged
         cvt: - ftz
         cvt: - rn
@@ -473,6 +474,8 @@ fn words_that_change_nothing() {
         ld: - weak
         ld: cluster gpu
         ld: relaxed acquire
+        mbarrier: - acquire relaxed
+        mbarrier: - cta
         mbarrier: acquire relaxed
         mbarrier: cta cluster
         mbarrier: release relaxed
@@ -500,6 +503,7 @@ fn words_that_change_nothing() {
         suld: cg cv
         sust: - wb
         sust: cg wt
+        tensormap: - global_address
         tensormap: cta cluster gpu
         tex: - uni
         tld4: - uni

@@ -165,11 +165,11 @@ impl fmt::Debug for Mods {
 }
 
 impl Mod {
-    /// The text of the token. It is its name, but for a word in its second place (`F64_2` in `F2F.F32.F64`), whose
-    /// name is marked so that the set of modifiers can tell the two apart.
+    /// The text of the token. It is its name, but for a word in its second or third place (`F64_2` in `F2F.F32.F64`), whose
+    /// name is marked so that the set of modifiers can tell them apart.
     pub fn spelling(self) -> &'static str {
         let name = self.name();
-        name.strip_suffix("_2").unwrap_or(name)
+        name.strip_suffix("_2").or_else(|| name.strip_suffix("_3")).unwrap_or(name)
     }
 }
 

@@ -33,6 +33,7 @@ pub enum Op {
     CCTLL,
     CCTLT,
     CGAERRBAR,
+    CLMAD,
     CREDUX,
     CS2R,
     CS2UR,
@@ -131,8 +132,11 @@ pub enum Op {
     POPC,
     PREEXIT,
     PRMT,
+    QADD4,
+    QFMA4,
     QGMMA,
     QMMA,
+    QMUL4,
     QSPC,
     R2P,
     R2UR,
@@ -248,7 +252,7 @@ pub enum Op {
     YIELD,
 }
 
-const NAMES: [&str; 241] = [
+const NAMES: [&str; 245] = [
     "ACQBULK",
     "ACQSHMINIT",
     "AL2P",
@@ -277,6 +281,7 @@ const NAMES: [&str; 241] = [
     "CCTLL",
     "CCTLT",
     "CGAERRBAR",
+    "CLMAD",
     "CREDUX",
     "CS2R",
     "CS2UR",
@@ -375,8 +380,11 @@ const NAMES: [&str; 241] = [
     "POPC",
     "PREEXIT",
     "PRMT",
+    "QADD4",
+    "QFMA4",
     "QGMMA",
     "QMMA",
+    "QMUL4",
     "QSPC",
     "R2P",
     "R2UR",
@@ -492,7 +500,7 @@ const NAMES: [&str; 241] = [
     "YIELD",
 ];
 
-const ALL: [Op; 241] = [
+const ALL: [Op; 245] = [
     Op::ACQBULK,
     Op::ACQSHMINIT,
     Op::AL2P,
@@ -521,6 +529,7 @@ const ALL: [Op; 241] = [
     Op::CCTLL,
     Op::CCTLT,
     Op::CGAERRBAR,
+    Op::CLMAD,
     Op::CREDUX,
     Op::CS2R,
     Op::CS2UR,
@@ -619,8 +628,11 @@ const ALL: [Op; 241] = [
     Op::POPC,
     Op::PREEXIT,
     Op::PRMT,
+    Op::QADD4,
+    Op::QFMA4,
     Op::QGMMA,
     Op::QMMA,
+    Op::QMUL4,
     Op::QSPC,
     Op::R2P,
     Op::R2UR,

@@ -198,7 +198,7 @@ fn agrees(parts: &[Part], numbers: Numbers, resolved: &Resolved, instruction: &I
     })
 }
 
-/// The sets of modifiers that the names may mean: a name may be in its first or second place. On failure the name
+/// The sets of modifiers that the names may mean: a name may be in its first, second or third place. On failure the name
 /// that means nothing.
 fn modifier_readings<'a>(
     table: &'static Table,
@@ -212,8 +212,9 @@ fn modifier_readings<'a>(
             continue;
         }
         let first = Mod::from_name(name);
-        let second = Mod::from_name(&format!("{name}_2")).filter(|second| order.contains(second));
-        let choices: SmallVec<[Mod; 2]> = first.into_iter().chain(second).collect();
+        let later = ["_2", "_3"].map(|place| Mod::from_name(&format!("{name}{place}")));
+        let later = later.into_iter().flatten().filter(|later| order.contains(later));
+        let choices: SmallVec<[Mod; 3]> = first.into_iter().chain(later).collect();
         if choices.is_empty() {
             return Err(name);
         }
@@ -294,8 +295,12 @@ fn parse_operand(text: &str) -> Option<Part<'_>> {
         part.operand.kind = OperandKind::Target(parse_integer(distance)?);
         return Some(part);
     }
-    if FLOATS.iter().any(|&kind| float::parse(kind, text).is_some()) {
-        part.float = Some(text);
+    // A suffix begins with a letter, as no part of a number behind a point does.
+    let letter = |tail: &str| tail.starts_with(|first: char| first.is_ascii_alphabetic());
+    let number = text.rsplit_once('.').filter(|(_, tail)| letter(tail)).map_or(text, |(number, _)| number);
+    if FLOATS.iter().any(|&kind| float::parse(kind, number).is_some()) {
+        suffixes(&text[number.len()..], &mut part.operand)?;
+        part.float = Some(number);
         return Some(part);
     }
     let mut rest = text;

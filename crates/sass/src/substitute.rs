@@ -38,7 +38,8 @@ pub fn on_chip(chip: Chip, op: Op) -> Op {
 /// What code for all chips leaves out of such an instruction and the chip wants to be said: the type of the minimum of
 /// two signed words, where that is not the only one without a name.
 pub fn unsaid(chip: Chip, op: Op, mods: &Mods) -> Option<Mod> {
-    let typed = [Mod::U32, Mod::S32, Mod::U16x2, Mod::S16x2].iter().any(|&ty| mods.has(ty));
+    let types = [Mod::U32, Mod::S32, Mod::U16x2, Mod::S16x2, Mod::U8x4, Mod::S8x4];
+    let typed = types.iter().any(|&ty| mods.has(ty));
     if op != Op::VIMNMX || typed {
         return None;
     }

@@ -187,7 +187,7 @@ fn result_width(op: Op, mods: &Mods) -> u8 {
     use Op::*;
     match op {
         IMAD | UIMAD if mods.has(Mod::WIDE) => 2,
-        DADD | DMUL | DFMA | FADD2 | FMUL2 | FFMA2 => 2,
+        DADD | DMUL | DFMA | CLMAD | FADD2 | FMUL2 | FFMA2 => 2,
         CS2R if !mods.has(Mod::_32) => 2,
         LEPC | ULEPC => 2,
         HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => matrix_widths(op, mods)[2],
@@ -226,7 +226,7 @@ fn source(op: Op, mods: &Mods, index: usize, all: &[Operand], uniform: bool) -> 
             (2, if uniform { Slot::Uniform } else { Slot::AddendLow })
         }
         UIMAD if (mods.has(Mod::WIDE) || mods.has(Mod::HI)) && index == 2 => (2, operand),
-        DADD | DMUL | DFMA | DSETP => (2, operand),
+        DADD | DMUL | DFMA | CLMAD | DSETP => (2, operand),
         // One register for both places has a suffix that says so.
         FADD2 | FMUL2 | FFMA2 => (if all[index + 1].has(Mod::F32) { 1 } else { 2 }, operand),
         HMMA | IMMA | BMMA | DMMA | QMMA | OMMA => match index {

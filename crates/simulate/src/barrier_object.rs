@@ -43,19 +43,28 @@ struct Fields {
     pending: u32,
     transactions: i64,
     phase: u64,
+    /// Bit 0, which tells the second layout and counts nothing.
+    layout: u64,
 }
 
 impl Fields {
     fn of(object: u64) -> Fields {
         let count = |at: u32| (COUNTS - (object >> at) as u32 % COUNTS) % COUNTS;
         let transactions = (object << (64 - PENDING)) as i64 >> (64 - TRANSACTION_BITS);
-        Fields { expected: count(EXPECTED), pending: count(PENDING), transactions, phase: object >> PHASE }
+        Fields {
+            expected: count(EXPECTED),
+            pending: count(PENDING),
+            transactions,
+            phase: object >> PHASE,
+            layout: object & 1,
+        }
     }
 
     fn join(&self) -> u64 {
         let count = |count: u32, at: u32| u64::from((COUNTS - count) % COUNTS) << at;
         let transactions = self.transactions as u64 & ((1 << TRANSACTION_BITS) - 1);
-        count(self.expected, EXPECTED)
+        self.layout
+            | count(self.expected, EXPECTED)
             | transactions << TRANSACTIONS
             | count(self.pending, PENDING)
             | self.phase << PHASE
@@ -64,7 +73,7 @@ impl Fields {
 
 /// An object that waits for so many arrivals.
 pub(crate) fn fresh(count: u32) -> u64 {
-    Fields { expected: count, pending: count, transactions: 0, phase: 0 }.join()
+    Fields { expected: count, pending: count, transactions: 0, phase: 0, layout: 0 }.join()
 }
 
 /// What a change makes of an object.

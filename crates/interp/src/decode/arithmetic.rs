@@ -4,14 +4,18 @@ use oriole_hir::{Instruction, Operand};
 use oriole_ptx::{Opcode, Type, Word, word};
 use rustc_apfloat::Round;
 
+use super::conversion::few;
 use super::operand::{SINK, format, half_kind, kind};
 use super::{Decode, FunctionDecoder, NONE};
 use crate::step::{Action, CarryOperation, Destination, Source};
+use crate::value::FourNarrow;
 use crate::value::Operation;
 use crate::value::approximate::Function;
 use crate::value::compare::{Combine, Comparison};
+use crate::value::convert::Few;
 use crate::value::float::{FloatOperation, Mode, Property};
 use crate::value::integer::{IntegerOperation as I, Kind, Part, PermuteMode};
+use crate::value::soft::Eighth;
 use crate::value::soft::Format;
 use crate::value::video::{Piece, Second, VideoKind, VideoOperation};
 
@@ -99,6 +103,9 @@ impl FunctionDecoder<'_> {
             | Vmin4 | Vmax | Vmax2 | Vmax4 | Vavrg2 | Vavrg4 | Vshl | Vshr | Vset | Vset2 | Vset4 | Vmad => {
                 self.video(instruction)
             }
+            Add | Sub | Mul | Fma if matches!(first_type(instruction)?, Type::E4M3x4 | Type::E5M2x4) => {
+                self.four_narrow(instruction)
+            }
             Addc | Subc | Madc => self.carry(instruction),
             Add | Sub | Mad if instruction.modifiers.has(Word::Cc) => self.carry(instruction),
             _ => {
@@ -115,6 +122,16 @@ impl FunctionDecoder<'_> {
                             instruction,
                             Operation::IntegerHalves(operation, half_kind(ty)),
                             &types[..instruction.operands.len().saturating_sub(1).min(3)],
+                        )
+                    }
+                    None if matches!(ty, Type::U8x4 | Type::S8x4) => {
+                        let operation = integer_operation(instruction)?;
+                        let kind = Kind { bits: 8, signed: ty.is_signed() };
+                        let operands = instruction.operands.len().saturating_sub(1).min(2);
+                        self.compute(
+                            instruction,
+                            Operation::IntegerBytes(operation, kind),
+                            &[ty; 2][..operands],
                         )
                     }
                     None if ty == Type::F32x2 => self.single_pairs(instruction),
@@ -143,7 +160,7 @@ impl FunctionDecoder<'_> {
             (Fns, _) => &[Type::B32; 3],
             (Dp2a | Dp4a, _) => &[Type::B32; 3],
             (Abs | Neg | Not | Cnot | Clz | Popc | Brev | Bfind, _) => &[ty],
-            (Mad | Mad24 | Sad | Shf | Prmt, _) => &[ty, ty, ty],
+            (Mad | Mad24 | Sad | Shf | Prmt | Clmad, _) => &[ty, ty, ty],
             _ => &[ty, ty],
         };
         self.compute(instruction, Operation::Integer(operation, kind(ty)), types)
@@ -213,6 +230,26 @@ impl FunctionDecoder<'_> {
             _ => return Err("it is not supported".into()),
         };
         self.compute(instruction, Operation::FloatMixed(operation, format, mode(instruction)), types)
+    }
+
+    /// Four numbers of eight bits or less in one operand.
+    fn four_narrow(&self, instruction: &Instruction) -> Decode<Action> {
+        let to = first_type(instruction)?;
+        let factor = |index: usize| -> Decode<(Type, Few)> {
+            let ty = *instruction.types.get(index).ok_or("it lacks a type")?;
+            Ok((ty, few(ty).ok_or("its type is not supported")?))
+        };
+        let first = factor(1)?;
+        let (operation, second, types) = match instruction.opcode {
+            Opcode::Add => (FloatOperation::Add, first, vec![first.0, to]),
+            Opcode::Sub => (FloatOperation::Subtract, first, vec![first.0, to]),
+            Opcode::Mul => (FloatOperation::Multiply, factor(2)?, vec![first.0, factor(2)?.0]),
+            _ => (FloatOperation::MultiplyAdd, factor(2)?, vec![first.0, factor(2)?.0, to]),
+        };
+        let to = if to == Type::E4M3x4 { Eighth::E4M3 } else { Eighth::E5M2 };
+        let finite = instruction.modifiers.has(Word::Satfinite);
+        let four = FourNarrow { operation, to, factors: [first.1, second.1], finite };
+        self.compute(instruction, Operation::FourNarrow(four), &types)
     }
 
     /// Two singles in one operand.
@@ -569,6 +606,7 @@ fn integer_operation(instruction: &Instruction) -> Decode<I> {
         Mad if saturate => I::MultiplyAddSaturate,
         Mad => I::MultiplyAdd(part(instruction)?),
         Mul24 => I::Multiply24(part(instruction)?),
+        Clmad => I::CarrylessMultiplyAdd(has(Word::Hi)),
         Mad24 if saturate => I::MultiplyAdd24Saturate,
         Mad24 => I::MultiplyAdd24(part(instruction)?),
         Div => I::Divide,

@@ -1,7 +1,7 @@
 //! Bulk copies, boxes of tensors, tensor maps and cache policies.
 
 use oriole_hir::{Instruction, Operand};
-use oriole_ptx::word::{CachePriority, Operation, TensorMapField};
+use oriole_ptx::word::{AllocationClass, CachePriority, Operation, TensorMapField};
 use oriole_ptx::{Space, Type, Word};
 use smallvec::{SmallVec, smallvec};
 
@@ -43,7 +43,7 @@ impl FunctionDecoder<'_> {
                 true => Some(self.source_at(instruction, instruction.operands.len() - 1, Type::U16)?),
                 false => None,
             },
-            signal: self.signal(instruction, 3, 4)?,
+            signal: self.signal(instruction, if has(Word::IgnoreOob) { 5 } else { 3 }, 4)?,
         })))
     }
 
@@ -99,7 +99,7 @@ impl FunctionDecoder<'_> {
         if has(Word::MbarrierCompleteTxBytes) {
             signal.object = Some(self.location(instruction, object, Some(Space::Shared))?);
         }
-        if has(Word::MulticastCluster) {
+        if has(Word::MulticastCluster) || has(Word::MulticastCluster16b) {
             signal.blocks = Some(self.source_at(instruction, blocks, Type::U16)?);
         }
         signal.in_pairs = has(Word::CtaGroup2);
@@ -158,6 +158,23 @@ impl FunctionDecoder<'_> {
 
     /// `tensormap.replace` and `tensormap.cp_fenceproxy`.
     pub(super) fn tensor_map(&self, instruction: &Instruction) -> Decode<Action> {
+        if instruction.modifiers.has(Word::Query) {
+            return Ok(Action::QueryMap {
+                map: self.location(instruction, 1, instruction.space)?,
+                bit: (0x08, LARGE),
+                destination: self.destination_at(instruction, 0)?,
+            });
+        }
+        let class = match instruction.modifiers.at() {
+            Some(AllocationClass::AllocLarge) => Some(FieldPart { set: LARGE, ..word_of_map(0x08, LARGE) }),
+            Some(AllocationClass::AllocSmall) => Some(word_of_map(0x08, LARGE)),
+            Some(AllocationClass::AllocSame) | None => None,
+        };
+        if let (1, Some(part)) = (instruction.operands.len(), class.clone()) {
+            let map = self.location(instruction, 0, instruction.space)?;
+            let (parts, value) = (smallvec![part], Source::Immediate(0));
+            return Ok(Action::ReplaceField(Box::new(FieldStep { map, parts, value })));
+        }
         let Some(field) = instruction.modifiers.at::<TensorMapField>() else {
             let publish = |index, space| self.location(instruction, index, Some(space));
             return Ok(Action::PublishMap {
@@ -179,7 +196,8 @@ impl FunctionDecoder<'_> {
             Type::B32
         };
         let value = self.source_at(instruction, last, ty)?;
-        let parts = parts_of_field(field, ordinal, value)?;
+        let mut parts = parts_of_field(field, ordinal, value)?;
+        parts.extend(class);
         let map = self.location(instruction, 0, instruction.space)?;
         Ok(Action::ReplaceField(Box::new(FieldStep { map, parts, value })))
     }
@@ -222,6 +240,14 @@ impl FunctionDecoder<'_> {
             },
         })))
     }
+}
+
+/// The bit of a tensor map's third word that tells memory which was taken in large pieces.
+const LARGE: u64 = 1 << 21;
+
+/// Bits of a word that get nothing of a value.
+fn word_of_map(offset: u64, mask: u64) -> FieldPart {
+    FieldPart { offset, bytes: 4, mask, less: 0, from: 64, to: 0, set: 0 }
 }
 
 /// The bits of a tensor map that a field fills.

@@ -11,7 +11,7 @@ use super::{Decode, FunctionDecoder, NONE};
 use crate::memory::Place;
 use crate::step::{Action, RandomStep, Source};
 use crate::value::Operation;
-use crate::value::convert::Conversion;
+use crate::value::convert::{Conversion, Few};
 use crate::value::float::Mode;
 use crate::value::integer::{IntegerOperation, Kind};
 use crate::value::narrow::Narrow;
@@ -33,6 +33,19 @@ fn narrow(ty: Type) -> Option<Narrow> {
         Type::E3M2x2 => Some(Narrow::E3M2),
         _ => None,
     }
+}
+
+/// The format of each number of two or four.
+pub(super) fn few(ty: Type) -> Option<Few> {
+    Some(match ty {
+        Type::E4M3x2 | Type::E4M3x4 => Few::Eighth(Eighth::E4M3),
+        Type::E5M2x2 | Type::E5M2x4 => Few::Eighth(Eighth::E5M2),
+        Type::E2M1x2 | Type::E2M1x4 => Few::Narrow(Narrow::E2M1),
+        Type::E2M3x2 | Type::E2M3x4 => Few::Narrow(Narrow::E2M3),
+        Type::E3M2x2 | Type::E3M2x4 => Few::Narrow(Narrow::E3M2),
+        Type::S2F6x2 => Few::Fixed,
+        _ => return None,
+    })
 }
 
 impl FunctionDecoder<'_> {
@@ -74,14 +87,21 @@ impl FunctionDecoder<'_> {
         } else if let Some(to) = eighth(to) {
             match from {
                 Type::F32 => Conversion::PackEighths { to, relu: mode.relu },
-                Type::F16x2 => Conversion::HalvesToEighths { to, relu: mode.relu },
+                Type::F16x2 => Conversion::HalvesToEighths { from: Format::F16, to, relu: mode.relu },
+                Type::BF16x2 => Conversion::HalvesToEighths { from: Format::BF16, to, relu: mode.relu },
                 _ => return Err("this source type is not supported".into()),
             }
         } else if let Some(to) = narrow(to) {
-            if from != Type::F32 {
-                return Err("this source type is not supported".into());
+            match from {
+                Type::F32 => Conversion::PackNarrow { to, relu: mode.relu },
+                Type::F16x2 => Conversion::HalvesToNarrow { from: Format::F16, to, relu: mode.relu },
+                Type::BF16x2 => Conversion::HalvesToNarrow { from: Format::BF16, to, relu: mode.relu },
+                _ => return Err("this source type is not supported".into()),
             }
-            Conversion::PackNarrow { to, relu: mode.relu }
+        } else if to == Type::BF16x2
+            && let Some(from) = few(from)
+        {
+            Conversion::ScaledToHalves { from, relu: mode.relu, finite }
         } else if let Some(from) = narrow(from) {
             if to != Type::F16x2 {
                 return Err("this type is not supported".into());
@@ -122,6 +142,13 @@ impl FunctionDecoder<'_> {
         for index in 1..instruction.operands.len().min(4) {
             let ty = if index == 3 { Type::B32 } else { from };
             sources[index - 1] = self.source_at(instruction, index, ty)?;
+        }
+        if matches!(conversion, Conversion::ScaledToHalves { .. }) {
+            // Without scale factors they are one.
+            sources[1] = match instruction.operands.len() {
+                3.. => self.source_at(instruction, 2, Type::B16)?,
+                _ => Source::Immediate(0x7f7f),
+            };
         }
         Ok(Action::Compute {
             operation: Operation::Convert(conversion),

@@ -78,7 +78,9 @@ impl FunctionDecoder<'_> {
         let float = |operation| {
             let (format, packed) = format(ty).ok_or("its type is not supported")?;
             // Atomics on global memory flush subnormal numbers of `f32`; those on shared memory keep them.
-            let flush = format == crate::value::soft::Format::F32 && instruction.space == Some(Space::Global);
+            let flush = format == crate::value::soft::Format::F32
+                && instruction.space == Some(Space::Global)
+                && !instruction.modifiers.has(Word::Noftz);
             Ok::<_, String>(AtomicOperation::Float(
                 operation,
                 format,

@@ -247,6 +247,7 @@ impl<'a> FunctionDecoder<'a> {
             Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
             // There is one device, and so one copy: reduced it is itself.
             Multimem if instruction.modifiers.has(Word::LdReduce) => self.load(instruction),
+            Multimem if instruction.modifiers.has(Word::Cp) => self.bulk(instruction),
             Multimem if instruction.modifiers.has(Word::Red) => self.atomic(instruction),
             Multimem => self.store(instruction),
             Cp => self.copy(instruction),

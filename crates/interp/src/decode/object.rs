@@ -1,7 +1,8 @@
 //! `mbarrier` and what else tells barrier objects of something.
 
 use oriole_hir::Instruction;
-use oriole_ptx::{Type, Word, word::BarrierObject};
+use oriole_ptx::word::{BarrierObject, ObjectLayout};
+use oriole_ptx::{Type, Word};
 
 use super::operand::SINK;
 use super::{Decode, FunctionDecoder, NONE};
@@ -15,7 +16,9 @@ impl FunctionDecoder<'_> {
         let location = |index| self.location(instruction, index, instruction.space);
         let amount = |index: usize| self.source_at(instruction, index, Type::B32);
         let operation = match form {
-            BarrierObject::Init => ObjectOperation::Initialize,
+            BarrierObject::Init => ObjectOperation::Initialize {
+                second: instruction.modifiers.at() == Some(ObjectLayout::LayoutV1),
+            },
             BarrierObject::Inval => ObjectOperation::Invalidate,
             BarrierObject::ExpectTx => ObjectOperation::Expect,
             BarrierObject::CompleteTx => ObjectOperation::Complete,
@@ -24,10 +27,24 @@ impl FunctionDecoder<'_> {
             }
             BarrierObject::TestWait | BarrierObject::TryWait => {
                 let parity = has(Word::Parity);
+                let [destination, reported] = self.destination_pair(instruction, 0)?;
+                // Where something may be reported, its value goes to an operand before the object.
+                let reports = has(Word::PhaseTypePrimary) && instruction.operands.len() == 4;
+                let object = if reports { 2 } else { 1 };
+                let value = if reports { self.destination_at(instruction, 1)? } else { SINK };
+                let ty = if parity { Type::B32 } else { Type::B64 };
                 return Ok(Action::ObjectTest {
-                    location: location(1)?,
-                    phase: self.source_at(instruction, 2, if parity { Type::B32 } else { Type::B64 })?,
+                    location: location(object)?,
+                    phase: self.source_at(instruction, object + 1, ty)?,
                     parity,
+                    destination,
+                    reported: [reported, value],
+                });
+            }
+            BarrierObject::CheckLayout => {
+                return Ok(Action::CheckLayout {
+                    location: location(1)?,
+                    second: instruction.modifiers.at() == Some(ObjectLayout::LayoutV1),
                     destination: self.destination_at(instruction, 0)?,
                 });
             }

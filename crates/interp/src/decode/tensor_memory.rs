@@ -11,6 +11,9 @@ use crate::step::{
     TensorStep, TensorWarp,
 };
 
+/// The columns of tensor memory.
+const ALL_COLUMNS: u64 = 512;
+
 /// Blocks that take part.
 fn blocks(instruction: &Instruction) -> u32 {
     if instruction.modifiers.has(Word::CtaGroup2) { 2 } else { 1 }
@@ -78,7 +81,7 @@ impl FunctionDecoder<'_> {
         } else if has(Word::Commit) {
             TensorOperation::Commit(Signal {
                 object: Some(self.location(instruction, 0, instruction.space)?),
-                blocks: match has(Word::MulticastCluster) {
+                blocks: match has(Word::MulticastCluster) || has(Word::MulticastCluster16b) {
                     true => Some(self.source_at(instruction, 1, Type::U16)?),
                     false => None,
                 },
@@ -97,12 +100,17 @@ impl FunctionDecoder<'_> {
         let has = |word| instruction.modifiers.has(word);
         let word =
             |index| -> Decode<Vec<Source>> { Ok(vec![self.source_at(instruction, index, Type::U32)?]) };
+        // An exclusive allocation is one of all columns, whatever it asks for.
+        let columns = |index| match has(Word::Exclusive) {
+            true => Ok(vec![Source::Immediate(ALL_COLUMNS)]),
+            false => word(index),
+        };
         let (mut destinations, mut sources) = (Vec::new(), Vec::new());
         let operation = if has(Word::Alloc) {
-            sources.push(word(1)?);
+            sources.push(columns(1)?);
             TensorWarp::Allocate(self.location(instruction, 0, instruction.space)?)
         } else if has(Word::Dealloc) {
-            sources.extend([word(0)?, word(1)?]);
+            sources.extend([word(0)?, columns(1)?]);
             TensorWarp::Release
         } else if has(Word::RelinquishAllocPermit) {
             TensorWarp::GiveUp

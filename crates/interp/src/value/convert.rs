@@ -24,7 +24,11 @@ pub enum Conversion {
     /// Two `f32` become packed eighths.
     PackEighths { to: Eighth, relu: bool },
     /// Packed halves become packed eighths.
-    HalvesToEighths { to: Eighth, relu: bool },
+    HalvesToEighths { from: Format, to: Eighth, relu: bool },
+    /// Packed halves become a pair of four or six bits each.
+    HalvesToNarrow { from: Format, to: Narrow, relu: bool },
+    /// A pair of narrow numbers, each times its scale factor, becomes packed halves of `bf16`.
+    ScaledToHalves { from: Few, relu: bool, finite: bool },
     /// Packed eighths become packed halves.
     EighthsToHalves { from: Eighth, relu: bool },
     /// Two `f32` become a pair of four or six bits each.
@@ -41,6 +45,35 @@ pub enum Conversion {
     Tf32 { round: Round, relu: bool, finite: bool },
     /// `cvt.pack`: a and b, saturated to this width, below the low bits of c.
     Pack { to: Kind },
+}
+
+/// A format of eight bits or less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs)]
+pub enum Few {
+    Eighth(Eighth),
+    Narrow(Narrow),
+    /// Two's complement, in units of a sixty-fourth.
+    Fixed,
+}
+
+impl Few {
+    /// The value of a number.
+    pub fn value(self, bits: u64) -> f64 {
+        match self {
+            Few::Eighth(eighth) => soft::from_eighth(eighth, bits),
+            Few::Narrow(narrow) => narrow.value(bits),
+            Few::Fixed => f64::from(bits as u8 as i8) / 64.0,
+        }
+    }
+
+    /// Bits from one number of some to the next.
+    pub fn stride(self) -> u32 {
+        match self {
+            Few::Eighth(_) | Few::Fixed => 8,
+            Few::Narrow(narrow) => narrow.stride(),
+        }
+    }
 }
 
 /// Computes the conversion.
@@ -100,9 +133,20 @@ pub fn evaluate(conversion: &Conversion, a: u64, b: u64, c: u64) -> u64 {
             let eighth = |value: u64| narrow_eighth(to, f64::from(f32::from_bits(value as u32)), relu);
             eighth(a) << 8 | eighth(b)
         }
-        Conversion::HalvesToEighths { to, relu } => {
-            let eighth = |value: u64| narrow_eighth(to, soft::to_f64(Format::F16, value & 0xffff), relu);
+        Conversion::HalvesToEighths { from, to, relu } => {
+            let eighth = |value: u64| narrow_eighth(to, soft::to_f64(from, value & 0xffff), relu);
             eighth(a >> 16) << 8 | eighth(a)
+        }
+        Conversion::HalvesToNarrow { from, to, relu } => {
+            let part = |value: u64| to.of(soft::to_f64(from, value & 0xffff), relu);
+            part(a >> 16) << to.stride() | part(a)
+        }
+        Conversion::ScaledToHalves { from, relu, finite } => {
+            let mode = Mode { relu, ..Mode::default() };
+            let half = |bits: u64, scales: u64| {
+                to_float(Format::BF16, from.value(bits) * narrow::scale(scales), mode, finite)
+            };
+            half(a >> from.stride(), b >> 8) << 16 | half(a, b)
         }
         Conversion::EighthsToHalves { from, relu } => {
             let mode = Mode { relu, ..Mode::default() };

@@ -92,6 +92,8 @@ pub enum IntegerOperation {
     Multiply(Part),
     /// `mad`
     MultiplyAdd(Part),
+    /// `clmad`: products of polynomials over two elements; true for the upper half.
+    CarrylessMultiplyAdd(bool),
     /// `mad.hi.sat`
     MultiplyAddSaturate,
     Multiply24(Part),
@@ -176,6 +178,12 @@ pub fn evaluate(operation: IntegerOperation, kind: Kind, [a, b, c, d]: [u64; 4])
         Multiply(Part::Wide) => (x() * y()) as u64 & (mask << kind.bits | mask),
         MultiplyAdd(Part::High) => high(kind, x(), y()).wrapping_add(c) & mask,
         MultiplyAdd(Part::Wide) => (x() * y()).wrapping_add(c as i128) as u64 & (mask << kind.bits | mask),
+        CarrylessMultiplyAdd(upper) => {
+            // Each bit of the second factor adds the first one, moved there.
+            let rows = (0..64).filter(|place| b >> place & 1 == 1).map(|place| u128::from(a) << place);
+            let product = rows.fold(0, |sum, row| sum ^ row);
+            (if upper { (product >> 64) as u64 } else { product as u64 }) ^ c
+        }
         MultiplyAddSaturate => {
             let product = kind.extend(high(kind, x(), y()));
             kind.clamp(product + kind.extend(c)) as u64 & mask

@@ -30,12 +30,16 @@ pub enum Operation {
     Integer(IntegerOperation, Kind),
     /// The same on each 16-bit half.
     IntegerHalves(IntegerOperation, Kind),
+    /// The same on each byte of a word.
+    IntegerBytes(IntegerOperation, Kind),
     /// Floating arithmetic; `true`: on each 16-bit half.
     Float(FloatOperation, Format, Mode, bool),
     /// Floating arithmetic on each of two singles.
     FloatPair(FloatOperation, Mode),
     /// Floating arithmetic on singles, of which all but the last come as this format.
     FloatMixed(FloatOperation, Format, Mode),
+    /// Sums and products of each of four narrow numbers.
+    FourNarrow(FourNarrow),
     /// The minimum or maximum of three singles; `true`: of their magnitudes.
     FloatOfThree(FloatOperation, Mode, bool),
     /// An approximated function; `true`: on each 16-bit half.
@@ -86,6 +90,12 @@ impl Operation {
             Operation::IntegerHalves(operation, kind) => halves(|shift| {
                 integer::evaluate(*operation, *kind, [a >> shift, b >> shift, c >> shift, d]) & 0xffff
             }),
+            Operation::IntegerBytes(operation, kind) => (0..4).fold(0, |word, byte| {
+                let shift = 8 * byte;
+                let operands = [a >> shift, b >> shift, c >> shift, d];
+                word | (integer::evaluate(*operation, *kind, operands) & 0xff) << shift
+            }),
+            Operation::FourNarrow(operation) => operation.evaluate(a, b, c),
             Operation::Float(operation, format, mode, false) => {
                 float::evaluate(*operation, *format, *mode, a, b, c)
             }
@@ -161,6 +171,54 @@ impl Operation {
             Operation::Pack(bits) => operands.iter().rev().fold(0, |all, part| {
                 if *bits >= 64 { *part } else { all << bits | part & ((1 << bits) - 1) }
             }),
+        }
+    }
+}
+
+/// Arithmetic on each of four numbers of eight bits or less, rounded once, to nearest.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct FourNarrow {
+    /// Adds or subtracts, multiplies, or both.
+    pub operation: FloatOperation,
+    /// The format of the result, and of an addend.
+    pub to: soft::Eighth,
+    /// The format of the first operand, and of a second factor.
+    pub factors: [convert::Few; 2],
+    /// What is too large becomes the greatest number.
+    pub finite: bool,
+}
+
+impl FourNarrow {
+    fn evaluate(&self, a: u64, b: u64, c: u64) -> u64 {
+        let [first, second] = self.factors;
+        let addend = convert::Few::Eighth(self.to);
+        let part = |from: convert::Few, word: u64, at: u32| {
+            let stride = from.stride();
+            from.value(word >> (stride * at) & ((1 << stride) - 1))
+        };
+        (0..4).fold(0, |word, at| {
+            let x = part(first, a, at);
+            // Products have eight bits, and sums below the greatest number no more than 53, so that doubles hold them.
+            let exact = match self.operation {
+                FloatOperation::Add => x + part(addend, b, at),
+                FloatOperation::Subtract => x - part(addend, b, at),
+                FloatOperation::Multiply => x * part(second, b, at),
+                _ => x * part(second, b, at) + part(addend, c, at),
+            };
+            word | self.rounded(exact) << (8 * at)
+        })
+    }
+
+    fn rounded(&self, exact: f64) -> u64 {
+        let nearest = soft::to_eighth(self.to, exact, rustc_apfloat::Round::NearestTiesToEven);
+        if self.finite {
+            return nearest;
+        }
+        // The one format has no infinity; half way to what would be the next number goes to the even one.
+        match self.to {
+            soft::Eighth::E4M3 if exact.abs() > 464.0 => 0x7f,
+            soft::Eighth::E5M2 if exact.abs() >= 61440.0 => 0x7c | u64::from(exact < 0.0) << 7,
+            _ => nearest,
         }
     }
 }

@@ -205,6 +205,7 @@ const WAR: &[(C, P, Cell)] = &[
 pub const TIMING: Timing = Timing {
     like: Some(&sm_90::TIMING),
     variable: &[Class::UniformLoad],
+    classes: &[(Op::CLMAD, &[], Class::MatrixDouble)],
     intervals: &[(Class::MatrixOne, 8), (Class::MatrixOneInteger, 8), (Class::MatrixTwo, 8)],
     intervals_of: &[(Op::FADD2, Class::Fma, 2), (Op::FMUL2, Class::Fma, 2), (Op::FFMA2, Class::Fma, 2)],
     ..Timing::NONE

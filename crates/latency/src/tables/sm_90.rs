@@ -1089,7 +1089,8 @@ pub const TIMING: Timing = Timing {
         Class::SpecialRegister,
         Class::MatrixDouble,
     ],
-    classes: &[],
+    // Of a fixed latency that is longer than that of doubles: up to 12, and the longest is safe.
+    classes: &[(Op::CLMAD, &[], Class::Other)],
     stalls: &[],
     class_stalls: &[],
     guarded_stalls: &[],

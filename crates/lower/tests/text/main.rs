@@ -9,6 +9,7 @@ mod copies;
 mod forms;
 mod matrices;
 mod memory;
+mod newest;
 mod tensor_memory;
 mod textures;
 

@@ -236,7 +236,7 @@ fn columns_of_tensor_memory() {
               r4 = Copy RZ ; 0
               WARPSYNC.ALL mem(generic rw ordered) ; 0
               r5 = LDS.U8 [r1+0x5c] mem(shared rw ordered) ; 0
-              p6, PT = ISETP.AND.NE.U32 r5, RZ, PT ; 0
+              p6, PT = ISETP.AND.EQ.U32 r5, 0x1, PT ; 0
               @p6 BRA b6 ; 0
             b1: -> b7 b2
               p7, URZ = ELECT PT ; 0
@@ -313,90 +313,90 @@ fn columns_of_tensor_memory() {
     check_tensor_memory(
         "tcgen05.alloc.cta_group::2.sync.aligned.b32 [%d0], 32;",
         expect![[r#"
-        kernel params=8 barriers=0
-          value r10 = %0.0
-        b0: -> b13 b1
-          r0 = S2R %(SR_CgaCtaId) ; 0
-          r1 = SHF.L.U32 r0, 0x18, RZ ; 0
-          WARPSYNC.ALL mem(generic rw ordered) ; 0
-          r2 = LDS.U8 [r1+0x5c] mem(shared rw ordered) ; 0
-          p3, PT = ISETP.AND.NE.U32 r2, RZ, PT ; 0
-          @p3 BRA b13 ; 0
-        b1: -> b9 b2
-          r4 = S2R %(SR_CgaCtaId) ; 0
-          r5 = LOP3.LUT r4, 0x1, RZ, #192, !PT ; 0
-          r6 = LOP3.LUT r4, 0x1, RZ, #60, !PT ; 0
-          p7, PT = ISETP.AND.NE r5, RZ, PT ; 0
-          r8 = IADD3 r1, 0x48, RZ ; 0
-          r9 = PRMT r6, 0x654, r8 ; 0
-          r11 = PRMT r6, 0x654, r10 ; 0
-          @p7 BRA b9 ; 0
-        b2: -> b14 b3
-          p12, URZ = ELECT PT ; 0
-          @!p12 BRA b14 ; 0
-        b3: -> b4
-        b4: -> b8 b5
-          u13 = UMOV 0x1 ; 0
-          DEPBAR.LE SB0, #54 mem(generic rw ordered) ; 0
-          q14, u15 = UTCATOMSWS.2CTA.ALIGN.FIND_AND_SET u13 mem(generic rw ordered) ; 0
-          r16 = Copy u15 ; 0
-          p17, PT = PLOP3.LUT PT, PT, q14, #128, #0 ; 0
-          @!p17 BRA b8 ; 0
-        b5: -> b6
-          r18 = LDS [r1+0x50] mem(shared rw ordered) ; 0
-          r19 = SHF.L.U32 r18, 0x1f, RZ ; 0
-        b6: -> b6 b7
-          p20 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r1+0x48], r19 mem(shared rw ordered) ; 0
-          @!p20 BRA b6 ; 0
-        b7: -> b14
-          r21 = MOV 0x4 ; 0
-          RZ = SYNCS.ARRIVE.RED.TRANS64 [r9], r21 mem(shared rw ordered) ; 0
-          r22 = MOV 0x1 ; 0
-          r23 = MOV 0x1 ; 0
-          r24 = SHF.L.U32 r22, r16, RZ ; 0
-          r25 = SHF.L.U32 r23, r16, RZ ; 0
-          RZ = ATOMS.OR [r1+0x54], r24 mem(shared rw ordered) ; 0
-          RZ = ATOMS.OR [r1+0x58], r25 mem(shared rw ordered) ; 0
-          r26 = SHF.L.U32 r16, 0x5, RZ ; 0
-          STS [r10], r26 mem(shared rw ordered) ; 0
-          STAS [{r11 r9}].64, r16 mem(shared rw ordered) ; 0
-          r27 = MOV 0x1 ; 0
-          RZ = ATOMS.XOR [r1+0x50], r27 mem(shared rw ordered) ; 0
-          BRA b14 ; 0
-        b8: -> b4
-          NANOSLEEP 0x64 mem(generic rw ordered) ; 0
-          BRA b4 ; 0
-        b9: -> b14 b10
-          WARPSYNC.ALL mem(generic rw ordered) ; 0
-          p28, URZ = ELECT PT ; 0
-          @!p28 BRA b14 ; 0
-        b10: -> b11
-          r29 = LDS [r1+0x50] mem(shared rw ordered) ; 0
-          r30 = SHF.L.U32 r29, 0x1f, RZ ; 0
-        b11: -> b11 b12
-          p31 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r1+0x48], r30 mem(shared rw ordered) ; 0
-          @!p31 BRA b11 ; 0
-        b12: -> b14
-          r32 = LDS [r10] mem(shared rw ordered) ; 0
-          r33 = MOV 0x1 ; 0
-          r34 = MOV 0x1 ; 0
-          r35 = SHF.L.U32 r33, r32, RZ ; 0
-          r36 = SHF.L.U32 r34, r32, RZ ; 0
-          RZ = ATOMS.OR [r1+0x54], r35 mem(shared rw ordered) ; 0
-          RZ = ATOMS.OR [r1+0x58], r36 mem(shared rw ordered) ; 0
-          r37 = SHF.L.U32 r32, 0x5, RZ ; 0
-          STS [r10], r37 mem(shared rw ordered) ; 0
-          RZ = SYNCS.A1T0.ARRIVE.RED.TRANS64 [r9], RZ mem(shared rw ordered) ; 0
-          r38 = MOV 0x1 ; 0
-          RZ = ATOMS.XOR [r1+0x50], r38 mem(shared rw ordered) ; 0
-          BRA b14 ; 0
-        b13: -> b14
-          r39 = MOV 0xffffffff ; 0
-          STS [r10], r39 mem(shared rw ordered) ; 0
-          BPT.TRAP #1 ; 0
-        b14:
-          WARPSYNC.ALL mem(generic rw ordered) ; 0
-          EXIT ; 1
-    "#]],
+            kernel params=8 barriers=0
+              value r10 = %0.0
+            b0: -> b13 b1
+              r0 = S2R %(SR_CgaCtaId) ; 0
+              r1 = SHF.L.U32 r0, 0x18, RZ ; 0
+              WARPSYNC.ALL mem(generic rw ordered) ; 0
+              r2 = LDS.U8 [r1+0x5c] mem(shared rw ordered) ; 0
+              p3, PT = ISETP.AND.EQ.U32 r2, 0x1, PT ; 0
+              @p3 BRA b13 ; 0
+            b1: -> b9 b2
+              r4 = S2R %(SR_CgaCtaId) ; 0
+              r5 = LOP3.LUT r4, 0x1, RZ, #192, !PT ; 0
+              r6 = LOP3.LUT r4, 0x1, RZ, #60, !PT ; 0
+              p7, PT = ISETP.AND.NE r5, RZ, PT ; 0
+              r8 = IADD3 r1, 0x48, RZ ; 0
+              r9 = PRMT r6, 0x654, r8 ; 0
+              r11 = PRMT r6, 0x654, r10 ; 0
+              @p7 BRA b9 ; 0
+            b2: -> b14 b3
+              p12, URZ = ELECT PT ; 0
+              @!p12 BRA b14 ; 0
+            b3: -> b4
+            b4: -> b8 b5
+              u13 = UMOV 0x1 ; 0
+              DEPBAR.LE SB0, #54 mem(generic rw ordered) ; 0
+              q14, u15 = UTCATOMSWS.2CTA.ALIGN.FIND_AND_SET u13 mem(generic rw ordered) ; 0
+              r16 = Copy u15 ; 0
+              p17, PT = PLOP3.LUT PT, PT, q14, #128, #0 ; 0
+              @!p17 BRA b8 ; 0
+            b5: -> b6
+              r18 = LDS [r1+0x50] mem(shared rw ordered) ; 0
+              r19 = SHF.L.U32 r18, 0x1f, RZ ; 0
+            b6: -> b6 b7
+              p20 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r1+0x48], r19 mem(shared rw ordered) ; 0
+              @!p20 BRA b6 ; 0
+            b7: -> b14
+              r21 = MOV 0x4 ; 0
+              RZ = SYNCS.ARRIVE.RED.TRANS64 [r9], r21 mem(shared rw ordered) ; 0
+              r22 = MOV 0x1 ; 0
+              r23 = MOV 0x1 ; 0
+              r24 = SHF.L.U32 r22, r16, RZ ; 0
+              r25 = SHF.L.U32 r23, r16, RZ ; 0
+              RZ = ATOMS.OR [r1+0x54], r24 mem(shared rw ordered) ; 0
+              RZ = ATOMS.OR [r1+0x58], r25 mem(shared rw ordered) ; 0
+              r26 = SHF.L.U32 r16, 0x5, RZ ; 0
+              STS [r10], r26 mem(shared rw ordered) ; 0
+              STAS [{r11 r9}].64, r16 mem(shared rw ordered) ; 0
+              r27 = MOV 0x1 ; 0
+              RZ = ATOMS.XOR [r1+0x50], r27 mem(shared rw ordered) ; 0
+              BRA b14 ; 0
+            b8: -> b4
+              NANOSLEEP 0x64 mem(generic rw ordered) ; 0
+              BRA b4 ; 0
+            b9: -> b14 b10
+              WARPSYNC.ALL mem(generic rw ordered) ; 0
+              p28, URZ = ELECT PT ; 0
+              @!p28 BRA b14 ; 0
+            b10: -> b11
+              r29 = LDS [r1+0x50] mem(shared rw ordered) ; 0
+              r30 = SHF.L.U32 r29, 0x1f, RZ ; 0
+            b11: -> b11 b12
+              p31 = SYNCS.PHASECHK.TRANS64.TRYWAIT [r1+0x48], r30 mem(shared rw ordered) ; 0
+              @!p31 BRA b11 ; 0
+            b12: -> b14
+              r32 = LDS [r10] mem(shared rw ordered) ; 0
+              r33 = MOV 0x1 ; 0
+              r34 = MOV 0x1 ; 0
+              r35 = SHF.L.U32 r33, r32, RZ ; 0
+              r36 = SHF.L.U32 r34, r32, RZ ; 0
+              RZ = ATOMS.OR [r1+0x54], r35 mem(shared rw ordered) ; 0
+              RZ = ATOMS.OR [r1+0x58], r36 mem(shared rw ordered) ; 0
+              r37 = SHF.L.U32 r32, 0x5, RZ ; 0
+              STS [r10], r37 mem(shared rw ordered) ; 0
+              RZ = SYNCS.A1T0.ARRIVE.RED.TRANS64 [r9], RZ mem(shared rw ordered) ; 0
+              r38 = MOV 0x1 ; 0
+              RZ = ATOMS.XOR [r1+0x50], r38 mem(shared rw ordered) ; 0
+              BRA b14 ; 0
+            b13: -> b14
+              r39 = MOV 0xffffffff ; 0
+              STS [r10], r39 mem(shared rw ordered) ; 0
+              BPT.TRAP #1 ; 0
+            b14:
+              WARPSYNC.ALL mem(generic rw ordered) ; 0
+              EXIT ; 1
+        "#]],
     );
 }

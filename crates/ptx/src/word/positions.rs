@@ -498,6 +498,22 @@ impl Position for Operation {
     ];
 }
 
+/// In which layout a barrier object is made, or what it is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum ObjectLayout {
+    /// `.layout::v0`
+    LayoutV0,
+    /// `.layout::v1`
+    LayoutV1,
+}
+
+impl Position for ObjectLayout {
+    const WORDS: &'static [(Word, ObjectLayout)] = &[
+        (Word::LayoutV0, ObjectLayout::LayoutV0),
+        (Word::LayoutV1, ObjectLayout::LayoutV1),
+    ];
+}
+
 /// What a barrier computes of the predicates of its threads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum BarrierReduction {
@@ -538,6 +554,8 @@ pub enum BarrierObject {
     TryWait,
     /// `.pending_count`
     PendingCount,
+    /// `.check_layout`
+    CheckLayout,
 }
 
 impl Position for BarrierObject {
@@ -551,6 +569,7 @@ impl Position for BarrierObject {
         (Word::TestWait, BarrierObject::TestWait),
         (Word::TryWait, BarrierObject::TryWait),
         (Word::PendingCount, BarrierObject::PendingCount),
+        (Word::CheckLayout, BarrierObject::CheckLayout),
     ];
 }
 
@@ -714,6 +733,25 @@ impl Position for TensorMapField {
         (Word::SwizzleMode, TensorMapField::SwizzleMode),
         (Word::SwizzleAtomicity, TensorMapField::SwizzleAtomicity),
         (Word::FillMode, TensorMapField::FillMode),
+    ];
+}
+
+/// How the memory was taken whose address a tensor map gets.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum AllocationClass {
+    /// `.alloc_large`
+    AllocLarge,
+    /// `.alloc_small`
+    AllocSmall,
+    /// `.alloc_same`
+    AllocSame,
+}
+
+impl Position for AllocationClass {
+    const WORDS: &'static [(Word, AllocationClass)] = &[
+        (Word::AllocLarge, AllocationClass::AllocLarge),
+        (Word::AllocSmall, AllocationClass::AllocSmall),
+        (Word::AllocSame, AllocationClass::AllocSame),
     ];
 }
 

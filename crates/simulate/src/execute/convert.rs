@@ -229,8 +229,11 @@ impl Narrowing {
     }
 
     fn convert(self, from: Format, bits: u64) -> u32 {
+        self.convert_value(from.unpack(bits))
+    }
+
+    fn convert_value(self, value: Value) -> u32 {
         let Narrowing { to, eight, round, relu, saturate, .. } = self;
-        let value = from.unpack(bits);
         if eight && let Value::NotANumber = value {
             // All bits but the sign, whatever the sign and the payload were.
             return 0x7f;
@@ -278,6 +281,9 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
         return if context.has(Mod::UNPACK_B) { unpack_scales(context) } else { pack_scales(context) };
     }
     let narrow = Narrowing::of(context)?;
+    if context.has(Mod::UNPACK_B) && context.count() > 2 {
+        return unpack_and_scale(context, narrow);
+    }
     if context.has(Mod::UNPACK_B) {
         return unpack_bytes(context, narrow);
     }
@@ -288,7 +294,16 @@ fn pack_floats(context: &mut Context) -> Result<(), Fault> {
     if context.has(Mod::UNPACK_B_MERGE_C) {
         let (values, kept) = (context.raw(1)?, kept_half(context, 2)?);
         let from = if context.has(Mod::BF16_2) { BF16 } else { F16 };
-        if !narrow.eight {
+        if narrow.to == E2M1 {
+            // Both are in the lowest byte, and what was there before is above it.
+            let above = context.raw(2)?;
+            let result = std::array::from_fn(|lane| {
+                let (low, high) = (u64::from(values[lane] & 0xffff), u64::from(values[lane] >> 16));
+                narrow.convert(from, low) | narrow.convert(from, high) << 4 | above[lane] << 8
+            });
+            return context.write(0, &result);
+        }
+        if !narrow.eight && !narrow.tiny {
             return Err(context.refuse());
         }
         let result = std::array::from_fn(|lane| {
@@ -357,8 +372,46 @@ fn pack_at_random(context: &mut Context, narrow: Narrowing, a: Lanes, b: Lanes) 
     context.write(0, &result)
 }
 
-/// Two narrow floats as halves: of four bits each in a byte, others in a byte each.
-fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
+/// Two narrow floats, each times the power of two that a byte of a third operand says, as halves.
+fn unpack_and_scale(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
+    /// Exponent of one, and the byte that is no number.
+    const ONE: u32 = 127;
+    const NONE: u32 = 0xff;
+    let (from, shift) = unpacked(context);
+    let fixed = context.has(Mod::S2_6);
+    if narrow.to != BF16 || !context.instruction.operands[2].has(Mod::H0) {
+        return Err(context.refuse());
+    }
+    let width = if from == E2M1 { 4 } else { 8 };
+    let (values, scales) = (context.raw(1)?, context.raw(2)?);
+    let result = std::array::from_fn(|lane| {
+        let part = |index: u32| {
+            let bits = u64::from(values[lane] >> (shift + width * index)) & ((1 << from.bits()) - 1);
+            let scale = scales[lane] >> (8 * index) & 0xff;
+            let number = match fixed {
+                // Two's complement, in units of a sixty-fourth.
+                true => {
+                    let steps = (values[lane] >> (shift + 8 * index)) as u8 as i8;
+                    Value::Finite(Real { exponent: -6, ..Real::of_signed(steps.into()) })
+                }
+                false => from.unpack(bits),
+            };
+            let value = match number {
+                _ if scale == NONE => Value::NotANumber,
+                Value::Finite(real) => {
+                    Value::Finite(Real { exponent: real.exponent + scale as i32 - ONE as i32, ..real })
+                }
+                other => other,
+            };
+            narrow.convert_value(value)
+        };
+        part(0) | part(1) << 16
+    });
+    context.write(0, &result)
+}
+
+/// What narrow floats are read, and where in the word.
+fn unpacked(context: &Context) -> (Format, u32) {
     let named = [
         (Mod::E4M3, E4M3),
         (Mod::E4M3_2, E4M3),
@@ -367,13 +420,18 @@ fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
         (Mod::E3M2_2, E3M2),
     ];
     let from = named.into_iter().find(|row| context.has(row.0)).map_or(E5M2, |row| row.1);
+    let operand = &context.instruction.operands[1];
+    let places = [(Mod::H1, 16), (Mod::B1, 8), (Mod::B2, 16), (Mod::B3, 24)];
+    (from, places.into_iter().find(|row| operand.has(row.0)).map_or(0, |row| row.1))
+}
+
+/// Two narrow floats as halves: of four bits each in a byte, others in a byte each.
+fn unpack_bytes(context: &mut Context, narrow: Narrowing) -> Result<(), Fault> {
+    let (from, shift) = unpacked(context);
     if narrow.to != F16 && narrow.to != BF16 {
         return Err(context.refuse());
     }
     let width = if from == E2M1 { 4 } else { 8 };
-    let operand = &context.instruction.operands[1];
-    let places = [(Mod::H1, 16), (Mod::B1, 8), (Mod::B2, 16), (Mod::B3, 24)];
-    let shift = places.into_iter().find(|row| operand.has(row.0)).map_or(0, |row| row.1);
     let values = context.raw(1)?;
     let result = values.map(|word| {
         // The upper two bits of a byte with a number of six mean nothing.

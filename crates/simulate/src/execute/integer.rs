@@ -31,11 +31,28 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
             context.write_wide(0, &values)
         }
         MOV | UMOV => context.map2([1, 1], |a, _| a),
+        CLMAD => multiply_without_carries(context),
         R2UR => to_uniform(context),
         P2R | UP2UR => predicates_to_register(context),
         R2P | UR2UP => register_to_predicates(context),
         _ => Err(context.refuse()),
     }
+}
+
+/// A half of a product whose rows are added without carries, and a third number added in the same way.
+fn multiply_without_carries(context: &mut Context) -> Result<(), Fault> {
+    let [a, b, c] = [context.raw_wide(1)?, context.raw_wide(2)?, context.raw_wide(3)?];
+    let result = std::array::from_fn(|lane| {
+        let (mut low, mut high) = (0u64, 0u64);
+        for place in 0..64 {
+            if b[lane] >> place & 1 == 1 {
+                low ^= a[lane] << place;
+                high ^= a[lane].checked_shr(64 - place).unwrap_or(0);
+            }
+        }
+        c[lane] ^ if context.has(Mod::HI) { high } else { low }
+    });
+    context.write_wide(0, &result)
 }
 
 /// Three addends. A negated one is its complement and one more, so that carries come out as those of the hardware's

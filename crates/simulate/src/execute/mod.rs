@@ -14,6 +14,7 @@ mod integer;
 mod load_store;
 mod matrix;
 mod matrix_steps;
+mod narrow;
 mod special;
 mod surface;
 mod synchronize;
@@ -351,7 +352,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         USETMAXREG => control::change_registers(context),
         IADD | IADD3 | UIADD3 | IMAD | UIMAD | LEA | ULEA | LOP3 | ULOP3 | PLOP3 | UPLOP3 | SHF | USHF
         | PRMT | UPRMT | IABS | ISETP | UISETP | SEL | USEL | SGXT | USGXT | BMSK | UBMSK | FLO | UFLO
-        | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR => {
+        | POPC | UPOPC | BREV | UBREV | MOV | UMOV | P2R | UP2UR | R2P | UR2UP | R2UR | CLMAD => {
             integer::execute(context)
         }
         VIADD | VIADDMNMX | VIMNMX | UVIMNMX | VIMNMX3 | IMNMX | UIMNMX | VABSDIFF | VABSDIFF4 | IDP
@@ -360,6 +361,7 @@ pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
         | FCHK | FSWZADD | UFADD | UFMUL | UFFMA | UFMNMX | UFSEL | UFSET | UFSETP => float::execute(context),
         DADD | DMUL | DFMA | DSETP => double::execute(context),
         HADD2 | HMUL2 | HFMA2 | HMNMX2 | VHMNMX | HSET2 | HSETP2 => half::execute(context),
+        QADD4 | QMUL4 | QFMA4 => narrow::execute(context),
         F2F | F2FP | F2I | F2IP | I2F | I2FP | FRND | UF2I | UI2F | UI2FP => convert::execute(context),
         MUFU => transcendental::execute(context),
         LD | LDG | LDS | LDL | LDC | ULDC | LDCU | ST | STG | STS | STL | LDSM | STSM | LDGSTS | QSPC => {

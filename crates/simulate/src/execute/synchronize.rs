@@ -42,6 +42,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::ARRIVES => copies_arrive(context),
         _ if context.has(Mod::PHASECHK) => check_phase(context),
         _ if context.has(Mod::EXCH) => exchange(context),
+        _ if context.has(Mod::LD) => read(context),
         _ if context.has(Mod::ARRIVE) => arrive(context),
         _ if context.has(Mod::CCTL) && context.has(Mod::IV) => invalidate(context),
         _ => Err(context.refuse()),
@@ -91,6 +92,18 @@ fn exchange(context: &mut Context) -> Result<(), Fault> {
     let old = barrier_object::read(memory, offset)?;
     barrier_object::write(memory, offset, object)?;
     context.write_wide(0, &[old; 32])
+}
+
+/// `LD`: an object as it is.
+fn read(context: &mut Context) -> Result<(), Fault> {
+    let places = objects(context, 1, false)?;
+    let mut found = [0; 32];
+    each_active(context, |context, lane| {
+        let (memory, offset) = context.cluster.memory(places[lane])?;
+        found[lane] = barrier_object::read(memory, offset)?;
+        Ok(())
+    })?;
+    context.write_wide(0, &found)
 }
 
 fn invalidate(context: &mut Context) -> Result<(), Fault> {

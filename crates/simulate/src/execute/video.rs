@@ -10,7 +10,7 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     use Op::*;
     match context.instruction.op {
         VIADD => {
-            let sum = sum(context, context.has(Mod::_16x2))?;
+            let sum = sum_of_parts(context)?;
             context.write(0, &sum)
         }
         // Before the results are predicates: the chip has the instruction for 64 bits.
@@ -106,6 +106,41 @@ fn sum(context: &Context, packed: bool) -> Result<Lanes, Fault> {
     Ok(std::array::from_fn(|lane| halves(a[lane], b[lane], add)))
 }
 
+/// The sum of each part of the first two sources, clamped to its range with `.ISAT`.
+fn sum_of_parts(context: &Context) -> Result<Lanes, Fault> {
+    let signed = [Mod::S32, Mod::S16x2, Mod::S8x4].into_iter().any(|name| context.has(name));
+    let bits = match () {
+        () if context.has(Mod::_16x2) || context.has(Mod::S16x2) => 16,
+        () if context.has(Mod::U8x4) || context.has(Mod::S8x4) => 8,
+        () => 32,
+    };
+    let operands = &context.instruction.operands;
+    let [a, b] = [1, 2].map(|index| context.raw(index));
+    let (a, b) = (a?, b?);
+    let part = |word: u32, at: u32, negate: bool| {
+        let top = word << (32 - bits - at);
+        let value = if signed { i64::from(top as i32 >> (32 - bits)) } else { i64::from(top >> (32 - bits)) };
+        if negate { -value } else { value }
+    };
+    let (low, high) =
+        if signed { (-1i64 << (bits - 1), (1i64 << (bits - 1)) - 1) } else { (0, (1i64 << bits) - 1) };
+    let clamps = context.has(Mod::ISAT);
+    let (negate_a, negate_b) = (operands[1].negate, operands[2].negate);
+    Ok(std::array::from_fn(|lane| {
+        (0..32).step_by(bits as usize).fold(0, |word, at| {
+            let sum = part(a[lane], at, negate_a) + part(b[lane], at, negate_b);
+            let sum = if clamps { sum.clamp(low, high) } else { sum };
+            word | ((sum as u64 & ((1u64 << bits) - 1)) as u32) << at
+        })
+    }))
+}
+
+/// Applies a function to all four bytes.
+fn bytes(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    u32::from_le_bytes(std::array::from_fn(|at| f(a[at], b[at])))
+}
+
 /// Applies a function to both halves.
 fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f(a as u16, b as u16)) | u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16
@@ -120,7 +155,15 @@ fn extreme(context: &Context, predicate: usize, a: &Lanes, b: &Lanes) -> Result<
     Ok(std::array::from_fn(|lane| {
         let (a, b) = (a[lane], b[lane]);
         let less = minimum >> lane & 1 == 1;
-        if pair_unsigned {
+        if context.has(Mod::U8x4) {
+            bytes(a, b, |x, y| if less { x.min(y) } else { x.max(y) })
+        } else if context.has(Mod::S8x4) {
+            bytes(a, b, |x, y| {
+                let (x, y) = (x as i8, y as i8);
+                let value = if less { x.min(y) } else { x.max(y) };
+                (if relu { value.max(0) } else { value }) as u8
+            })
+        } else if pair_unsigned {
             halves(a, b, |x, y| if less { x.min(y) } else { x.max(y) })
         } else if pair_signed {
             halves(a, b, |x, y| {

@@ -69,7 +69,7 @@ struct Operand {
 
 /// Types in the order of their declaration in `crates/ptx`: only their names matter here.
 const TYPES: &str = "pred b8 b16 b32 b64 b128 u8 u16 u32 u64 s8 s16 s32 s64 f16 f32 f64 bf16 tf32 e4m3 e5m2 f16x2 bf16x2 \
-    f32x2 u16x2 s16x2 u8x4 s8x4 e4m3x2 e5m2x2 b1 u2 s2 u4 s4 e2m1 e2m3 e3m2 e2m1x2 e2m3x2 e3m2x2 ue8m0 ue8m0x2 ue4m3 \
+    f32x2 u16x2 s16x2 u8x4 s8x4 e4m3x2 e5m2x2 b1 u2 s2 u4 s4 e2m1 e2m3 e3m2 e2m1x2 e2m3x2 e3m2x2 s2f6x2 ue8m0 ue8m0x2 ue4m3 \
     e4m3x4 e5m2x4 e2m1x4 e2m3x4 e3m2x4 b1024 texref samplerref surfref";
 const SPACES: [(&str, &str); 9] = [
     ("const", "Constant"),
