@@ -21,7 +21,7 @@ use oriole_chip::texture::Opaque;
 use oriole_chip::{Chip, Limits, Usage, nameable};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin, ParameterSpace};
-use oriole_latency::Model;
+use oriole_latency::{Model, completes_before_next};
 use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 use oriole_tensor_memory::TensorMemory;
@@ -753,6 +753,9 @@ fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
         // Operands are read a few cycles after issue.
         let clear = &mut timing.clears[scoreboard as usize];
         *clear = (*clear).max(warp.cycle + 12);
+    }
+    if completes_before_next(control) {
+        warp.cycle = done;
     }
     warp.cycle += u64::from(control.stall.max(1));
 }

@@ -7,7 +7,8 @@ use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
 use oriole_latency::{
-    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, Slot, accepted_spacing, is_branch_like,
+    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, SPECIAL_STALL, Slot, accepted_spacing,
+    completes_before_next, is_branch_like,
 };
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
@@ -90,10 +91,6 @@ const HORIZON: i64 = 40;
 
 /// Cycles after which any instruction may overwrite a fixed-latency result, matrix results apart.
 const LONGEST_OVERWRITE: u8 = 6;
-
-/// Cycles that the special stall of zero lasts at least: mature code relies on it for the result of a matrix multiply in
-/// two steps.
-const SPECIAL_STALL: i64 = 24;
 
 /// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` looks at them later
 /// than a control word does: mature code leaves no cycle between.
@@ -311,8 +308,8 @@ impl<C: Condition> Tracker<C> {
         });
         self.cover(step);
         self.record(step, pc, condition);
-        let stall = if control.stall == 0 { SPECIAL_STALL } else { i64::from(control.stall) };
-        self.time += stall;
+        let stall = if control.stall == 0 { SPECIAL_STALL } else { control.stall };
+        self.time += i64::from(stall);
     }
 
     /// Distances that hold whatever the registers.
@@ -554,6 +551,9 @@ impl<C: Condition> Tracker<C> {
                     .retain(|entry| entry.register != register || !condition.covers(&entry.condition));
                 self.fixed.retain(|entry| entry.register != register || !condition.covers(&entry.condition));
             }
+        }
+        if completes_before_next(control) {
+            return;
         }
         for access in &step.accesses {
             match *access {

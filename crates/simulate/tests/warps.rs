@@ -173,7 +173,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 28] = [
+    let rows: [(&str, &[HazardKind]); 31] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -184,6 +184,10 @@ fn hazards_are_found() {
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R2, R1 ; stall=15", &[WriteWithoutWait]),
+        // The special stall lasts until all is done, unless a scoreboard is to tell.
+        ("MUFU.RCP R2, R0 ; stall=0 yield\nMOV R9, R2", &[]),
+        ("STS [0x400], R2 ; stall=0 yield\nMOV R2, R1 ; stall=15", &[]),
+        ("MUFU.RCP R2, R0 ; stall=0 yield write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nFADD R9, R0, R1", &[]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nMOV R0, R1 ; stall=5\nFADD R9, R0, R1", &[KeptTooLong]),
         ("FADD R0, R0.reuse, R1 ; stall=4\nFADD R9, R0, R1", &[KeptTooLong]),
