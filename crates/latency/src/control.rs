@@ -147,6 +147,12 @@ impl Model {
         self.timing.chain().any(|timing| timing.barrier_reads_memory)
     }
 
+    /// Cycles that pass between a jump that stalls this long and a product behind it, as code of others counts them: code of
+    /// our own keeps its distances by stalls.
+    pub fn accepted_jump(&self, stall: u8) -> u8 {
+        self.timing.chain().fold(stall, |cycles, timing| cycles.max(timing.jump_to_product))
+    }
+
     /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for
     /// correctness; published or guessed figures.
     pub fn estimate(&self, op: Op) -> u16 {

@@ -6,6 +6,7 @@
 //! read late are not delayed.
 
 use crate::program::{Completion, Step};
+use crate::tracker::read_scoreboard_tells_result;
 use crate::warp::{Lanes, Warp};
 use oriole_latency::{Class, Model, ResultPart, SPECIAL_STALL, completes_before_next};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
@@ -169,7 +170,7 @@ impl Late {
         let issued = self.time;
         let when = |part| {
             if step.variable || control.write_barrier.is_some() {
-                let read = if step.instruction.op == Op::ATOM { control.read_barrier } else { None };
+                let read = control.read_barrier.filter(|_| read_scoreboard_tells_result(step.instruction.op));
                 When::Scoreboards(mask(control.write_barrier) | mask(read))
             } else {
                 When::Distance { issued, class: step.class, part }

@@ -587,6 +587,9 @@ impl<'a> Machine<'a> {
             fault_lane: None,
         };
         let next = execute(&mut context);
+        if step.instruction.op == Op::BRA && active != 0 {
+            timing.tracker.jump(self.model, step.instruction.control.stall);
+        }
         if let (Some(late), Some(before)) = (&mut timing.late, before) {
             late.hold_back(&mut context.block.warps[at], step, active, before);
         }

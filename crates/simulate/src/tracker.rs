@@ -150,6 +150,12 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
     }
 }
 
+/// True where mature code waits for a result by the scoreboard of what is read: an atomic, and on sm_75 the question for the
+/// space of an address.
+pub(crate) fn read_scoreboard_tells_result(op: Op) -> bool {
+    matches!(op, Op::ATOM | Op::QSPC)
+}
+
 /// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
 const SHORT_OVERWRITE: u8 = 2;
 
@@ -312,6 +318,12 @@ impl<C: Condition> Tracker<C> {
         self.time += i64::from(stall);
     }
 
+    /// A jump has been taken that stalled this long.
+    pub(crate) fn jump(&mut self, model: &Model, stall: u8) {
+        let more = i64::from(model.accepted_jump(stall) - stall);
+        self.fixed.iter_mut().filter(|entry| is_matrix(entry.class)).for_each(|entry| entry.time -= more);
+    }
+
     /// Distances that hold whatever the registers.
     fn keep_spaced(&mut self, step: &Step, pc: u32, report: &mut impl FnMut(Conflict)) {
         let Some(second) = Milestone::of(&step.instruction, step.class) else { return };
@@ -461,8 +473,9 @@ impl<C: Condition> Tracker<C> {
                 let needed = if is_matrix(entry.class) {
                     needed
                 } else if is_short(entry.class) && writes_late_enough(step.class) {
-                    // What comes by scoreboard is later than any of the short pipes.
-                    needed.min(if step.variable { 1 } else { SHORT_OVERWRITE })
+                    // What comes by scoreboard is later than any of the short pipes, and so is the double unit.
+                    let later = step.variable || step.class == Class::Double;
+                    needed.min(if later { 1 } else { SHORT_OVERWRITE })
                 } else if entry.class == step.class {
                     // One pipe gives its results in order.
                     needed.min(SHORT_OVERWRITE)
@@ -560,9 +573,10 @@ impl<C: Condition> Tracker<C> {
                 Access::Write { file, register, part } => {
                     let register = (file, register);
                     if variable {
-                        // The read scoreboard of an atomic also covers its result.
-                        let scoreboards = mask(control.write_barrier)
-                            | if step.instruction.op == Op::ATOM { mask(control.read_barrier) } else { 0 };
+                        let mut scoreboards = mask(control.write_barrier);
+                        if read_scoreboard_tells_result(step.instruction.op) {
+                            scoreboards |= mask(control.read_barrier);
+                        }
                         let (queue, read_queue) = (step.queue, step.read_queue);
                         self.results.push(Pending {
                             register,
