@@ -25,6 +25,7 @@ use oriole_latency::{Model, completes_before_next};
 use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 use oriole_tensor_memory::TensorMemory;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lanes exclude each other if none is in both sets.
@@ -585,6 +586,7 @@ impl<'a> Machine<'a> {
             global: &mut self.global,
             launch_context: &self.launch_context,
             fault_lane: None,
+            asked: Cell::default(),
         };
         let next = execute(&mut context);
         if step.instruction.op == Op::BRA && active != 0 {
@@ -643,6 +645,7 @@ impl<'a> Machine<'a> {
             global: &mut self.global,
             launch_context: &self.launch_context,
             fault_lane: None,
+            asked: Cell::default(),
         };
         let symbol = self.cubin.symbols.get(number).filter(|symbol| symbol.section == 0);
         let done = match symbol {

@@ -470,6 +470,9 @@ fn a_half_of_a_single_is_rounded_to_zero() {
              HADD2 R1, R0.F32, -RZ.H0_H0
              ISETP.NE.U32.AND P0, PT, R1, {half:#x}, PT
              @P0 BPT.TRAP 0x1
+             HADD2 R1, -RZ.H0_H0, R0.F32
+             ISETP.NE.U32.AND P0, PT, R1, {half:#x}, PT
+             @P0 BPT.TRAP 0x1
              EXIT"
         );
         let outcome = run(&assemble_for("sm_75", &body), &launch(1, &[0; 8], 1));
