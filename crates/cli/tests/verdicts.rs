@@ -319,6 +319,26 @@ fn registers_that_are_not_there() {
     ]);
 }
 
+/// The number of registers that is named as enough is.
+#[test]
+fn as_many_registers_as_are_named_are_enough() {
+    let folder = scratch();
+    for (limit, count) in [(".maxntid 512", 0), (".maxnreg 32", 0), (".maxnreg 24", 24)] {
+        let others: String = (0..count).map(|at| format!("ld.global.u32 %r{at}, [%d1+{at}00];\n")).collect();
+        let uses: String = (0..count).map(|at| format!("st.global.u32 [%d1+{at}04], %r{at};\n")).collect();
+        let source = large_product(limit)
+            .replace(".reg .f32", ".reg .b32 %r<32>; .reg .f32")
+            .replace("wgmma.fence", &format!("{others}wgmma.fence"))
+            .replace("ret;", &format!("{uses}ret;"));
+        let run = told(folder.path(), &source, COMPILE);
+        let named = run.err.split_once("than there are: ").and_then(|(_, rest)| rest.split(' ').next());
+        let named = named.unwrap_or_else(|| panic!("{limit}: {}", run.err));
+        let enough = source.replace(limit, &format!(".maxnreg {named}"));
+        let run = told(folder.path(), &enough, COMPILE);
+        assert_eq!(run.status, Some(0), "{limit}: {named}: {}", run.err);
+    }
+}
+
 #[test]
 fn what_has_no_effect_is_told() {
     let kernel = |directives: &str, lines: &str| {

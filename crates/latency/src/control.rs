@@ -4,10 +4,22 @@
 use crate::{Class, Model};
 
 use oriole_sass::info::Scoreboard;
-use oriole_sass::{Access, Instruction, Mod, Mods, Op, OperandKind, RegisterFile};
+use oriole_sass::{Access, Control, Instruction, Mod, Mods, Op, OperandKind, RegisterFile};
 
 /// How many scoreboards a warp has.
 pub const SCOREBOARDS: u8 = 6;
+
+/// Cycles that the special stall of zero lasts at least: ptxas relies on it between `ERRBAR` and what follows, and for the
+/// result of a matrix multiply in two steps. Inferred from its code; about 45 were measured by others.
+pub const SPECIAL_STALL: u8 = 24;
+
+/// True of the control word that holds back the next instruction until this one has read its operands and its results are
+/// there, whatever its unit: the special stall of zero without a scoreboard. Inferred: at -O0 ptxas 13.5 gives it to every
+/// instruction, loads, atomics and textures as well, of which no other tells when they are through (1,230,000 instructions of
+/// 114 opcodes, sm_75 to sm_120); ptxas 13.0 has all of them wait for a scoreboard there. Code of our own does not rely on it.
+pub fn completes_before_next(control: &Control) -> bool {
+    control.stall == 0 && control.write_barrier.is_none() && control.read_barrier.is_none()
+}
 
 /// True for a fence that tells by a scoreboard that it is through.
 fn is_reported_fence(op: Op) -> bool {
@@ -133,6 +145,12 @@ impl Model {
     /// Whether a barrier of the block is passed only when the memory instructions before it have read their registers.
     pub fn barrier_reads_memory(&self) -> bool {
         self.timing.chain().any(|timing| timing.barrier_reads_memory)
+    }
+
+    /// Cycles that pass between a jump that stalls this long and a product behind it, as code of others counts them: code of
+    /// our own keeps its distances by stalls.
+    pub fn accepted_jump(&self, stall: u8) -> u8 {
+        self.timing.chain().fold(stall, |cycles, timing| cycles.max(timing.jump_to_product))
     }
 
     /// Estimated cycles until the results of a variable instruction arrive. For priorities only, never for

@@ -16,8 +16,8 @@ mod table;
 mod tables;
 
 pub use control::{
-    Reports, SCOREBOARDS, Touched, accepts_read_barrier, accepts_write_barrier, counted_scoreboard,
-    is_branch_like, waits,
+    Reports, SCOREBOARDS, SPECIAL_STALL, Touched, accepts_read_barrier, accepts_write_barrier,
+    completes_before_next, counted_scoreboard, is_branch_like, waits,
 };
 pub use model::{Listed, Model};
 pub use operand_cache::{CACHE_SLOTS, Cached, banks, operand_cache};

@@ -131,6 +131,9 @@ pub struct Timing {
     pub class_stalls: &'static [(Class, u8)],
     /// The same for a guarded instruction, where code of others may stall less than code of our own does.
     pub guarded_stalls: &'static [(Op, u8)],
+    /// Cycles that code of others takes a jump for where a product behind it adds to one before it; 0 where it counts the
+    /// stall of the branch and no more.
+    pub jump_to_product: u8,
     /// Whether a barrier of the block waits until the memory instructions before it have read their registers.
     pub barrier_reads_memory: bool,
     /// Issue cycles for which an instruction of a class keeps its units busy.
@@ -150,6 +153,7 @@ impl Timing {
         stalls: &[],
         class_stalls: &[],
         guarded_stalls: &[],
+        jump_to_product: 0,
         barrier_reads_memory: false,
         intervals: &[],
         intervals_of: &[],

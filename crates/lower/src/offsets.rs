@@ -43,6 +43,12 @@ fn set_offset(instruction: &mut Instruction, at: usize, offset: i32) {
 /// Every field of an offset takes these, but those that count larger units.
 const ALWAYS: std::ops::RangeInclusive<i32> = -128..=127;
 
+/// A field of 24 bits takes these, whatever the address in shared memory of a variable that they count from.
+const USUAL: std::ops::RangeInclusive<i32> = -0x80_0000..=0x7f_ffff - SHARED_MEMORY;
+
+/// More bytes than shared memory has on any chip.
+const SHARED_MEMORY: i32 = 1 << 18;
+
 /// The sources whose offset keeps the instruction from having a form.
 fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<usize> {
     let sources = &instruction.sources;
@@ -57,8 +63,9 @@ fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<us
     let mut near = instruction.clone();
     with_offset.iter().for_each(|&at| set_offset(&mut near, at, 0));
     if !is_legal(chip, function, &near) {
-        // Something else is still to be made right, as a later stage does.
-        return Vec::new();
+        // Something else is still to be made right, as a later stage does: operands that have to be uniform are not yet. What
+        // no field has room for moves all the same.
+        return with_offset.into_iter().filter(|&at| !USUAL.contains(&offset(&sources[at]))).collect();
     }
     let mut far = Vec::new();
     for at in with_offset {

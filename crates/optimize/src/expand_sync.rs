@@ -13,6 +13,8 @@
 //! holds may be those that must end first. Nor is one round a block of a cycle with several entries, where threads come by
 //! at different times.
 //!
+//! A function that some lanes may return from before others has a barrier from its start to its return: its callers do not know.
+//!
 //! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
 //! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
 //! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
@@ -23,7 +25,7 @@
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
 use oriole_ori::edges;
-use oriole_ori::effects::{called_address, gathers_warp};
+use oriole_ori::effects::{called_address, gathers_warp, waits_for_all};
 use oriole_ori::{
     Block, BlockId, Cfg, Destination, Divergence, Dominators, File, FormChange, Function, Instruction, Loops,
     Opcode, Origin, Outcome, Pass, Phi, PhiSources, Pseudo, Source, SourceKind, Value, canonical,
@@ -48,12 +50,14 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);
     let sites = barrier_sites(function, &cfg, &divergence);
-    if sites.is_empty() {
+    let gathers = returns_apart(function, &sites, &divergence);
+    if sites.is_empty() && !gathers {
         // Nothing changes, so what is known of the function holds.
         let removed = optimized && remove_syncs_of(function, &cfg, &divergence);
         return Outcome::changed_if(merged || removed);
     }
     place(function, &sites);
+    let merged = (gathers && gather_before_return(function)) | merged;
     let removed = optimized && remove_warp_syncs(function);
     // Where some edges of a phi got a phi of their own, both may merge what is the same now.
     let merges_one = |phi: &Phi| {
@@ -67,6 +71,60 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     } else {
         Outcome::Kept
     }
+}
+
+/// The block that returns from a function, if it has one of them.
+fn returning_block(function: &Function) -> Option<BlockId> {
+    let returns =
+        |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Return));
+    let mut all = function.block_ids().filter(|&id| returns(function.block(id)));
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// True of a function that some lanes may return from before others: a branch parts them for which there is no barrier.
+fn returns_apart(function: &Function, sites: &[Barrier], divergence: &Divergence) -> bool {
+    if returning_block(function).is_none() {
+        return false;
+    }
+    let mut gathered: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
+    for barrier in sites.iter().filter(|barrier| barrier.whole) {
+        barrier.inside.iter().for_each(|&block| gathered[block] = true);
+        if let Anchor::End(block) = barrier.site.anchor {
+            gathered[block] = true;
+        }
+    }
+    let parts = |id: BlockId| divergence.is_divergent_branch(id) && !divergence.keeps_together(function, id);
+    function.block_ids().any(|id| !gathered[id] && parts(id))
+}
+
+/// Lets the lanes of a function that parted for good meet before they return: the caller, which takes them for together, does not
+/// know the body. All of them pass the start and the return once, whatever cycles lie between. Not where something waits for all
+/// lanes of the warp on the way. True if there is such a barrier now.
+fn gather_before_return(function: &mut Function) -> bool {
+    let waits = |block: &Block| block.instructions.iter().any(waits_for_all);
+    let Some(last) = returning_block(function).filter(|_| !function.blocks.iter().any(waits)) else {
+        return false;
+    };
+    let (first, cfg) = (BlockId(0), Cfg::new(function));
+    let before: Vec<BlockId> = cfg.predecessors(last).to_vec();
+    if first == last || before.is_empty() || !cfg.predecessors(first).is_empty() {
+        return false;
+    }
+    let ends = edges::end_origins(function, &cfg);
+    let origin = function.block(last).instructions.first().map_or(ends[last], |first| first.origin);
+    let value = function.new_value(File::B, None);
+    let gather = insert_block(function, last, &before);
+    let mut wait = Instruction::new(Op::BSYNC, origin);
+    wait.sources.push(Source::value(value));
+    function.block_mut(gather).instructions.push(wait);
+    let mut set_up = Instruction::new(Op::BSSY, ends[first]);
+    set_up.destinations.push(Destination::new(File::B, [value]));
+    set_up.sources.push(Source::plain(SourceKind::Block(gather)));
+    let block = function.block_mut(first);
+    let end = edges::end_of_code(block);
+    block.instructions.insert(end, set_up);
+    canonical::order_blocks(function);
+    true
 }
 
 fn place(function: &mut Function, sites: &[Barrier]) {
@@ -135,7 +193,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
             }
         }
     }
-    let first_new = sites[0].gather;
+    let Some(first_new) = sites.first().map(|barrier| barrier.gather) else { return };
     for barrier in sites {
         for &(from, to) in &barrier.leaving {
             leave(function, barrier, (from, ends[from]), to, first_new);
@@ -197,6 +255,8 @@ const REGISTERS_WITH_CALLS: u32 = 9;
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
+    /// All threads of the branch wait, and not only some that meet earlier.
+    whole: bool,
     value: Value,
     /// The block that will wait.
     gather: BlockId,
@@ -218,9 +278,9 @@ fn barrier_sites(function: &mut Function, cfg: &Cfg, divergence: &Divergence) ->
     chosen
         .into_iter()
         .zip(gathers)
-        .map(|((site, inside), gather)| {
+        .map(|((site, whole, inside), gather)| {
             let leaving = leaving_edges(function, site, &inside);
-            Barrier { site, value: function.new_value(File::B, None), gather, inside, leaving }
+            Barrier { site, whole, value: function.new_value(File::B, None), gather, inside, leaving }
         })
         .collect()
 }
@@ -281,9 +341,11 @@ fn within_registers(
     function: &Function,
     reconvergence: &Reconvergence<'_>,
     candidates: Vec<(Site, Inside)>,
-) -> Vec<(Site, Vec<BlockId>)> {
+) -> Vec<(Site, bool, Vec<BlockId>)> {
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
+    // One is kept for the barrier before the return.
+    let registers = registers - u32::from(returning_block(function).is_some());
     let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     // Positions in the dominator tree where all registers are in use.
     let mut full: BTreeSet<u32> = BTreeSet::new();
@@ -295,6 +357,7 @@ fn within_registers(
         {
             continue;
         }
+        let whole = inside.whole;
         let inside = inside.blocks(function, reconvergence);
         for block in inside.iter().copied().chain(ends) {
             live[block] += 1;
@@ -302,7 +365,7 @@ fn within_registers(
                 full.extend(reconvergence.dominators().interval(block).map(|(position, _)| position));
             }
         }
-        chosen.push((site, inside));
+        chosen.push((site, whole, inside));
     }
     chosen
 }
@@ -348,6 +411,8 @@ fn topmost(mut sites: Vec<Site>, dominators: &Dominators) -> Vec<Site> {
 
 /// The blocks between the anchor and the join of a site.
 struct Inside {
+    /// All threads of the branch meet at the join.
+    whole: bool,
     count: u32,
     /// As a part of the dominator tree, or else one by one in order.
     blocks: Result<Cover, Vec<BlockId>>,
@@ -364,11 +429,11 @@ impl Inside {
                         - ends.partition_point(|place| *place < range.start)
                 });
                 let count = places.sum::<u32>() - skipped.sum::<usize>() as u32;
-                Inside { count, blocks: Ok(cover) }
+                Inside { whole, count, blocks: Ok(cover) }
             }
             None => {
                 let blocks = reconvergence.inside(site);
-                Inside { count: blocks.len() as u32, blocks: Err(blocks) }
+                Inside { whole, count: blocks.len() as u32, blocks: Err(blocks) }
             }
         }
     }

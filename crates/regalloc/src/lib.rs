@@ -86,7 +86,7 @@ impl fmt::Display for AllocateError {
             }
             AllocateError::Exceeded { needed, limit, .. } => write!(
                 f,
-                "this instruction needs {needed} registers of a thread, and {limit} are all that it may have: \
+                "this instruction needs more registers of a thread than there are: {needed} are enough, and {limit} are all that it may have: \
                  raise `.maxnreg`, `--maxrregcount` or what `setmaxnreg` asks for, or lower the threads of a block"
             ),
             AllocateError::Raised { asked, held, .. } => {

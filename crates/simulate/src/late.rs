@@ -6,15 +6,13 @@
 //! read late are not delayed.
 
 use crate::program::{Completion, Step};
+use crate::tracker::read_scoreboard_tells_result;
 use crate::warp::{Lanes, Warp};
-use oriole_latency::{Class, Model, ResultPart};
+use oriole_latency::{Class, Model, ResultPart, SPECIAL_STALL, completes_before_next};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 
 /// Cycles after which every result of fixed latency is there.
 const LONGEST: u64 = 40;
-
-/// Cycles of the special stall of zero.
-const SPECIAL_STALL: u64 = 24;
 
 /// A register of any file.
 pub(crate) type Register = (RegisterFile, u8);
@@ -172,7 +170,7 @@ impl Late {
         let issued = self.time;
         let when = |part| {
             if step.variable || control.write_barrier.is_some() {
-                let read = if step.instruction.op == Op::ATOM { control.read_barrier } else { None };
+                let read = control.read_barrier.filter(|_| read_scoreboard_tells_result(step.instruction.op));
                 When::Scoreboards(mask(control.write_barrier) | mask(read))
             } else {
                 When::Distance { issued, class: step.class, part }
@@ -180,12 +178,15 @@ impl Late {
         };
         for (register, part, old) in before {
             let Some(value) = value(warp, register).filter(|_| lanes != 0) else { continue };
-            put(warp, register, lanes, old);
             self.replace(register, lanes, step.queue);
+            if completes_before_next(control) {
+                continue;
+            }
+            put(warp, register, lanes, old);
             self.due.push(Due { register, lanes, value, when: when(part), queue: step.queue });
         }
-        let stall = if control.stall == 0 { SPECIAL_STALL } else { u64::from(control.stall) };
-        self.time += stall;
+        let stall = if control.stall == 0 { SPECIAL_STALL } else { control.stall };
+        self.time += u64::from(stall);
     }
 
     /// Results of fixed latency, and those of the same unit, are not seen any more where a later one takes their place.

@@ -115,7 +115,7 @@ fn section(cubin: &Cubin, at: usize, with_bytes: bool, hash: &mut DefaultHasher)
 
 /// What is known of the instructions, and how far each must stand from each other.
 fn instructions(model: &Model, steps: &[Result<Step, String>], hash: &mut DefaultHasher) {
-    model.barrier_reads_memory().hash(hash);
+    (model.barrier_reads_memory(), model.accepted_jump(1)).hash(hash);
     let mut written: BTreeSet<(Class, ResultPart)> = BTreeSet::new();
     let mut read: BTreeSet<(Class, Slot)> = BTreeSet::new();
     for step in steps {

@@ -10,7 +10,7 @@ use oriole_cubin::Cubin;
 use oriole_cubin::read::Kernel;
 use oriole_latency::Model;
 use oriole_sass::register::PT;
-use oriole_sass::{Guard, Op, OperandKind, RegisterFile};
+use oriole_sass::{Access, Guard, Op, OperandKind, RegisterFile};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Two guards exclude each other if one is the opposite of the other; which holds between is not known. A guard's
@@ -33,8 +33,96 @@ impl Condition for Guard {
 pub(crate) struct Block {
     pub(crate) first: u32,
     pub(crate) end: u32,
-    /// Indices of first instructions of following blocks; with `true` the state is forgotten on the way.
-    next: Vec<(u32, bool)>,
+    /// What may follow it.
+    next: Vec<Way>,
+}
+
+/// A way from the end of a block.
+#[derive(Clone, Copy)]
+struct Way {
+    /// The first instruction of the block that it leads to.
+    to: u32,
+    by: By,
+}
+
+/// How a way is taken.
+#[derive(Clone, Copy, PartialEq)]
+enum By {
+    /// No branch is taken.
+    Falling,
+    Jump,
+    /// Back from a call: the state is forgotten.
+    Return,
+}
+
+/// Predicates whose value is known on the way of a thread to a place: a branch on one tells it. Without it, the checker would
+/// follow ways that no thread takes where a condition is asked twice.
+#[derive(Clone, Copy, PartialEq, Default)]
+struct Known {
+    /// Bit n for Pn, which holds.
+    holds: u8,
+    /// The same of those that do not.
+    fails: u8,
+}
+
+impl Known {
+    /// What is known where two ways meet.
+    fn common(self, other: Known) -> Known {
+        Known { holds: self.holds & other.holds, fails: self.fails & other.fails }
+    }
+
+    fn forget(&mut self, register: u8) {
+        let others = !1u8.checked_shl(register.into()).unwrap_or(0);
+        (self.holds, self.fails) = (self.holds & others, self.fails & others);
+    }
+
+    /// A guard was seen to hold, or not to.
+    fn learn(&mut self, guard: Guard, held: bool) {
+        if guard.uniform || guard.register >= PT {
+            return;
+        }
+        self.forget(guard.register);
+        let set = if guard.negated != held { &mut self.holds } else { &mut self.fails };
+        *set |= 1 << guard.register;
+    }
+
+    /// Whether a guard holds, if that is known.
+    fn of(self, guard: Guard) -> Option<bool> {
+        if guard.uniform || guard.register >= PT {
+            return None;
+        }
+        let bit = |set: u8| set >> guard.register & 1 == 1;
+        (bit(self.holds) || bit(self.fails)).then(|| bit(self.holds) != guard.negated)
+    }
+
+    /// Goes on behind an instruction.
+    fn pass(&mut self, step: &Step) {
+        for access in &step.accesses {
+            if let Access::Write { file: RegisterFile::Predicate, register, .. } = *access {
+                self.forget(register);
+            }
+        }
+    }
+
+    /// What is known on a way behind the last instruction of a block, `None` if no thread takes it.
+    fn along(mut self, way: Way, last: Option<&Step>) -> Option<Known> {
+        let Some(last) = last.filter(|_| way.by != By::Return) else { return Some(Known::default()) };
+        let (guard, jumps) = (last.instruction.guard, way.by == By::Jump);
+        if !ends_thread_or_jumps(last.instruction.op) || !jumps && has_predicate(last) {
+            return Some(self);
+        }
+        if self.of(guard) == Some(!jumps) {
+            return None;
+        }
+        self.learn(guard, jumps);
+        Some(self)
+    }
+}
+
+/// True for what leads a thread elsewhere, or ends it, where its guard holds.
+fn ends_thread_or_jumps(op: Op) -> bool {
+    use Op::*;
+    matches!(op, BRA | BRX | BRXU | JMP | JMX | JMXU | EXIT | RET | KILL)
 }
 
 /// Checks the scheduling control of all kernels of a file, and of functions with sections of their own. Hazards come sorted by kernel and place, each pair of
@@ -104,37 +192,25 @@ fn is_conditional(step: &Step) -> bool {
 }
 
 /// The ways on from the last instruction of a block.
-fn ways(shape: WordShape, kernel: &Kernel, step: &Step, pc: u32) -> Vec<(u32, bool)> {
+fn ways(shape: WordShape, kernel: &Kernel, step: &Step, pc: u32) -> Vec<Way> {
     use Op::*;
-    let fall = (pc + 1, false);
-    match step.instruction.op {
-        BRA | JMP => {
-            let mut next: Vec<_> = target(shape, step, pc).map(|to| (to, false)).into_iter().collect();
-            if is_conditional(step) {
-                next.push(fall);
-            }
-            next
-        }
+    let behind = |by: By| Way { to: pc + 1, by };
+    let jump = |to: u32| Way { to, by: By::Jump };
+    let mut next: Vec<Way> = match step.instruction.op {
+        BRA | JMP => target(shape, step, pc).map(jump).into_iter().collect(),
         BRX | BRXU | JMX | JMXU => {
             let table = kernel.indirect_branches.iter().find(|branch| branch.offset == shape.address(pc));
-            let mut next: Vec<_> =
-                table.iter().flat_map(|branch| &branch.targets).map(|&to| (shape.index(to), false)).collect();
-            if is_conditional(step) {
-                next.push(fall);
-            }
-            next
+            table.iter().flat_map(|branch| &branch.targets).map(|&to| jump(shape.index(to))).collect()
         }
-        EXIT | RET | KILL => {
-            if is_conditional(step) {
-                vec![fall]
-            } else {
-                Vec::new()
-            }
-        }
-        CALL => vec![(pc + 1, true)],
-        WARPSYNC if target(shape, step, pc).is_some() => vec![(pc + 1, true)],
-        _ => vec![fall],
+        EXIT | RET | KILL => Vec::new(),
+        CALL => return vec![behind(By::Return)],
+        WARPSYNC if target(shape, step, pc).is_some() => return vec![behind(By::Return)],
+        _ => return vec![behind(By::Falling)],
+    };
+    if is_conditional(step) {
+        next.push(behind(By::Falling));
     }
+    next
 }
 
 pub(crate) fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block> {
@@ -170,7 +246,7 @@ pub(crate) fn blocks(kernel: &Kernel, program: &Program) -> BTreeMap<u32, Block>
 
 fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet<Hazard>) {
     let blocks = blocks(kernel, program);
-    let mut states: BTreeMap<u32, Tracker<Guard>> = BTreeMap::new();
+    let mut states: BTreeMap<u32, (Tracker<Guard>, Known)> = BTreeMap::new();
     let mut visits: BTreeMap<u32, u32> = BTreeMap::new();
     let mut work: Vec<u32> = Vec::new();
     let mut entries = blocks.keys().copied();
@@ -178,13 +254,14 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
         let Some(at) = work.pop() else {
             // Code that only calls or unknown branches reach is entered with nothing under way.
             let Some(entry) = entries.by_ref().find(|entry| !states.contains_key(entry)) else { break };
-            states.insert(entry, Tracker::new());
+            states.insert(entry, (Tracker::new(), Known::default()));
             work.push(entry);
             continue;
         };
         let block = &blocks[&at];
         *visits.entry(at).or_default() += 1;
-        let mut state = states[&at].clone();
+        let (mut state, mut known) = states[&at].clone();
+        let last = program.get(block.end as usize - 1);
         for pc in block.first..block.end {
             let Some(step) = program.get(pc as usize) else { continue };
             let address = program.shape.address(pc);
@@ -201,20 +278,29 @@ fn check(model: &Model, kernel: &Kernel, program: &Program, found: &mut BTreeSet
                     needed: conflict.needed,
                 });
             });
+            known.pass(step);
         }
         let state = state.rebased();
-        for &(next, forget) in &block.next {
-            if !blocks.contains_key(&next) {
+        for &way in &block.next {
+            let next = way.to;
+            let Some(known) = known.along(way, last).filter(|_| blocks.contains_key(&next)) else {
                 continue;
-            }
+            };
             let mut arriving = state.clone();
-            if forget {
-                arriving.clear();
+            match (way.by, last) {
+                (By::Return, _) => arriving.clear(),
+                (By::Jump, Some(last)) => arriving.jump(model, last.instruction.control.stall),
+                _ => {}
             }
             let changed = match states.get_mut(&next) {
-                Some(known) => known.merge(&arriving),
+                Some((there, known_there)) => {
+                    let common = known_there.common(known);
+                    let fewer = common != *known_there;
+                    *known_there = common;
+                    there.merge(&arriving) | fewer
+                }
                 None => {
-                    states.insert(next, arriving);
+                    states.insert(next, (arriving, known));
                     true
                 }
             };

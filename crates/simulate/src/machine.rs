@@ -21,10 +21,11 @@ use oriole_chip::texture::Opaque;
 use oriole_chip::{Chip, Limits, Usage, nameable};
 use oriole_cubin::read::Kernel;
 use oriole_cubin::{Bound, Cubin, ParameterSpace};
-use oriole_latency::Model;
+use oriole_latency::{Model, completes_before_next};
 use oriole_sass::register::{PT, URZ};
 use oriole_sass::{Access, Mod, Op, OperandKind, RegisterFile};
 use oriole_tensor_memory::TensorMemory;
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Lanes exclude each other if none is in both sets.
@@ -585,8 +586,12 @@ impl<'a> Machine<'a> {
             global: &mut self.global,
             launch_context: &self.launch_context,
             fault_lane: None,
+            asked: Cell::default(),
         };
         let next = execute(&mut context);
+        if step.instruction.op == Op::BRA && active != 0 {
+            timing.tracker.jump(self.model, step.instruction.control.stall);
+        }
         if let (Some(late), Some(before)) = (&mut timing.late, before) {
             late.hold_back(&mut context.block.warps[at], step, active, before);
         }
@@ -640,6 +645,7 @@ impl<'a> Machine<'a> {
             global: &mut self.global,
             launch_context: &self.launch_context,
             fault_lane: None,
+            asked: Cell::default(),
         };
         let symbol = self.cubin.symbols.get(number).filter(|symbol| symbol.section == 0);
         let done = match symbol {
@@ -753,6 +759,9 @@ fn advance(warp: &mut Warp, timing: &mut Timing, step: &Step) {
         // Operands are read a few cycles after issue.
         let clear = &mut timing.clears[scoreboard as usize];
         *clear = (*clear).max(warp.cycle + 12);
+    }
+    if completes_before_next(control) {
+        warp.cycle = done;
     }
     warp.cycle += u64::from(control.stall.max(1));
 }

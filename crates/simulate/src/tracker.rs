@@ -7,7 +7,8 @@ use crate::operand_cache::OperandCache;
 use crate::products::Products;
 use crate::program::{Completion, ReadQueue, Step, is_always};
 use oriole_latency::{
-    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, Slot, accepted_spacing, is_branch_like,
+    Class, FENCE_TO_PRODUCT, Milestone, Model, ResultPart, SPECIAL_STALL, Slot, accepted_spacing,
+    completes_before_next, is_branch_like,
 };
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Op, OperandKind, RegisterFile};
@@ -91,10 +92,6 @@ const HORIZON: i64 = 40;
 /// Cycles after which any instruction may overwrite a fixed-latency result, matrix results apart.
 const LONGEST_OVERWRITE: u8 = 6;
 
-/// Cycles that the special stall of zero lasts at least: mature code relies on it for the result of a matrix multiply in
-/// two steps.
-const SPECIAL_STALL: i64 = 24;
-
 /// Scoreboards may be waited for this many cycles after the instruction that sets them. A `DEPBAR` looks at them later
 /// than a control word does: mature code leaves no cycle between.
 const SET_TO_WAIT: i64 = 2;
@@ -151,6 +148,12 @@ fn is_read_late(step: &Step, file: RegisterFile, slot: Slot) -> bool {
         }
         _ => false,
     }
+}
+
+/// True where mature code waits for a result by the scoreboard of what is read: an atomic, and on sm_75 the question for the
+/// space of an address.
+pub(crate) fn read_scoreboard_tells_result(op: Op) -> bool {
+    matches!(op, Op::ATOM | Op::QSPC)
 }
 
 /// Pipes whose latencies differ so little that a later write is never overtaken by more than this.
@@ -311,8 +314,14 @@ impl<C: Condition> Tracker<C> {
         });
         self.cover(step);
         self.record(step, pc, condition);
-        let stall = if control.stall == 0 { SPECIAL_STALL } else { i64::from(control.stall) };
-        self.time += stall;
+        let stall = if control.stall == 0 { SPECIAL_STALL } else { control.stall };
+        self.time += i64::from(stall);
+    }
+
+    /// A jump has been taken that stalled this long.
+    pub(crate) fn jump(&mut self, model: &Model, stall: u8) {
+        let more = i64::from(model.accepted_jump(stall) - stall);
+        self.fixed.iter_mut().filter(|entry| is_matrix(entry.class)).for_each(|entry| entry.time -= more);
     }
 
     /// Distances that hold whatever the registers.
@@ -464,8 +473,9 @@ impl<C: Condition> Tracker<C> {
                 let needed = if is_matrix(entry.class) {
                     needed
                 } else if is_short(entry.class) && writes_late_enough(step.class) {
-                    // What comes by scoreboard is later than any of the short pipes.
-                    needed.min(if step.variable { 1 } else { SHORT_OVERWRITE })
+                    // What comes by scoreboard is later than any of the short pipes, and so is the double unit.
+                    let later = step.variable || step.class == Class::Double;
+                    needed.min(if later { 1 } else { SHORT_OVERWRITE })
                 } else if entry.class == step.class {
                     // One pipe gives its results in order.
                     needed.min(SHORT_OVERWRITE)
@@ -555,14 +565,18 @@ impl<C: Condition> Tracker<C> {
                 self.fixed.retain(|entry| entry.register != register || !condition.covers(&entry.condition));
             }
         }
+        if completes_before_next(control) {
+            return;
+        }
         for access in &step.accesses {
             match *access {
                 Access::Write { file, register, part } => {
                     let register = (file, register);
                     if variable {
-                        // The read scoreboard of an atomic also covers its result.
-                        let scoreboards = mask(control.write_barrier)
-                            | if step.instruction.op == Op::ATOM { mask(control.read_barrier) } else { 0 };
+                        let mut scoreboards = mask(control.write_barrier);
+                        if read_scoreboard_tells_result(step.instruction.op) {
+                            scoreboards |= mask(control.read_barrier);
+                        }
                         let (queue, read_queue) = (step.queue, step.read_queue);
                         self.results.push(Pending {
                             register,

@@ -117,6 +117,8 @@ fn doubles_and_halves() {
         ("HADD2.F32.SAT R9, -RZ, R0.H0_H0", &[0xc000], 0),
         ("I2F.F64.U16 R2, R0.H1\nMOV R9, R3", &[0x1199_52b5], double(f64::from(0x1199))[1]),
         ("I2F.F64.S8 R2, R0.B3\nMOV R9, R3", &[0xff00_0000], double(-1.0)[1]),
+        // The upper half has a sign of its own.
+        ("HFMA2 R9, R0, R1.H0_NH1, R2", &[0x4000_3c00, 0x3c00_4000, 0x3c00_3c00], 0xbc00_4200),
         ("HFMA2.MMA R9, R0, R1, R2", &[0x4000_3c00, 0x4000_4000, 0x3c00_3c00], 0x4500_4200),
         // What a copy of a tensor fills in counts for nothing; any other not-a-number stays.
         ("HFMA2.OOB R9, R0, R1, R2", &[0x7ff7_7fff, 0x4000_4000, 0x3c00_3c00], 0x7fff),

@@ -1,6 +1,6 @@
 //! Lanes, groups, barriers and the errors of a run.
 
-use crate::common::{assemble, compute, launch};
+use crate::common::{assemble, assemble_for, compute, launch};
 use oriole_simulate::{Fault, HazardKind, run};
 
 fn words(threads: u32, body: &str) -> Vec<u32> {
@@ -173,7 +173,7 @@ fn hazards(body: &str) -> Vec<HazardKind> {
 #[test]
 fn hazards_are_found() {
     use HazardKind::*;
-    let rows: [(&str, &[HazardKind]); 28] = [
+    let rows: [(&str, &[HazardKind]); 32] = [
         ("IADD3 R2, R0, R1, RZ ; stall=4\nIADD3 R9, R2, R1, RZ", &[]),
         ("IADD3 R2, R0, R1, RZ ; stall=3\nIADD3 R9, R2, R1, RZ", &[ReadTooEarly]),
         ("IADD3 R2, R0, R1, RZ ; stall=4\nFADD R9, R2, R1", &[ReadTooEarly]),
@@ -184,6 +184,12 @@ fn hazards_are_found() {
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
         ("MUFU.RCP R2, R0 ; stall=1 write=1\nMOV R9, R2 ; stall=15 wait=1", &[WaitTooEarly]),
         ("MUFU.RCP R2, R0 ; stall=15 write=1\nMOV R2, R1 ; stall=15", &[WriteWithoutWait]),
+        // The special stall lasts until all is done, unless a scoreboard is to tell.
+        ("MUFU.RCP R2, R0 ; stall=0 yield\nMOV R9, R2", &[]),
+        ("STS [0x400], R2 ; stall=0 yield\nMOV R2, R1 ; stall=15", &[]),
+        ("MUFU.RCP R2, R0 ; stall=0 yield write=1\nMOV R9, R2 ; stall=15", &[ReadWithoutWait]),
+        // The double unit is slower than what moves a register.
+        ("MOV R2, R1 ; stall=1 wait=0\n@!P1 DMUL R2, R4, R6 ; stall=15", &[]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nFADD R9, R0, R1", &[]),
         ("FADD R2, R0.reuse, R1 ; stall=2\nMOV R0, R1 ; stall=5\nFADD R9, R0, R1", &[KeptTooLong]),
         ("FADD R0, R0.reuse, R1 ; stall=4\nFADD R9, R0, R1", &[KeptTooLong]),
@@ -281,6 +287,59 @@ fn guards_are_read_by_those_that_they_hold_back() {
     assert_eq!(found("@!P0 MOV R9, R1"), [HazardKind::ReadTooEarly]);
     assert_eq!(found("@!P0 SEL R9, R0, R1, P1"), [HazardKind::ReadTooEarly]);
     assert_eq!(found("MOV R9, R1"), []);
+}
+
+/// The kinds of hazards that the static checker finds in code for a chip.
+fn linted(chip: &str, lines: &str) -> Vec<HazardKind> {
+    oriole_simulate::lint(&assemble_for(chip, lines)).iter().map(|hazard| hazard.kind).collect()
+}
+
+/// A condition that a branch has told is not asked as if it were open: no thread takes the second branch.
+#[test]
+fn branches_on_what_is_known_lead_one_way() {
+    let twice = |between: &str| {
+        let lines = format!(
+            "MUFU.RCP R2, R0 ; stall=15 write=1
+             @!P0 BRA .end ; stall=5
+             {between}
+             @!P0 BRA .reads ; stall=5
+             .end: EXIT
+             .reads: MOV R9, R2
+             EXIT"
+        );
+        linted("sm_90a", &lines)
+    };
+    assert_eq!(twice("NOP ; stall=1"), []);
+    assert_eq!(twice("ISETP.EQ.AND P1, PT, R3, R1, PT ; stall=13"), []);
+    assert_eq!(twice("ISETP.EQ.AND P0, PT, R3, R1, PT ; stall=13"), [HazardKind::ReadWithoutWait]);
+}
+
+/// Who waits until the address has been read has the answer about its space as well; that of a load comes later.
+#[test]
+fn the_space_of_an_address_is_told_when_it_is_read() {
+    let first = |question: &str, reader: &str| {
+        linted("sm_75", &format!("{question} ; stall=4 read=1\n{reader} ; stall=5 wait=1\nEXIT"))
+    };
+    assert_eq!(first("QSPC.E.S P1, RZ, [R4]", "@P1 MOV R9, R2"), []);
+    assert_eq!(first("LD.E.SYS R2, [R4]", "MOV R9, R2"), [HazardKind::ReadWithoutWait]);
+}
+
+/// Before sm_90 a jump counts for more than its stall, for products and for nothing else.
+#[test]
+fn a_jump_takes_time_before_a_product() {
+    let round = |chip: &str, first: &str, stall: u8| {
+        let lines = format!(
+            ".top: {first} ; stall={stall}
+             ISETP.NE.U32.AND P0, PT, R0, RZ, PT ; stall=13
+             @P0 BRA .top ; stall=5
+             EXIT"
+        );
+        linted(chip, &lines)
+    };
+    let product = "HMMA.16816.F32 R12, R4, R8, R12";
+    assert_eq!(round("sm_80", product, 2), []);
+    assert_eq!(round("sm_80", product, 1), [HazardKind::ReadTooEarly; 4]);
+    assert_eq!(round("sm_90", product, 2), [HazardKind::ReadTooEarly; 4]);
 }
 
 /// Lanes that take one of two ways through a call, and what stands before the call and behind it.
@@ -395,7 +454,7 @@ fn a_swap_tells_in_a_predicate() {
              @!P0 BPT.TRAP 0x1
              EXIT"
         );
-        let outcome = run(&crate::common::assemble_for("sm_100a", &body), &launch(1, &[0; 8], 1));
+        let outcome = run(&assemble_for("sm_100a", &body), &launch(1, &[0; 8], 1));
         assert_eq!(outcome.error, None, "{width}");
     }
 }
@@ -411,9 +470,12 @@ fn a_half_of_a_single_is_rounded_to_zero() {
              HADD2 R1, R0.F32, -RZ.H0_H0
              ISETP.NE.U32.AND P0, PT, R1, {half:#x}, PT
              @P0 BPT.TRAP 0x1
+             HADD2 R1, -RZ.H0_H0, R0.F32
+             ISETP.NE.U32.AND P0, PT, R1, {half:#x}, PT
+             @P0 BPT.TRAP 0x1
              EXIT"
         );
-        let outcome = run(&crate::common::assemble_for("sm_75", &body), &launch(1, &[0; 8], 1));
+        let outcome = run(&assemble_for("sm_75", &body), &launch(1, &[0; 8], 1));
         assert_eq!(outcome.error, None, "{single:#x}");
     }
 }

@@ -21,6 +21,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::Alu, 7, &[(C::Address, observed(4)), (C::Data, observed(4))]),
     Row::new(P::Fma, 7, &[(C::Address, observed(4)), (C::Data, observed(4))]),
     Row::new(P::Dual, 7, &[(C::Data, observed(4))]),
+    Row::new(P::WideLow, 7, &[(C::Special, observed(4))]),
     Row::new(P::WideHigh, 7, &[(C::Data, observed(4))]),
     Row::new(P::Half, 7, &[(C::WideHigh, observed(3)), (C::Address, observed(4)), (C::Data, observed(4))]),
     Row::new(P::Dispatch64, 18, &[(C::Data, observed(5))]),
@@ -75,7 +76,7 @@ const RAW: &[Row<P, C>] = &[
     ),
     Row::new(P::HalfPredicate, 13, &[(C::SlowPredicate, observed(6))]),
     Row::new(P::OtherPredicate, 13, &[(C::AluPredicate, observed(4))]),
-    Row::new(P::Uniform, 12, &[(C::MatrixDescriptor, observed(9))]),
+    Row::new(P::Uniform, 12, &[(C::MatrixDescriptor, observed(9)), (C::ControlUniform, observed(10))]),
     Row::new(P::UniformMove, 7, &[(C::MatrixDescriptor, observed(2))]),
     Row::new(
         P::ToUniform,
@@ -136,6 +137,7 @@ const WAW: &[Row<P, P>] = &[
     Row::new(P::OtherGeneral, 13, &[(P::Alu, observed(4)), (P::Fma, observed(1))]),
     Row::new(P::AluPredicate, 13, &[(P::FmaPredicate, observed(11))]),
     Row::new(P::OtherPredicate, 13, &[(P::AluPredicate, observed(4))]),
+    Row::new(P::UniformMove, 7, &[(P::Uniform, observed(1))]),
     Row::new(P::ToUniform, 14, &[(P::Uniform, observed(13))]),
     Row::new(P::UniformVotePredicate, 11, &[(P::UniformVotePredicate, observed(6))]),
 ];

@@ -197,13 +197,14 @@ const RAW: &[Row<P, C>] = &[
             (C::HalfMma, unseen()),
         ],
     ),
-    Row::new(P::Mask, 15, &[(C::Alu, observed(5)), (C::Data, unseen())]),
+    Row::new(P::Mask, 15, &[(C::Alu, observed(4)), (C::Data, unseen())]),
     Row::new(
         P::Dispatch64,
         15,
         &[
             (C::Alu, observed(6)),
             (C::Fma, observed(6)),
+            (C::Wide, observed(6)),
             (C::MatrixTwo, unseen()),
             (C::Special, observed(6)),
             (C::ToUniform, unseen()),
@@ -227,6 +228,7 @@ const RAW: &[Row<P, C>] = &[
     Row::new(P::FmaPredicate, 13, &[(C::AluPredicate, observed(5)), (C::FmaPredicate, observed(4))]),
     Row::new(P::MaskPredicate, 13, &[(C::Guard, observed(12))]),
     Row::new(P::HalfPredicate, 15, &[(C::AluPredicate, observed(8)), (C::Guard, observed(14))]),
+    Row::new(P::UniformMove, 7, &[(C::UniformIndex, observed(5))]),
 ];
 
 /// Write after write, both of fixed latency.

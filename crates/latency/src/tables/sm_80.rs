@@ -112,6 +112,7 @@ const RAW: &[Row<P, C>] = &[
             (C::Fma, observed(4)),
             (C::Wide, observed(6)),
             (C::WideLow, observed(6)),
+            (C::WideHigh, observed(6)),
             (C::Half, observed(5)),
             (C::HalfToSingle, observed(5)),
             (C::HalfAlu, observed(5)),
@@ -203,6 +204,8 @@ const RAW: &[Row<P, C>] = &[
             (C::Fma, observed(6)),
             (C::Double, observed(6)),
             (C::MatrixTwo, observed(7)),
+            (C::MatrixAccumulator, observed(7)),
+            (C::MatrixTwoAccumulator, observed(8)),
             (C::Special, observed(6)),
             (C::ToUniform, observed(6)),
             (C::Address, observed(10)),
@@ -333,6 +336,7 @@ const RAW: &[Row<P, C>] = &[
         &[
             (C::Uniform, observed(2)),
             (C::VectorUniform, observed(2)),
+            (C::UniformMove, observed(2)),
             (C::SlowUniform, observed(2)),
             (C::ControlUniform, observed(3)),
         ],
@@ -352,7 +356,7 @@ const RAW: &[Row<P, C>] = &[
             (C::UniformGuard, observed(11)),
         ],
     ),
-    Row::new(P::UniformVotePredicate, 11, &[]),
+    Row::new(P::UniformVotePredicate, 11, &[(C::UniformPredicate, observed(2))]),
     Row::new(P::OtherUniformPredicate, 13, &[]),
 ];
 
@@ -797,6 +801,9 @@ pub const TIMING: Timing = Timing {
     stalls: &[(Op::WARPSYNC, 1), (Op::BMOV, 1), (Op::BREAK, 1), (Op::NANOSLEEP, 1), (Op::YIELD, 1)],
     class_stalls: &[],
     guarded_stalls: &[(Op::CALL, 1)],
+    // Observed in loops of one product: round them, 20 to 23 cycles of stalls where straight code keeps 24. A branch stalls 5
+    // there if no more than 9 cycles are left at its issue, and all that are left otherwise.
+    jump_to_product: 9,
     barrier_reads_memory: true,
     // The observed spacing of two instructions of the same opcode, back to back.
     intervals: &[

@@ -101,6 +101,7 @@ const RAW: &[Row<P, C>] = &[
     ),
     Row::new(P::Uniform, 12, &[(C::TextureHandle, observed(9)), (C::ControlUniform, unseen())]),
     Row::new(P::UniformLoad, 5, &[(C::UniformIndex, unseen()), (C::ControlUniform, observed(3))]),
+    Row::new(P::UniformVote, 7, &[(C::ControlUniform, observed(6))]),
 ];
 
 /// Write after write, both of fixed latency.
@@ -169,7 +170,7 @@ const WAW: &[Row<P, P>] = &[
         P::MatrixOne,
         20,
         &[
-            (P::WideHigh, unseen()),
+            (P::WideHigh, observed(14)),
             (P::WideSingle, unseen()),
             (P::HalfAlu, unseen()),
             (P::Matrix88, observed(8)),

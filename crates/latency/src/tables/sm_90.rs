@@ -1094,6 +1094,7 @@ pub const TIMING: Timing = Timing {
     stalls: &[],
     class_stalls: &[],
     guarded_stalls: &[],
+    jump_to_product: 0,
     barrier_reads_memory: false,
     // The observed spacing of two instructions of the same opcode, back to back.
     intervals: &[

@@ -437,10 +437,10 @@ fn synchronize(context: &mut Context) -> Result<(), Fault> {
         return Err(context.refuse());
     }
     let first = lanes.trailing_zeros() as usize;
-    let operands = &context.instruction.operands;
     // With number and count in registers it is one register: the number in the low half, the count in the upper one.
-    let packed = matches!(operands[0].kind, OperandKind::Reg(_))
-        && operands.get(1).is_some_and(|operand| operand.kind == operands[0].kind);
+    let number = context.kind(0)?;
+    let packed = matches!(number, OperandKind::Reg(_))
+        && context.instruction.operands.get(1).is_some_and(|operand| operand.kind == number);
     let (mut barrier, mut expected) = (context.integer(0)?[first], context.integer(1)?[first]);
     if packed {
         (barrier, expected) = (barrier & 0xffff, expected >> 16);

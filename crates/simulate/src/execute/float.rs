@@ -97,8 +97,9 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
         Op::FSET | Op::UFSET => {
             let result = compare(context, 1, flush)?;
             let result = join(context, result, context.predicate(3)?);
-            let one_or_zero = |lane: usize| if result >> lane & 1 == 1 { 0x3f80_0000 } else { 0 };
-            context.write(0, &std::array::from_fn(one_or_zero))
+            let truth = if context.has(Mod::BF) { 0x3f80_0000 } else { u32::MAX };
+            let true_or_zero = |lane: usize| if result >> lane & 1 == 1 { truth } else { 0 };
+            context.write(0, &std::array::from_fn(true_or_zero))
         }
         Op::FSETP | Op::UFSETP => {
             let result = compare(context, 2, flush)?;

@@ -57,9 +57,11 @@ fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
         return Ok([pair.map(|bits| if flush { format.flush(bits) } else { bits }); 32]);
     }
     let values = context.raw(index)?;
-    if operand.has(Mod::F32) || operand.has(Mod::H0_NH1) {
+    if operand.has(Mod::F32) {
         return Err(context.refuse());
     }
+    // The upper half has a sign of its own.
+    let upper_sign = if operand.has(Mod::H0_NH1) { sign } else { 0 };
     Ok(values.map(|word| {
         let (low, high) = (u64::from(word & 0xffff), u64::from(word >> 16));
         let pair = if operand.has(Mod::H0_H0) {
@@ -69,11 +71,12 @@ fn pairs(context: &Context, index: usize) -> Result<Pairs, Fault> {
         } else {
             [low, high]
         };
-        pair.map(|bits| {
+        let [low, high] = pair.map(|bits| {
             let bits = if flush { format.flush(bits) } else { bits };
             let bits = if operand.absolute { bits & !sign } else { bits };
             if operand.negate { bits ^ sign } else { bits }
-        })
+        });
+        [low, high ^ upper_sign]
     }))
 }
 
@@ -148,10 +151,11 @@ fn is_single(context: &Context, index: usize) -> bool {
 /// Both halves of the result are the same.
 fn narrowed(context: &mut Context, format: Format) -> Result<(), Fault> {
     let nothing = |operand: &Operand| matches!(operand.kind, OperandKind::Reg(RZ)) && operand.negate;
-    if !is_single(context, 1) || !context.instruction.operands.get(2).is_some_and(nothing) {
+    let (single, other) = if is_single(context, 1) { (1, 2) } else { (2, 1) };
+    if is_single(context, other) || !context.instruction.operands.get(other).is_some_and(nothing) {
         return Err(context.refuse());
     }
-    let values = context.single(1, context.has(Mod::FTZ))?;
+    let values = context.single(single, context.has(Mod::FTZ))?;
     write_halves(context, |context, lane, _| {
         finish(context, format, format.pack(F32.unpack(u64::from(values[lane])), Round::Zero, false))
     })

@@ -11,7 +11,7 @@ use crate::number::{BF16, E2M1, E2M3, E3M2, E4M3, E5M2, F16, F32, Format, Round,
 use crate::warp::Lanes;
 use oriole_chip::MatrixUnit;
 use oriole_sass::register::RZ;
-use oriole_sass::{Mod, Op, OperandKind};
+use oriole_sass::{Mod, Mods, Op, OperandKind};
 
 /// A matrix as the registers of a warp hold it.
 struct Fragment {
@@ -43,7 +43,11 @@ pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
 
 /// Rows, depth and result out of the modifier that spells the shape.
 fn shape(context: &Context) -> Result<Shape, Fault> {
-    matrix_shape(&context.instruction.mods)
+    let mods = &context.instruction.mods;
+    let spells = mods.iter().find(|&modifier| matrix_shape(&Mods::of(&[modifier])).is_some());
+    spells
+        .filter(|&modifier| context.has(modifier))
+        .and_then(|_| matrix_shape(mods))
         .map(|(rows, depth)| Shape { rows, depth })
         .ok_or_else(|| context.refuse())
 }

@@ -10,6 +10,7 @@ pub(crate) mod driver;
 mod fetch;
 mod float;
 mod half;
+mod inert;
 mod integer;
 mod load_store;
 mod matrix;
@@ -36,6 +37,7 @@ use crate::warp::{Lanes, Warp, WideLanes, bits};
 use oriole_chip::{MatrixUnit, WordShape};
 use oriole_sass::register::{RZ, URZ};
 use oriole_sass::{Guard, Instruction, Mod, Op, OperandKind};
+use std::cell::Cell;
 
 /// What does not change during a launch.
 pub(crate) struct LaunchContext {
@@ -77,6 +79,8 @@ pub(crate) struct Context<'a> {
     pub launch_context: &'a LaunchContext,
     /// Lane at which a fault happened.
     pub fault_lane: Option<u32>,
+    /// Which modifiers of the instruction have been asked for, bit n for the n-th.
+    pub asked: Cell<u64>,
 }
 
 /// The lanes in which a guard holds.
@@ -103,8 +107,25 @@ impl Context<'_> {
         &mut self.block.warps[self.warp_index]
     }
 
+    /// Whether the instruction has a modifier. Who asks knows it; what nobody asks for is a fault, see [`execute`].
     fn has(&self, modifier: Mod) -> bool {
-        self.instruction.mods.has(modifier)
+        let place = self.instruction.mods.iter().position(|of| of == modifier);
+        self.asked.set(self.asked.get() | place.map_or(0, |place| 1 << place));
+        place.is_some()
+    }
+
+    /// The error for a modifier that the instruction was executed without, if there is one.
+    fn refuse_unasked(&self) -> Result<(), Fault> {
+        let asked = self.asked.get();
+        let op = self.instruction.op;
+        let mut left = (0..).zip(self.instruction.mods.iter()).filter(|&(place, _)| asked >> place & 1 == 0);
+        match left.find(|&(_, modifier)| !inert::changes_nothing(op, modifier)) {
+            Some((_, modifier)) => {
+                let form = name(self.instruction);
+                Err(Fault::NotSimulated(format!("{form}, of which `.{}` is not known,", modifier.spelling())))
+            }
+            None => Ok(()),
+        }
     }
 
     fn kind(&self, index: usize) -> Result<OperandKind, Fault> {
@@ -342,8 +363,17 @@ fn each_active(
     Ok(())
 }
 
-/// Executes one instruction in the current group of the warp.
+/// Executes one instruction in the current group of the warp. A modifier that is not asked for on the way is one whose meaning
+/// nobody has looked at.
 pub(crate) fn execute(context: &mut Context) -> Result<Next, Fault> {
+    let next = act(context)?;
+    if context.active != 0 {
+        context.refuse_unasked()?;
+    }
+    Ok(next)
+}
+
+fn act(context: &mut Context) -> Result<Next, Fault> {
     use Op::*;
     let op = context.instruction.op;
     match op {

@@ -112,7 +112,7 @@ impl Product {
         let shape = context.instruction.mods.iter().find_map(|name| {
             let mut numbers = name.name().split('x').map(|number| number.parse::<usize>().ok());
             numbers.next()??;
-            Some((numbers.next()??, numbers.next()??))
+            Some((numbers.next()??, numbers.next()??)).filter(|_| context.has(name))
         });
         let (columns, depth) = shape.ok_or_else(|| context.refuse())?;
         let has = |modifier| context.has(modifier);

@@ -1,0 +1,149 @@
+//! Modifiers that an instruction is executed without: they change nothing here. Of every other one that nobody asks for, the
+//! machine does not know what it means, and refuses the instruction.
+
+use oriole_sass::{Mod, Op};
+
+/// What does nothing here, whatever its modifiers: memory is in order, and there is no cache.
+const WITHOUT_EFFECT: &[Op] = {
+    use Op::*;
+    &[
+        NOP,
+        MEMBAR,
+        ERRBAR,
+        CGAERRBAR,
+        FENCE,
+        CCTL,
+        CCTLL,
+        CCTLT,
+        DEPBAR,
+        LDGDEPBAR,
+        PMTRIG,
+        ACQBULK,
+        PREEXIT,
+        UVIRTCOUNT,
+        UBLKPF,
+        UTMAPF,
+        UTMACCTL,
+        UTMACMDFLUSH,
+    ]
+};
+
+/// Opcodes with modifiers that say nothing more of them.
+type Row = (&'static [Op], &'static [Mod]);
+
+/// Who sees an access when, and what caches keep of it: memory is in order, and there is no cache. How wide an address is, the
+/// registers tell. The words of a parity group are handed out by the first one, and accesses to it are alike.
+const ACCESSES: Row = {
+    use Op::*;
+    (
+        &[
+            LD, LDG, LDS, LDL, ST, STG, STS, STL, ATOM, ATOMG, ATOMS, RED, REDG, REDAS, LDGSTS, LDGMC, QSPC,
+            SULD, SUST, SURED,
+        ],
+        &[
+            Mod::E,
+            Mod::EF,
+            Mod::EFL2,
+            Mod::EL,
+            Mod::ELL2,
+            Mod::ENL2,
+            Mod::EU,
+            Mod::LU,
+            Mod::NA,
+            Mod::LTC64B,
+            Mod::LTC128B,
+            Mod::LTC256B,
+            Mod::BYPASS,
+            Mod::CONSTANT,
+            Mod::PRIVATE,
+            Mod::STRONG,
+            Mod::CTA,
+            Mod::SM,
+            Mod::GPU,
+            Mod::SYS,
+            Mod::VC,
+            Mod::MMIO,
+        ],
+    )
+};
+
+/// What remains where none of its siblings is named, which are all asked for; and what the opcode does in any case.
+const ROWS: &[Row] = {
+    use Op::*;
+    &[
+        ACCESSES,
+        (&[ISETP, UISETP, FSET, FSETP, UFSET, UFSETP, DSETP, HSET2, HSETP2], &[Mod::AND]),
+        (&[LOP3, ULOP3, PLOP3, UPLOP3], &[Mod::LUT]),
+        (&[SHF, USHF], &[Mod::L, Mod::U32]),
+        (&[SHFL], &[Mod::IDX]),
+        (&[VOTE, VOTEU, MATCH], &[Mod::ANY]),
+        (&[CREDUX, LDTM], &[Mod::MAX]),
+        (&[R2UR], &[Mod::BROADCAST]),
+        (&[BMOV, RPCMOV], &[Mod::_32]),
+        (&[LDSM, STSM, MOVM], &[Mod::_16]),
+        (&[LDS], &[Mod::U]),
+        // Numbers.
+        (&[VIADD, VIMNMX], &[Mod::S32]),
+        (&[IDP], &[Mod::_2A, Mod::LO, Mod::U16, Mod::U8, Mod::U8_2]),
+        (&[I2I, I2IP], &[Mod::S32, Mod::SAT]),
+        (&[I2FP, UI2FP, F2IP], &[Mod::F32]),
+        (&[F2IP], &[Mod::U8]),
+        (&[F2F], &[Mod::F32, Mod::F32_2]),
+        // Where small numbers are unpacked, nothing is rounded.
+        (&[F2FP], &[Mod::F32, Mod::E5M2_2, Mod::PACK_AB, Mod::BF16, Mod::RZ]),
+        (&[HFMA2], &[Mod::MMA]),
+        // Products of matrices.
+        (&[HMMA, QMMA, OMMA], &[Mod::F32]),
+        (&[HMMA], &[Mod::F16, Mod::F16_2]),
+        (&[HGMMA, QGMMA], &[Mod::F16]),
+        (&[QMMA, QGMMA], &[Mod::E4M3, Mod::E4M3_2]),
+        (&[OMMA], &[Mod::UE4M3]),
+        (&[IMMA, IGMMA], &[Mod::U8, Mod::U8_2]),
+        (&[BMMA, BGMMA], &[Mod::AND, Mod::POPC]),
+        (&[WARPGROUP], &[Mod::ARRIVE, Mod::LE]),
+        (&[UTCATOMSWS], &[Mod::ALIGN, Mod::_2CTA]),
+        (&[UTCBAR], &[Mod::_2CTA]),
+        (&[UTCCP], &[Mod::S, Mod::T]),
+        (&[UTCSHIFT], &[Mod::DOWN]),
+        // Memory. There is one copy of what has several, and its sum is itself.
+        (&[ATOM, ATOMG, ATOMS, REDG, RED, REDAS], &[Mod::_32, Mod::INC, Mod::RN, Mod::SPIN]),
+        (
+            &[LDGMC],
+            &[
+                Mod::_32,
+                Mod::ADD,
+                Mod::F32ADD,
+                Mod::HPADD,
+                Mod::MAX,
+                Mod::MIN,
+                Mod::AND,
+                Mod::OR,
+                Mod::XOR,
+                Mod::RN,
+            ],
+        ),
+        (&[UBLKCP, UBLKRED], &[Mod::S, Mod::S_2, Mod::RN]),
+        (&[TEX, TLD], &[Mod::LZ]),
+        // What a surface access does beyond the edge is given by its other modifiers.
+        (&[SULD, SUST, SURED], &[Mod::D, Mod::IGN, Mod::TRAP]),
+        (&[SURED], &[Mod::MAX, Mod::SD32, Mod::SD64]),
+        // Barriers.
+        (&[BAR], &[Mod::DEFER_BLOCKING, Mod::POPC, Mod::SYNC]),
+        (&[SYNCS, ARRIVES], &[Mod::_64, Mod::TRANS64, Mod::TRYWAIT]),
+        (&[UGETNEXTWORKID], &[Mod::SELFCAST]),
+        // Branches. That the operand is a uniform predicate, the operand tells.
+        (&[BRA], &[Mod::U]),
+        (&[BSSY, BSYNC, BREAK], &[Mod::RECONVERGENT, Mod::RELIABLE]),
+        (&[WARPSYNC], &[Mod::EXCLUSIVE]),
+        (&[CALL], &[Mod::NOINC, Mod::REL]),
+        (&[RET], &[Mod::NODEC, Mod::REL]),
+        (&[NANOSLEEP], &[Mod::SYNCS]),
+        (&[USETMAXREG], &[Mod::CTAPOOL, Mod::TRY_ALLOC]),
+    ]
+};
+
+/// True for a modifier that the machine may pass over.
+pub(super) fn changes_nothing(op: Op, modifier: Mod) -> bool {
+    WITHOUT_EFFECT.contains(&op)
+        || ROWS.iter().any(|(ops, modifiers)| ops.contains(&op) && modifiers.contains(&modifier))
+}
