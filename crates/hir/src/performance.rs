@@ -141,6 +141,10 @@ fn enter_word(word: &str, directives: &mut Directives) -> Result<(), (Code, Stri
         }
         // These steer conventions of the binary interface that the calls of this compiler do not have.
         ".abi_preserve" | ".abi_preserve_control" | ".unique" => {}
+        ".minperctamemory" => {
+            let message = "`.minperctamemory` (memory for each block, PTX 9.4) cannot be compiled yet";
+            return Err((Code::NotSupported, message.to_owned()));
+        }
         other => {
             let message = format!("no performance directive is called `{other}`");
             return Err((Code::UnknownDirective, message));

@@ -371,6 +371,14 @@ impl<'a> Resolver<'a> {
             let message = format!("`{}` does not fit into 32 bits", number.text());
             self.report(Code::InvalidDirective, number.span(), message);
         }
+        // Line tables have no places of texts in between: ptxas takes the directive and writes nothing of it.
+        if line.is_intermediate() {
+            if !self.header.has_version((9, 4)) {
+                let message = "`.loc_intermediate` needs `.version` 9.4 or later";
+                self.report(Code::NeedsVersion, line.span(), message);
+            }
+            return;
+        }
         let Some((file, row, column)) = line.position() else { return };
         let inlined = line.inlined_at().map(|inlined| Inlined {
             function_name: inlined.function_name().map(|(label, offset)| (label.text().to_string(), offset)),

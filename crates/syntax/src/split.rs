@@ -369,7 +369,7 @@ impl<'a> Splitter<'a> {
                 self.scan(after, Mode::HeaderRun);
                 (UnitKind::Header, Box::default())
             }
-            b".file" | b".loc" => {
+            b".file" | b".loc" | b".loc_intermediate" => {
                 self.scan(after, Mode::FileRun);
                 (UnitKind::DebugSection, Box::default())
             }
@@ -604,7 +604,7 @@ impl<'a> Splitter<'a> {
                     || self.byte(next) == b'.'
                         && (matches!(self.word(next), b".entry" | b".func") || is_linkage(self.word(next)))
             }
-            b".file" | b".loc" if mode == Mode::FileRun => false,
+            b".file" | b".loc" | b".loc_intermediate" if mode == Mode::FileRun => false,
             _ if matches!(mode, Mode::HeaderRun | Mode::FileRun) => true,
             word if mode == Mode::Statement => depth == 0 && is_space(word),
             b".global" | b".const" | b".alias" => mode == Mode::Broken && matches!(before, b';' | b'}'),

@@ -130,6 +130,11 @@ node!(
 );
 
 impl<'t> LocDirective<'t> {
+    /// Whether it is `.loc_intermediate`: a place in a text that was made on the way to this one.
+    pub fn is_intermediate(self) -> bool {
+        tokens(self.0).next().is_some_and(|word| word.text() == ".loc_intermediate")
+    }
+
     /// The first number that is too large for a file, line or column.
     pub fn too_large(self) -> Option<TokenRef<'t>> {
         let inlined = self.inlined_at().map(|inlined| inlined.0);

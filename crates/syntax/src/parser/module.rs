@@ -66,7 +66,7 @@ impl Parser<'_> {
             ".address_size" => self.simple(ADDRESS_SIZE_DIRECTIVE, INT_NUMBER, "32 or 64"),
             ".target" => self.target(),
             ".file" => self.file(),
-            ".loc" => self.loc(),
+            ".loc" | ".loc_intermediate" => self.loc(),
             ".section" => self.section(),
             ".pragma" => self.pragma(),
             ".alias" => self.alias(),

@@ -67,7 +67,7 @@ impl Parser<'_> {
 
     fn directive(&mut self) {
         match self.word() {
-            ".loc" => self.loc(),
+            ".loc" | ".loc_intermediate" => self.loc(),
             ".pragma" => self.pragma(),
             word if super::declaration::begins_variable(word) => self.variable(),
             ".branchtargets" | ".calltargets" | ".callprototype" => {
@@ -174,7 +174,7 @@ impl Parser<'_> {
         self.token(self.next).on_new_line
             && matches!(
                 self.word(),
-                ".reg" | ".loc" | ".pragma" | ".branchtargets" | ".calltargets" | ".callprototype"
+                ".reg" | ".loc" | ".loc_intermediate" | ".pragma" | ".branchtargets" | ".calltargets" | ".callprototype"
             )
     }
 
