@@ -120,8 +120,17 @@ const WAW: &[Row<P, P>] = &[
     ),
     Row::new(P::WideLow, 7, &[(P::Half, observed(4)), (P::Long, observed(1))]),
     Row::new(P::WideHigh, 7, &[(P::Long, observed(1))]),
-    Row::new(P::Long, 7, &[(P::Alu, observed(2)), (P::Fma, observed(2)), (P::Half, observed(2))]),
-    Row::new(P::LongPredicate, 14, &[(P::AluPredicate, observed(5))]),
+    Row::new(
+        P::Long,
+        7,
+        &[
+            (P::Alu, observed(2)),
+            (P::Fma, observed(2)),
+            (P::Half, observed(2)),
+            (P::HalfToSingle, observed(2)),
+        ],
+    ),
+    Row::new(P::LongPredicate, 14, &[(P::AluPredicate, observed(3))]),
     Row::new(P::Half, 7, &[(P::Dual, observed(1))]),
     Row::new(P::HalfAlu, 7, &[(P::Alu, observed(1))]),
     Row::new(

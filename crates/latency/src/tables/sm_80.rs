@@ -344,7 +344,12 @@ const RAW: &[Row<P, C>] = &[
     Row::new(
         P::UniformVote,
         7,
-        &[(C::Uniform, observed(2)), (C::VectorUniform, observed(2)), (C::SlowUniform, observed(2))],
+        &[
+            (C::Uniform, observed(2)),
+            (C::VectorUniform, observed(2)),
+            (C::SlowUniform, observed(2)),
+            (C::ControlUniform, observed(6)),
+        ],
     ),
     Row::new(P::OtherUniform, 13, &[]),
     Row::new(

@@ -101,7 +101,6 @@ const RAW: &[Row<P, C>] = &[
     ),
     Row::new(P::Uniform, 12, &[(C::TextureHandle, observed(9)), (C::ControlUniform, unseen())]),
     Row::new(P::UniformLoad, 5, &[(C::UniformIndex, unseen()), (C::ControlUniform, observed(3))]),
-    Row::new(P::UniformVote, 7, &[(C::ControlUniform, observed(6))]),
 ];
 
 /// Write after write, both of fixed latency.

@@ -346,7 +346,7 @@ const RAW: &[Row<P, C>] = &[
         14,
         &[
             (C::Alu, observed(6)),
-            (C::Fma, observed(7)),
+            (C::Fma, observed(6)),
             (C::Dual, inferred(7)),
             (C::Wide, inferred(7)),
             (C::WideLow, inferred(7)),
