@@ -90,19 +90,6 @@ case('invariant_conditions', 'handwritten', [1], [64], [
     Result('u32', [conditions(kind, t, 9) for t, kind in enumerate(data)], data), Scalar('u32', 9)])
 
 
-def lanes_not_named(step):
-    sums = [(t * t + (max(t, 1) * step if t & 1 else 0)) & M32 for t in range(32)]
-    other = [sums[min(t + 1, 31)] for t in range(32)]
-    far = [other[t ^ 2] for t in range(32)]
-    mask = 0x7fffffff  # The last lane has nobody behind it: not all, some, and not alike.
-    value = [((x ^ y) + mask + 2) & M32 for x, y in zip(other, far)]
-    far = [value[t - 3] if t >= 3 else value[t] for t in range(32)]
-    return [(far[t] + far[t & 0x18 | step & 7]) & M32 for t in range(32)]
-
-
-case('lanes_not_named', 'old_lanes', [1], [32], [Result('u32', lanes_not_named(5)), Scalar('u32', 5)])
-
-
 case('packed_addresses', 'packed_addresses', [1], [1], [Result('u32', [3, 3000, 18, 6000])])
 
 

@@ -85,7 +85,8 @@ fn forms_of_later_versions() {
             0,
             "",
         ),
-        ("clmad", compiled("9.3", "clmad.lo.u64 %d2, %d1, %d1, %d1;"), COMPILE, 1, "oriole::not-supported"),
+        ("clmad", compiled("9.3", "clmad.lo.u64 %d2, %d1, %d1, %d1;"), COMPILE, 0, ""),
+        ("fabric", module("9.3", "sm_100", "fabric.submit;"), COMPILE, 1, "oriole::not-supported"),
         ("fabric", module("9.3", "sm_100", "fabric.submit;"), COMPILE, 1, "oriole::not-supported"),
         ("fabric before", compiled("9.3", "fabric.submit;"), COMPILE, 1, "target::needs-chip"),
     ]);

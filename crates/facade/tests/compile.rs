@@ -66,10 +66,10 @@ fn what_is_wrong_has_a_place() {
     let report = compile(&text, &Options::new()).unwrap_err();
     assert!(report.has_errors());
     expect![[r#"
-        11:8: error[ptx::invalid-type]: the type `.u33` is not possible here, did you mean `.u32`?; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2`, `.s16x2`, `.u8x4` or `.s8x4`
+        11:8: error[ptx::invalid-type]: the type `.u33` is not possible here, did you mean `.u32`?; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.e4m3x4`, `.e5m2x4`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2`, `.s16x2`, `.u8x4` or `.s8x4`
     "#]].assert_eq(&report.to_string());
     expect![[r#"
-        error[ptx::invalid-type]: the type `.u33` is not possible here, did you mean `.u32`?; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2`, `.s16x2`, `.u8x4` or `.s8x4`
+        error[ptx::invalid-type]: the type `.u33` is not possible here, did you mean `.u32`?; expected `.f32`, `.f64`, `.f32x2`, `.f16`, `.f16x2`, `.bf16`, `.bf16x2`, `.e4m3x4`, `.e5m2x4`, `.u16`, `.u32`, `.u64`, `.s16`, `.s32`, `.s64`, `.u16x2`, `.s16x2`, `.u8x4` or `.s8x4`
           --> k.ptx:11:8
            |
         11 |     add.u33 %r1, %r1, 3;

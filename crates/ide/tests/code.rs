@@ -188,9 +188,9 @@ fn inline_ptx_of_cuda() {
         * `add[.{rn,rz,rm,rp}][.sat].f32.{f16,bf16} d, a, c`: Adds a half to a single value.
         * `add[.rn][.ftz][.sat].{f16,f16x2} d, a, b`: Adds.
         * `add[.rn].{bf16,bf16x2} d, a, b`: Adds.
+        * `add[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b`: Adds packed FP8, FP6 or FP4 values to packed FP8.
         * `add[.sat].s32 d, a, b`: Adds and clamps to the range of `.s32`.
-        * `add.{u16x2,s16x2} d, a, b`: Adds two packed pairs of halves.
-        * and 3 more
+        * and 4 more
         Space .reg; Type .b32; Register t; Opcode add; Type .u32; Register t; Register %1; Number %2; Opcode mov; Type .u32; Register %0; Variable u; "#]].assert_eq(&out);
 }
 

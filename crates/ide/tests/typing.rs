@@ -28,27 +28,30 @@ fn completion() {
         kernel("    fma.$0"),
         9,
         expect![[r#"
-            4
+            7
             Modifier rm fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier rn fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier rp fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier rz fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
+            Modifier satfinite fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
+            Modifier e4m3x4 fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
+            Modifier e5m2x4 fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
         "#]],
     );
     check_completion(
         kernel("    fma.rn.$0"),
         9,
         expect![[r#"
-            11
+            14
             Modifier f64 fma.{rn,rz,rm,rp}.f64 d, a, b, c
             Modifier ftz fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
             Modifier oob fma.rn.oob[.relu].{f16,f16x2,bf16,bf16x2} d, a, b, c
+            Modifier satfinite fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
             Modifier bf16 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
             Modifier bf16x2 fma.rn[.relu].{bf16,bf16x2} d, a, b, c
+            Modifier e4m3x4 fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
+            Modifier e5m2x4 fma[.rn][.satfinite].{e4m3x4,e5m2x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4}.{e4m3x4,e5m2x4,e2m3x4,e3m2x4,e2m1x4} d, a, b, c
             Modifier f32x2 fma.{rn,rz,rm,rp}[.ftz].f32x2 d, a, b, c
-            Modifier relu fma.rn[.ftz].relu.{f16,f16x2} d, a, b, c
-            Modifier sat fma.{rn,rz,rm,rp}[.ftz][.sat].f32 d, a, b, c
-            Modifier f16 fma.rn[.ftz][.sat].{f16,f16x2} d, a, b, c
         "#]],
     );
     check_completion(

@@ -91,13 +91,13 @@ fn every_pass_changes_a_kernel() {
     }
     expect![[r#"
         10 EarlyOriSimpleLiveDead: atomics atomic_add_floats, 195 functions
-        13 GeneralOptimizeEarly: atomics atomic_all_u32, 351 functions
-        15 OriBranchOpt: atomics atomic_add_floats, 133 functions
+        13 GeneralOptimizeEarly: atomics atomic_all_u32, 350 functions
+        15 OriBranchOpt: atomics atomic_add_floats, 132 functions
         16 OriPerformLiveDeadFirst: handwritten branch_to_next, 1 functions
         21 OriStrengthReduce: deep deep_conditions, 10 functions
-        23 GenerateMovPhi: atomics atomic_add_floats, 325 functions
-        29 GeneralOptimize: atomics atomic_add_floats, 249 functions
-        31 OriLinearReplacement: atomics atomic_all_u32, 133 functions
+        23 GenerateMovPhi: atomics atomic_add_floats, 324 functions
+        29 GeneralOptimize: atomics atomic_add_floats, 248 functions
+        31 OriLinearReplacement: atomics atomic_all_u32, 132 functions
         33 OriPerformLiveDeadSecond: atomics atomic_add_floats, 199 functions at level 0
         35 OriHoistInvariantsEarly: atomics atomic_lock, 101 functions
         45 MidExpansion: attention attention_f16, 23 functions
@@ -111,11 +111,11 @@ fn every_pass_changes_a_kernel() {
         64 LateOriCommoning: barrier_objects copy_pipeline, 6 functions
         65 GeneralOptimizeLate2: reduce reduce_argmax_f32, 4 functions
         66 OriHoistInvariantsLate: atomics atomic_append, 13 functions
-        69 OriDoRemat: atomics atomic_add_floats, 85 functions
-        72 LateExpandSyncInstructions: atomics atomic_add_floats, 172 functions
-        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 200 functions
+        69 OriDoRemat: atomics atomic_add_floats, 84 functions
+        72 LateExpandSyncInstructions: atomics atomic_add_floats, 171 functions
+        73 ConvertAllMovPhiToMov: atomics atomic_add_floats, 199 functions
         74 ConvertToUniformReg: attention attention_f16, 103 functions
-        75 LateArchOptimizeFirst: atomics atomic_all_u32, 273 functions for sm_86
+        75 LateArchOptimizeFirst: atomics atomic_all_u32, 272 functions for sm_86
         78 LateExpansionUnsupportedOps: atomics atomic_all_u64, 148 functions
         79 OriHoistInvariantsLate2: handwritten invariant_conditions, 3 functions
         81 LateArchOptimizeSecond: atomics atomic_all_u64, 159 functions

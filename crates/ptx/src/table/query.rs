@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn what_may_stand_next() {
-        expect_test::expect!["rn rz rm rp lo! hi! wide! ftz f64! satfinite bf16! bf16x2! sat f32x2! e4m3x4! e5m2x4! f32! f16! f16x2!"]
+        expect_test::expect!["rn rz rm rp lo! hi! wide! ftz f64! bf16! bf16x2! satfinite sat f32x2! e4m3x4! e5m2x4! f32! f16! f16x2!"]
             .assert_eq(&words("mul"));
         expect_test::expect!["u16! u32! u64! s16! s32! s64!"].assert_eq(&words("mul.lo"));
         expect_test::expect![""].assert_eq(&words("mul.lo.u32"));

@@ -84,13 +84,15 @@ const ROWS: &[Row] = {
         (&[LDS], &[Mod::U]),
         // Numbers.
         (&[VIADD, VIMNMX], &[Mod::S32]),
+        (&[VIADD], &[Mod::_32]),
+        (&[CLMAD], &[Mod::LO]),
         (&[IDP], &[Mod::_2A, Mod::LO, Mod::U16, Mod::U8, Mod::U8_2]),
         (&[I2I, I2IP], &[Mod::S32, Mod::SAT]),
         (&[I2FP, UI2FP, F2IP], &[Mod::F32]),
         (&[F2IP], &[Mod::U8]),
         (&[F2F], &[Mod::F32, Mod::F32_2]),
         // Where small numbers are unpacked, nothing is rounded.
-        (&[F2FP], &[Mod::F32, Mod::E5M2_2, Mod::PACK_AB, Mod::BF16, Mod::RZ]),
+        (&[F2FP], &[Mod::F32, Mod::F16, Mod::F16_2, Mod::E5M2_2, Mod::PACK_AB, Mod::BF16, Mod::RZ]),
         (&[HFMA2], &[Mod::MMA]),
         // Products of matrices.
         (&[HMMA, QMMA, OMMA], &[Mod::F32]),
@@ -123,6 +125,8 @@ const ROWS: &[Row] = {
             ],
         ),
         (&[UBLKCP, UBLKRED], &[Mod::S, Mod::S_2, Mod::RN]),
+        // In order as all accesses are.
+        (&[UBLKCP, UBLKRED], &[Mod::STRONG, Mod::CTA, Mod::SM, Mod::GPU, Mod::SYS]),
         (&[TEX, TLD], &[Mod::LZ]),
         // What a surface access does beyond the edge is given by its other modifiers.
         (&[SULD, SUST, SURED], &[Mod::D, Mod::IGN, Mod::TRAP]),

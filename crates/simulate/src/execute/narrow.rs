@@ -89,7 +89,11 @@ const SECOND: [Mod; 5] = [Mod::E4M3x4_3, Mod::E5M2x4_3, Mod::E2M3x4_3, Mod::E3M2
 
 pub(super) fn execute(context: &mut Context) -> Result<(), Fault> {
     let op = context.instruction.op;
-    let to = if context.has(Mod::E4M3x4) { E4M3 } else { E5M2 };
+    let to = match (context.has(Mod::E4M3x4), context.has(Mod::E5M2x4)) {
+        (true, _) => E4M3,
+        (_, true) => E5M2,
+        _ => return Err(context.refuse()),
+    };
     let first = format(context, FIRST)?;
     let second = if op == Op::QADD4 { to } else { format(context, SECOND)? };
     let count = context.count() - 1;

@@ -174,7 +174,13 @@ impl Parser<'_> {
         self.token(self.next).on_new_line
             && matches!(
                 self.word(),
-                ".reg" | ".loc" | ".loc_intermediate" | ".pragma" | ".branchtargets" | ".calltargets" | ".callprototype"
+                ".reg"
+                    | ".loc"
+                    | ".loc_intermediate"
+                    | ".pragma"
+                    | ".branchtargets"
+                    | ".calltargets"
+                    | ".callprototype"
             )
     }
 
