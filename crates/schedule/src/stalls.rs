@@ -3,11 +3,11 @@
 //! instruction of a block comes too early after a predecessor, the instruction that leads there stalls longer. That is the last
 //! one, or a guarded branch before it: a block may be left in the middle, and each way out has its own age of what it leaves.
 
-use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM, early_target, is_branch};
+use crate::effects::{Effects, Finishing, REGISTERS, UNIFORM, early_target};
 use crate::words::{LONGEST_STALL, Nop, accepts_wait, yields};
 use oriole_latency::{Class, FENCE_TO_PRODUCT, LONGEST_SPACING, Milestone, Model, ResultPart, Slot, spacing};
 use oriole_ori::{BlockId, MachineFunction, MachineInstruction};
-use oriole_sass::{Control, Op};
+use oriole_sass::{Control, Effect, Op};
 use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -323,10 +323,11 @@ fn write(
     let mut added: Vec<(usize, MachineInstruction)> = Vec::new();
     let passing = |cycles: u16| Control { stall: cycles as u8, yields: cycles >= 12, ..Control::NEUTRAL };
     let mut pause = u16::from(pause);
-    let count = instructions.len();
     for (index, ((machine, e), &stall)) in instructions.iter_mut().zip(effects).zip(stalls).enumerate() {
-        // What an instruction that leads to another block cannot hold passes before it.
-        let leads_on = index + 1 == count || is_branch(machine);
+        // A pause after an instruction that goes elsewhere would not be executed: what its stall cannot hold passes before it. After
+        // any other one, the last of its block too, there is a pause.
+        let effect = machine.instruction.op.info().effect;
+        let leads_on = matches!(effect, Effect::Branch | Effect::Call | Effect::Leave);
         if leads_on && machine.instruction.op != Op::ERRBAR {
             pause += stall.saturating_sub(cap);
         }

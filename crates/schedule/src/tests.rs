@@ -1158,6 +1158,31 @@ fn each_part_is_ordered_within_its_own_registers() {
     assert_eq!(ordered(grant, meeting), (values, Some(vec![57, 17, 17])), "no order is within them");
 }
 
+/// A distance to the next block that is longer than a stall: a pause follows what ends the block, but precedes a branch, after which it
+/// would not be executed.
+#[test]
+fn a_long_distance_to_the_next_block_is_waited_for() {
+    words(
+        "-> 1
+         HMMA.16816.F32 R4, R8, R10, R4
+         -> 1
+         FADD R4, R4, R5
+         HMMA.16816.F32 R4, R8, R10, R4
+         BRA 0x0 => 1",
+        options(),
+        expect![[r#"
+            --
+            ------:-:-:Y:15 HMMA.16816.F32 R4, R8, R10, R4
+            ------:-:-:-:09 NOP
+            --
+            ------:-:-:Y:07 FADD R4, R4, R5
+            ------:-:-:-:01 HMMA.16816.F32 R4, R8, R10, R4
+            ------:-:-:-:08 NOP
+            ------:-:-:Y:15 BRA 0x0
+        "#]],
+    );
+}
+
 /// Registers are given back eight cycles behind a pause, or nine behind the meeting of the warp, and what comes next waits for that.
 #[test]
 fn registers_are_given_back_behind_a_pause() {

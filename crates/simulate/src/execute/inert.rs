@@ -100,7 +100,7 @@ const ROWS: &[Row] = {
         (&[HGMMA, QGMMA], &[Mod::F16]),
         (&[QMMA, QGMMA], &[Mod::E4M3, Mod::E4M3_2]),
         (&[OMMA], &[Mod::UE4M3]),
-        (&[IMMA, IGMMA], &[Mod::U8, Mod::U8_2]),
+        (&[IMMA, IGMMA], &[Mod::U8, Mod::U8_2, Mod::U4, Mod::U4_2]),
         (&[BMMA, BGMMA], &[Mod::AND, Mod::POPC]),
         (&[WARPGROUP], &[Mod::ARRIVE, Mod::LE]),
         (&[UTCATOMSWS], &[Mod::ALIGN, Mod::_2CTA]),
