@@ -153,6 +153,8 @@ fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
 
 /// Differences that are only a matter of taste: blanks within an operand.
 fn normal(text: &str) -> String {
+    // Between a NaN and the half that is read there is a blank.
+    let text = text.replace("QNAN .", "QNAN.");
     text.replace("] [", "][").replace(" ,", ",").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
