@@ -153,7 +153,9 @@ impl Printer<'_> {
         self.core(out, operand, slot, at);
         // The suffix for the half of a general register, or of the operand as a whole, is written behind the bars, any other within.
         let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
-        let behind = |suffix: Mod| half(suffix) || self.place(at, suffix) == Place::End;
+        // Bytes and nibbles of packed values come after the bars, too.
+        let packed = matches!(self.instruction.op, Op::QADD4 | Op::QMUL4 | Op::QFMA4);
+        let behind = |suffix: Mod| packed || half(suffix) || self.place(at, suffix) == Place::End;
         let bars_first = matches!(operand.kind, OperandKind::Reg(_)) && operand.suffixes.iter().all(behind);
         if operand.absolute && bars_first {
             out.push('|');

@@ -154,7 +154,7 @@ fn disassemble(chip: Chip, words: &[u128]) -> Vec<Option<String>> {
 /// Differences that are only a matter of taste: blanks within an operand.
 fn normal(text: &str) -> String {
     // Between a NaN and the half that is read there is a blank.
-    let text = text.replace("QNAN .", "QNAN.");
+    let text = text.replace("NAN .", "NAN.");
     text.replace("] [", "][").replace(" ,", ",").split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
