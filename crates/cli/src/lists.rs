@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 /// `oriole list`
 #[derive(Args, Debug)]
 pub struct List {
-    /// What to list.
+    /// List to print.
     pub what: What,
     /// Also list phases that have nothing to do in compute code.
     #[arg(long)]

@@ -59,7 +59,8 @@ impl Lower<'_> {
         let by_linker = self.separate || matches!(callee, Callee::Direct(symbol) if self.is_outside(symbol));
         let convention = convention(&signature.parameters, &signature.results, by_linker);
         let open = self.bytes_of_open_array(&arguments, &signature)?;
-        let stack_bytes = convention.stack + open;
+        let stack_bytes = convention.stack.checked_add(open);
+        let stack_bytes = stack_bytes.ok_or_else(|| self.unsupported("an argument as large as this"))?;
         if stack_bytes > 0 && self.moves_stack() {
             return Err(self.unsupported("a call with arguments on a stack that moves"));
         }

@@ -114,7 +114,7 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
     }
     let translator = Translator { source, lines: LineIndex::new(source.text()), architecture };
     let mut aborts = false;
-    // Shuffles and votes without `.sync` that have been told of; since when they are deprecated is asked for once.
+    // Shuffles and votes without `.sync` reported so far; the version is read once.
     let mut deprecated = Vec::new();
     let deprecates = LazyCell::new(|| source.version() >= Some((6, 0)));
     // A text without a version is none of the language, whatever else there is to say.
@@ -172,8 +172,8 @@ impl Translator<'_> {
         (severity, place)
     }
 
-    /// What there is to say of a shuffle or a vote without `.sync`: of each that it may go wrong, and from PTX 6.0 on, of the first of
-    /// both kinds alone, that it is also deprecated.
+    /// Warns about a shuffle or a vote without `.sync`: before PTX 6.0 each one may go wrong; from PTX 6.0 on only the first of each
+    /// opcode is reported, also as deprecated.
     fn lanes_not_named<'d>(
         &self,
         diagnostic: &'d Diagnostic,

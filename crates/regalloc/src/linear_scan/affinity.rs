@@ -11,6 +11,7 @@ use crate::operands::{Group, destinations, is_parallel_copy, sources};
 use oriole_ori::{BlockId, Cfg, File, Function, Instruction, Loops, Opcode, Pseudo, SourceKind, Value};
 use oriole_sass::Class;
 use smallvec::SmallVec;
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
@@ -56,8 +57,8 @@ pub struct Affinities {
     pub clusters: TiVec<ClusterId, Cluster>,
     /// How many slots they have together.
     pub slots: usize,
-    /// The first value of each slot.
-    owners: TiVec<SlotId, Value>,
+    /// The first value of each slot, found when something is spilled.
+    owners: OnceCell<TiVec<SlotId, Value>>,
 }
 
 /// What the affinities are found from.
@@ -107,7 +108,15 @@ impl Affinities {
     /// The value that stands for all that share a slot. Since they are never alive at once, one word of the frame serves them all, and a
     /// copy between two that are spilled is no code.
     pub fn owner(&self, value: Value) -> Value {
-        self.owners[self.slot(self.position[value])]
+        let owners = self.owners.get_or_init(|| {
+            // A slot without a value is a hole in a tuple: its entry is never read.
+            let mut owners = ti_vec![Value(u32::MAX); self.slots];
+            for (value, &position) in self.position.iter_enumerated().rev() {
+                owners[self.slot(position)] = value;
+            }
+            owners
+        });
+        owners[self.slot(self.position[value])]
     }
 
     /// The slot of a position.
@@ -329,12 +338,6 @@ impl Joiner {
             };
             all.position.push(position);
         }
-        let mut owners: TiVec<SlotId, Option<Value>> = ti_vec![None; all.slots];
-        for value in facts.function.values.keys() {
-            owners[all.slot(all.position[value])].get_or_insert(value);
-        }
-        // A slot without a value is a hole of a tuple, and nobody asks for it.
-        all.owners = owners.into_iter().map(|owner| owner.unwrap_or(facts.stack_pointer)).collect();
         // Outer loops precede inner ones.
         for (index, lap) in facts.loops.loops.iter().enumerate() {
             for &(value, _) in facts.next_use.at_entry(lap.header) {
