@@ -208,6 +208,8 @@ codes! {
         "The function needs more registers than the register budget and local memory together can give.";
     InsufficientRegisters = "limit::insufficient-registers", Limit, Error,
         "An instruction needs more registers at once than a thread may have: `.maxnreg`, the bounds on block size (`.maxntid`, `.reqntid`, `.minnctapersm`), `--maxrregcount` or `setmaxnreg` leave it fewer. A kernel with more could not be launched. Raise the limit to the number in the message, or use a smaller instruction.";
+    RegisterChangeDropped = "limit::register-change-dropped", Limit, Warning,
+        "Code that runs with the registers that a `setmaxnreg` leaves needs more than those. All `setmaxnreg` of the kernel are dropped, and each thread keeps the registers that it starts with, as with ptxas (C7507). Ask for more registers in that part of the kernel.";
     RegistersRaised = "limit::registers-raised", Limit, Error,
         "`setmaxnreg.dec` asks for more registers than a thread has at this point: those that `.maxnreg` or the launch bounds give it at entry, or that an earlier `setmaxnreg` left it. The hardware traps with an illegal instruction.";
     TooMuchSharedMemory = "limit::shared-memory", Limit, Error,

@@ -53,7 +53,7 @@ pub use function::{
     Block, BlockId, CONSTANT_SIZE, CallShape, Clobbers, Function, LocalVariable, SHARED_UNIT, Successors,
     SymbolId, SymbolKind, SymbolRef, Table, shared_alignment,
 };
-pub use grants::{Budget, Grants, changes_registers};
+pub use grants::{Budget, Grants, changes_registers, without_grants};
 pub use instruction::{Guard, Instruction, MemoryInfo, ObjectOperation, Origin, Space};
 pub use liveness::Liveness;
 pub use loops::{Loop, Loops};

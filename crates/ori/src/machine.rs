@@ -27,6 +27,8 @@ pub struct Assignment {
     pub spill_stores: u32,
     /// See `spill_stores`.
     pub spill_loads: u32,
+    /// The first `setmaxnreg`, if all of them were dropped because the code needs more registers than they leave.
+    pub dropped_grants: Option<crate::Origin>,
 }
 
 impl Assignment {

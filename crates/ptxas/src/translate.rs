@@ -131,6 +131,11 @@ pub fn translate(diagnostics: &[Diagnostic], source: &Source, architecture: Arch
         } else if diagnostic.code == Code::SerializedProducts {
             let text = format!("Potential Performance Loss: {}", quoted(diagnostic));
             log.say(Severity::Info, &text);
+        } else if diagnostic.code == Code::RegisterChangeDropped {
+            log.say(
+                Severity::Info,
+                "(C7507) Potential Performance Loss: 'setmaxnreg' ignored to maintain minimum register requirements.",
+            );
         } else if diagnostic.code == Code::RegisterChangeIgnored {
             log.say(
                 Severity::Info,

@@ -331,6 +331,7 @@ fn compile_now(
             if let Ok(parts) = graph::debug_sections(db, file, config) {
                 failures.extend(parts.warnings.iter().cloned());
             }
+            failures.extend(dropped_grants(db, file, config));
             Some(bytes.clone())
         }
         Err(failed) => {
@@ -342,6 +343,24 @@ fn compile_now(
     };
     found.extend(in_file_order(db, file, failures));
     Compiled { cubin, diagnostics: found }
+}
+
+/// Warns of kernels that keep the registers that they start with, since code needs more than their `setmaxnreg` leave.
+fn dropped_grants(db: &Database, file: SourceFile, config: Config) -> Vec<(usize, Diagnostic)> {
+    let mut found = Vec::new();
+    for (at, &unit) in graph::split_file(db, file).iter().enumerate() {
+        if unit.kind(db) == UnitKind::Entry
+            && let Ok(code) = graph::encoded(db, unit, config)
+            && let Some(first) = code.dropped_grants
+        {
+            let message =
+                "every `setmaxnreg` of this kernel is dropped: code needs more registers than they leave";
+            let map = graph::source_map(db, unit);
+            let span = map.instructions.get(first.0 as usize).copied().unwrap_or(map.name);
+            found.push((at, Diagnostic::new(Code::RegisterChangeDropped, span, message)));
+        }
+    }
+    found
 }
 
 /// What is wrong with a file before anything of it is compiled.

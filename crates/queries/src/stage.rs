@@ -241,7 +241,8 @@ fn placed<'db>(
         allocate.limit = allocate.function_limit.or(allocate.limit).into_iter().chain(budget).min();
     }
     let settings = Settings { order, allocate, ..settings() };
-    run(db, config, "allocated", &settings, |context| oriole_pipeline::allocate(function, context))
+    let cap = || oriole_lower::register_cap(graph::body(db, unit).as_deref()?, graph::chip_info(db, config));
+    run(db, config, "allocated", &settings, |context| oriole_pipeline::allocate(function, cap, context))
 }
 
 /// Why each instruction that selection gives has its form.

@@ -199,6 +199,7 @@ pub fn allocate(
             local_offsets: frame.local_offsets,
             spill_stores: work.stores,
             spill_loads: work.loads,
+            dropped_grants: None,
         },
         function: work.function,
         original: work.original,

@@ -35,6 +35,8 @@ pub struct LinkedFunction {
     pub parameter_bytes: u32,
     /// Most registers that the source's bounds leave a thread, if they limit it.
     pub register_limit: Option<u16>,
+    /// The first `setmaxnreg`, if all of them were dropped because the code needs more registers than they leave.
+    pub dropped_grants: Option<oriole_ori::Origin>,
     /// It has a section of its own, and a linker joins it with others.
     pub is_separate: bool,
 }
