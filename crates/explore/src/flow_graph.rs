@@ -121,11 +121,11 @@ fn column(count: usize, edges: &[(usize, usize)]) -> Drawing {
         if to == from + 1 {
             return vec![(10.0 + BOX.0 / 2.0, top(from) + BOX.1), (10.0 + BOX.0 / 2.0, top(to))];
         }
-        let out = 10.0 + BOX.0 + 14.0 * (from.abs_diff(to) as f64 + 1.0).log2() + 10.0;
+        let out = 10.0 + BOX.0 + 14.0 * libm::log2(from.abs_diff(to) as f64 + 1.0) + 10.0;
         let (start, end) = (top(from) + BOX.1 * 0.7, top(to) + BOX.1 * 0.3);
         vec![(10.0 + BOX.0, start), (out, start), (out, end), (10.0 + BOX.0, end)]
     };
-    let widest = 14.0 * (count as f64 + 1.0).log2() + 30.0;
+    let widest = 14.0 * libm::log2(count as f64 + 1.0) + 30.0;
     Drawing {
         size: (BOX.0 + widest + 20.0, top(count) + 10.0),
         nodes: (0..count).map(|at| (10.0, top(at))).collect(),

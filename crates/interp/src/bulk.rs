@@ -268,7 +268,7 @@ fn range(kind: u32, start: u64, first: u32, total: u32) -> u32 {
         return 0x180 << 20;
     }
     // The machine takes the logarithm of a single.
-    let log = (f64::from(total as f32).log2() as f32).ceil() as i32;
+    let log = (libm::log2(f64::from(total as f32)) as f32).ceil() as i32;
     let unit = (log - 7).max(12) as u32;
     let end = start.wrapping_add(u64::from(first.wrapping_sub(1).wrapping_add(1 << unit)));
     let count = (end >> unit).wrapping_sub(start >> unit).min(0x7f) as u32;

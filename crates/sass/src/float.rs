@@ -143,19 +143,16 @@ fn half_bits(value: f64) -> Option<u32> {
     if magnitude == 0.0 {
         return Some(sign);
     }
-    let exponent = (magnitude.log2().floor() as i32).clamp(-14, 15);
-    // `log2` may be off by one at the edges; the exact test below decides.
-    for exponent in [exponent, exponent - 1, exponent + 1] {
-        let steps = magnitude * 2f64.powi(10 - exponent);
-        let whole = steps.fract() == 0.0;
-        if whole && (-14..=15).contains(&exponent) && (1024.0..2048.0).contains(&steps) {
-            return Some(sign | ((exponent + 15) as u32) << 10 | (steps as u32 - 1024));
-        }
-        if whole && exponent == -14 && steps < 1024.0 {
-            return Some(sign | steps as u32);
-        }
+    // Subnormal f64 values have a smaller exponent still, which the clamp covers.
+    let exponent = ((magnitude.to_bits() >> 52) as i32 - 1023).max(-14);
+    let steps = magnitude * 2f64.powi(10 - exponent);
+    if steps.fract() != 0.0 || exponent > 15 {
+        return None;
     }
-    None
+    let steps = steps as u32;
+    // Subnormal halves have an exponent field of zero and no implied bit.
+    let field = if steps < 1024 { 0 } else { ((exponent + 15) as u32) << 10 };
+    Some(sign | field | steps & 0x3ff)
 }
 
 #[cfg(test)]

@@ -305,7 +305,7 @@ pub fn level_of(texture: &Texture, normalized: bool, gradients: &[Vec<f32>; 2]) 
         });
         squares.sum::<f64>().sqrt()
     };
-    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+    libm::log2(distance(&gradients[0]).max(distance(&gradients[1])))
 }
 
 /// The same of a direction from the centre of a cube: the places on the face are quotients by the coordinate that tells
@@ -325,5 +325,5 @@ pub fn level_on_cube(texture: &Texture, direction: &[f32], gradients: &[Vec<f32>
         );
         squares.sum::<f64>().sqrt()
     };
-    distance(&gradients[0]).max(distance(&gradients[1])).log2()
+    libm::log2(distance(&gradients[0]).max(distance(&gradients[1])))
 }

@@ -293,6 +293,6 @@ fn by_derivatives(
         }
     }
     let [x, y] = squares;
-    point.level = (x.max(y).log2() / 2.0) as f32;
+    point.level = (libm::log2(x.max(y)) / 2.0) as f32;
     Ok(sample(texture, &sampler, &point))
 }

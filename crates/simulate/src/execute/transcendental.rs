@@ -113,7 +113,7 @@ fn evaluate(function: &Function, format: Format, bits: u64, seed: Option<u64>) -
     // Results that the format holds exactly come out exactly.
     let Some(seed) = seed.filter(|_| format.to_f64(nearest) != exact) else { return flush(nearest) };
     // The unit of the last place below the result, also where that is just above a power of two.
-    let binade = (exact.abs() * (1.0 - 2f64.powi(-20))).log2().floor() as i32;
+    let binade = libm::log2(exact.abs() * (1.0 - 2f64.powi(-20))).floor() as i32;
     let unit = 2f64.powi(binade - format.fraction_bits() as i32);
     let bound = match narrow_bound(format, function.name).unwrap_or(function.bound) {
         Bound::Units(units) => units * unit,
