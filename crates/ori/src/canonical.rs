@@ -18,7 +18,7 @@ pub fn canonicalize(function: &mut Function) {
 pub fn order_blocks(function: &mut Function) {
     let cfg = Cfg::new(function);
     if cfg.order().len() == function.blocks.len() && cfg.order().is_sorted() {
-        // The blocks keep their numbers.
+        // Block numbers do not change.
         for phi in function.blocks.iter_mut().flat_map(|block| &mut block.phis) {
             phi.sources.sort_by_key(|(predecessor, _)| *predecessor);
         }
@@ -27,7 +27,7 @@ pub fn order_blocks(function: &mut Function) {
     arrange_blocks(function, cfg.order());
 }
 
-/// Brings the blocks into this order, which has all reachable ones, the entry first, and drops the others.
+/// Reorders the blocks. `order` lists all reachable blocks, the entry first; the others are dropped.
 pub fn arrange_blocks(function: &mut Function, order: &[BlockId]) {
     let mut new_id: TiVec<BlockId, Option<BlockId>> = ti_vec![None; function.blocks.len()];
     for (place, &block) in order.iter().enumerate() {

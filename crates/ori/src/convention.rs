@@ -1,7 +1,7 @@
-//! What a call of a function may overwrite, by the calling convention of device functions.
+//! Registers that a call may clobber under the calling convention of device functions.
 //!
-//! It is here because calls are made by the lowering of PTX and by expansions alike. Where words are passed is known to
-//! whoever lays them out; nothing of that may enter.
+//! It is here because both the lowering of PTX and expansions make calls. The placement of arguments belongs to the
+//! code that lays them out and must not enter here.
 
 use crate::{CallShape, SymbolId};
 use oriole_sass::register::RZ;

@@ -1,27 +1,27 @@
-//! Where the threads that a branch parts come together again.
+//! Points where the threads that a branch splits reconverge.
 //!
-//! Two notions. The *site* of a branch is where all its threads come together, which is what uniformity is about. Before
-//! that, some of them may meet ([`Reconvergence::meetings_ahead`]); a barrier there gathers those, so that they go on as one
-//! convoy, but the block is still executed by a part of the warp.
+//! There are two notions. The *site* of a branch is where all its threads reconverge; uniformity depends on it.
+//! Before that, some of them may meet ([`Reconvergence::meetings_ahead`]). A barrier there gathers them into one
+//! convoy, but a subset of the warp still executes the block.
 //!
 //! It is here because divergence analysis, the placement of convergence barriers and the verifier must agree: a block
 //! counts as executed by the whole warp only if a barrier really gathers the warp before it.
 //!
 //! A site is a pair of an anchor, where the barrier is set up, and a join, where it is waited for. Every thread that
 //! passes the anchor reaches the join or ends, and every thread that reaches the join from inside passed the anchor
-//! once since it last joined. For most branches the anchor is the branch and the join its immediate post-dominator;
-//! for a branch that leaves a loop the anchor is the way into the loop; where other ways lead into the middle of the
+//! once since its last join. For most branches the anchor is the branch and the join its immediate post-dominator;
+//! for a branch that leaves a loop the anchor is the loop entry. Where other paths lead into the middle of the
 //! region, anchor and join are widened until none does.
 
 //!
 //! A branch has no site if an instruction of its region waits for every live lane of the warp or every thread of the
-//! block. Lanes that go past that instruction may be on their way to the end of the program, which is what the others
-//! wait for: held at the join, they would never get there. Nor has it one if a block of its region lies on a cycle with
-//! several entries: there is no place on such a cycle where all its threads pass.
+//! block. Lanes past that instruction may be on their way to the end of the program, and the other lanes wait for
+//! that. Lanes held at the join would never get there. A branch also has no site if a block of its region is on a
+//! cycle with several entries: no block of such a cycle is passed by all its threads.
 //!
-//! What lies between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less those
-//! below the join. Then nothing is walked; [`Cover`] says so, and the edges that would lead out of such a part are found in
-//! logarithmic time. Only where other ways lead into the middle of a region is it walked.
+//! The region between a branch and its join is mostly a part of the dominator tree: the blocks below one block, less
+//! those below the join. Then no walk is needed: [`Cover`] describes it, and edges that leave it are found in
+//! logarithmic time. Only a region with side entries is walked.
 
 mod escapes;
 mod meetings;
@@ -84,7 +84,7 @@ pub struct Reconvergence<'a> {
     escapes: Option<Escapes>,
     /// Where the dominance of each block ends, back edges left out; made when first asked for.
     frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
-    /// Loops with the places of their headers in the dominator tree, in that order.
+    /// Loops with the dominator-tree positions of their headers, sorted by position.
     headers: Vec<(u32, usize)>,
     /// For each of these headers how many precede it up to the last one that does not dominate it.
     apart: Vec<usize>,
@@ -95,7 +95,7 @@ pub struct Reconvergence<'a> {
     /// Places in the dominator tree of the blocks that no barrier may be set up round: those that wait for all lanes of the
     /// warp or all threads of the block, and those of cycles with several entries.
     barred: Vec<u32>,
-    /// What came of each anchor and join that was tried.
+    /// Cached result for each anchor and join that was tried.
     tried: FxHashMap<(Anchor, BlockId), Option<Site>>,
 }
 
@@ -166,7 +166,7 @@ impl<'a> Reconvergence<'a> {
             })
     }
 
-    /// The same for the blocks of a part of the dominator tree.
+    /// [`Reconvergence::any_barred`] for the blocks of a part of the dominator tree.
     pub fn cover_barred(&self, cover: &Cover) -> bool {
         cover.places.iter().any(|range| {
             let at = self.barred.partition_point(|&place| place < range.start);
@@ -194,7 +194,8 @@ impl<'a> Reconvergence<'a> {
         &self.bare_exits
     }
 
-    /// Where the threads that part at the end of this block meet again; `None` if they never do, or nowhere safely.
+    /// Site where the threads that diverge at the end of this block reconverge; `None` if they never do, or nowhere
+    /// safely.
     pub fn site(&mut self, branch: BlockId) -> Option<Site> {
         if let Some(known) = self.sites[branch] {
             return known;
@@ -217,7 +218,7 @@ impl<'a> Reconvergence<'a> {
             return None;
         }
         let mut site = Site { anchor: Anchor::End(branch), join: self.post.immediate(branch)? };
-        // Branches whose searches come together go on as one.
+        // Branches whose searches meet continue as one search.
         let mut path = Vec::new();
         let found = loop {
             if let Some(known) = self.tried.get(&(site.anchor, site.join)) {
@@ -252,7 +253,7 @@ impl<'a> Reconvergence<'a> {
         {
             return Some(Site { anchor: Anchor::Entry(header), join: self.common_join(join, header)? });
         }
-        // Another way into the region, or the anchor again before the join: a wider anchor.
+        // A side entry into the region, or the anchor again before the join: widen the anchor.
         if self.leaves(anchor, Some(join)) {
             let wider = self.dominators.immediate(anchor.block())?;
             return Some(Site { anchor: Anchor::End(wider), join: self.common_join(join, wider)? });
@@ -265,7 +266,7 @@ impl<'a> Reconvergence<'a> {
             at = self.loops.loops[index].parent;
         }
         let Some(index) = around else { return Some(site) };
-        // The blocks of the loop are below its header: the region has some of them if it has the header, or none.
+        // The blocks of the loop are below its header. The region has either the header or no block of the loop.
         let header = self.loops.loops[index].header;
         if header == join || !self.dominators.dominates(anchor.block(), header) {
             return Some(site);
@@ -326,8 +327,8 @@ impl<'a> Reconvergence<'a> {
         Some(Site { anchor, join })
     }
 
-    /// The same blocks as [`Reconvergence::inside`] for a site that makes its join whole, if they are a part of the
-    /// dominator tree.
+    /// The blocks of [`Reconvergence::inside`] as a part of the dominator tree, for a site whose join makes the warp
+    /// whole, if they are one.
     pub fn inside_whole(&self, site: Site) -> Option<Cover> {
         let Site { anchor, join } = site;
         if self.endless {

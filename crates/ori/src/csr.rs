@@ -34,7 +34,8 @@ impl<I: Copy + Into<usize>, T: Copy> Csr<I, T> {
         Csr { starts, items, id: PhantomData }
     }
 
-    /// The same of what a visit gives, which is made twice: to count, and to fill the rows, which hold `filler` before.
+    /// Rows of the items that a visit yields. The visit runs twice: once to count, once to fill the rows, which start
+    /// with `filler`.
     pub fn of_visits(count: usize, filler: T, visit: impl Fn(&mut dyn FnMut(I, T))) -> Csr<I, T> {
         let mut starts = vec![0u32; count + 1];
         visit(&mut |id, _| starts[id.into() + 1] += 1);

@@ -23,7 +23,7 @@ const NO_BLOCK: BlockId = BlockId(NONE);
 pub struct Dominators {
     /// Immediate dominator; `NO_BLOCK` for roots and unreachable blocks.
     parent: TiVec<BlockId, BlockId>,
-    /// Numbering of the tree: a dominates b if b's interval lies in a's.
+    /// Numbering of the tree: a dominates b if b's interval is within a's.
     enter: TiVec<BlockId, u32>,
     leave: TiVec<BlockId, u32>,
     children: Csr<BlockId, BlockId>,
@@ -46,13 +46,13 @@ impl Dominators {
         Dominators::post_with(function, cfg, |_| true)
     }
 
-    /// The post-dominator tree of the part of the graph whose blocks the filter keeps (threads in other blocks are
-    /// known to end). Blocks that are filtered out hang below the virtual exit by themselves. Threads that end on the way, at
-    /// a guarded exit or in a block that is filtered out, do not count; where they leave a cycle in no other way,
-    /// the virtual exit is behind the last block in which they do.
+    /// The post-dominator tree of the blocks that the filter keeps (threads in other blocks are known to end). Blocks
+    /// that are filtered out are children of the virtual exit. Threads that end early, at a guarded exit or in a
+    /// filtered block, do not count. If a cycle has no other exit, the virtual exit follows the last block of it in
+    /// which threads end.
     pub fn post_with(function: &Function, cfg: &Cfg, keep: impl Fn(BlockId) -> bool) -> Dominators {
         let count = function.blocks.len();
-        // The virtual exit is one more node behind the blocks.
+        // The virtual exit is an extra node after the blocks.
         let exit = function.blocks.next_key();
         let is_kept: TiVec<BlockId, bool> = function.block_ids().map(keep).collect();
         let kept: TiVec<BlockId, Successors> = function
@@ -159,7 +159,7 @@ impl Dominators {
             && self.leave[b] <= self.leave[a]
     }
 
-    /// The blocks whose immediate dominator this one is.
+    /// The blocks that this block immediately dominates.
     #[inline]
     pub fn children(&self, block: BlockId) -> &[BlockId] {
         self.children.of(block)
@@ -187,12 +187,12 @@ impl Dominators {
         order
     }
 
-    /// The dominance frontier of each block: where its dominance ends. Sorted, without doubles.
+    /// The dominance frontier of each block. Sorted, without duplicates.
     pub fn frontiers(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |_, _| true)
     }
 
-    /// The same without back edges: where ways of one round meet.
+    /// Dominance frontiers without back edges: meeting points within one iteration.
     pub fn frontiers_ahead(&self, cfg: &Cfg) -> TiVec<BlockId, Vec<BlockId>> {
         self.frontiers_over(cfg, |from, to| cfg.position(from) < cfg.position(to))
     }
@@ -229,7 +229,7 @@ impl Dominators {
 
 type Successors = smallvec::SmallVec<[BlockId; 4]>;
 
-/// True if threads may end in the block although control goes on behind it.
+/// True if threads may end in the block although control continues after it.
 pub(crate) fn ends_on_the_way(function: &Function, block: BlockId) -> bool {
     function.block(block).instructions.iter().any(|i| i.opcode == Opcode::Sass(Op::EXIT) && i.guard.is_some())
 }
@@ -266,8 +266,8 @@ impl BackWalk<'_> {
         }
     }
 
-    /// The blocks that were not seen in an order in which each that nothing seen before leads on from lies on a cycle that no
-    /// way leads out of (the first pass of Kosaraju's algorithm).
+    /// Unseen blocks, sorted so that a block that reaches no block seen before is on a cycle without exit (the first
+    /// pass of Kosaraju's algorithm).
     fn last_cycles(&self) -> Vec<BlockId> {
         let mut walk = BackWalk { seen: self.seen.clone(), ..*self };
         let mut order = Vec::new();
@@ -279,7 +279,7 @@ impl BackWalk<'_> {
     }
 }
 
-/// What is reached from a block, itself included.
+/// Blocks reachable from a block, itself included.
 fn reached(kept: &TiVec<BlockId, Successors>, start: BlockId) -> FxHashSet<BlockId> {
     let mut found = FxHashSet::default();
     let mut work = vec![start];
@@ -291,9 +291,9 @@ fn reached(kept: &TiVec<BlockId, Successors>, start: BlockId) -> FxHashSet<Block
     found
 }
 
-/// Immediate dominators of the nodes in `order` (reverse postorder, root first); nodes outside keep `NO_BLOCK`. The iterative
-/// algorithm is the fastest on the graphs of most functions; where it would take more than a few steps for each edge, that
-/// of Lengauer and Tarjan is.
+/// Immediate dominators of the nodes in `order` (RPO, root first); nodes outside keep `NO_BLOCK`. The iterative
+/// algorithm is fastest on most graphs. Where it would take more than a few steps per edge, the algorithm of Lengauer
+/// and Tarjan is used.
 fn solve(
     count: usize,
     order: &[BlockId],

@@ -65,7 +65,7 @@ pub fn split_critical(function: &mut Function) -> bool {
     split_critical_if(function, |_| true)
 }
 
-/// The same for the edges into blocks that the filter chooses.
+/// Splits critical edges into the blocks that the filter selects.
 pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> bool) -> bool {
     let cfg = Cfg::new(function);
     let mut changed = false;
@@ -90,7 +90,7 @@ pub fn split_critical_if(function: &mut Function, wanted: impl Fn(&Block) -> boo
     changed
 }
 
-/// The phis of a block take from `new` what they took from `old`.
+/// Phis of a block that take a source from `old` take it from `new` instead.
 pub fn rename_predecessor(function: &mut Function, block: BlockId, old: BlockId, new: BlockId) {
     for phi in &mut function.block_mut(block).phis {
         for (predecessor, _) in &mut phi.sources {
@@ -124,11 +124,11 @@ pub fn end_of_code(block: &Block) -> usize {
     end
 }
 
-/// Where code that is put at the end of each block stems from: the last instruction there, or what leads to a block that has
-/// none.
+/// Origin for code inserted at the end of each block: that of the last instruction there, or of a predecessor's if
+/// the block is empty.
 pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
     let mut ends = ti_vec![Origin(0); function.blocks.len()];
-    // In this order a predecessor of each block but the entry comes before it.
+    // In RPO a predecessor of each block except the entry comes before it.
     for &id in cfg.order() {
         let last = function.block(id).instructions.last().map(|last| last.origin);
         let before = cfg.predecessors(id).first().map(|&predecessor| ends[predecessor]);

@@ -1,7 +1,8 @@
-//! How many general registers code may name where: some kernels give registers back in one part and take more in another.
+//! General registers that code may name at each point: some kernels release registers in one part and acquire more in
+//! another.
 //!
-//! It is here because the order before allocation, rematerialization, the allocator and its checker count registers by place. A
-//! place that is reached with different counts has the least of them.
+//! It is here because pre-allocation scheduling, rematerialization, the allocator and its checker count registers by
+//! program point. A point that is reached with different counts has the minimum of them.
 
 use crate::effects::register_grant;
 use crate::{BlockId, Cfg, Function, Instruction, Opcode, Origin, Source, SourceKind, Value};
@@ -19,7 +20,7 @@ pub struct Budget {
 
 /// The registers at the start of each block.
 pub struct Grants {
-    /// By block; unreachable ones have none.
+    /// By block; unreachable blocks have none.
     pub at_entry: TiVec<BlockId, u16>,
     /// The most that any place has.
     pub most: u16,
@@ -28,7 +29,7 @@ pub struct Grants {
 }
 
 impl Grants {
-    /// The counts of a function that may name so many at its start; `None` if they never change.
+    /// The counts of a function that starts with `first` registers; `None` if they never change.
     pub fn new(function: &Function, cfg: &Cfg, first: u16) -> Option<Grants> {
         let last = |block: BlockId| function.block(block).instructions.iter().rev().find_map(register_grant);
         let grants =
@@ -51,8 +52,8 @@ impl Grants {
         Some(Grants { at_entry, most, least })
     }
 
-    /// The first instruction that would give registers back and names more than it finds; what it names, and what is there, as
-    /// code may name them. Such an instruction is illegal on the hardware.
+    /// The first instruction that would release registers but names more than are allocated; the count that it names,
+    /// and the allocated count as code may name it. Such an instruction is illegal on the hardware.
     pub fn raised_by_giving_back<'f>(
         &self,
         function: &'f Function,

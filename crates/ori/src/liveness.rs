@@ -23,13 +23,13 @@ impl Liveness {
         Liveness::of(function, cfg, |_| true)
     }
 
-    /// The same for the values that the filter chooses; the others are nowhere in the sets.
+    /// Liveness of the values that the filter selects; the others are in no set.
     pub fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool) -> Liveness {
         Local::of(function, cfg, wanted, true).propagate(cfg)
     }
 
-    /// The same of what is really read: what a guarded definition keeps counts only if somebody reads it later, and a
-    /// [`Pseudo::Keep`] asks for a register, not for what it holds.
+    /// Liveness by real reads. The old value that a guarded definition keeps counts only if it is read later. A
+    /// [`Pseudo::Keep`] needs a register, but not its value.
     pub fn of_readers(function: &Function, cfg: &Cfg) -> Liveness {
         Local::of(function, cfg, |_| true, false).propagate(cfg)
     }
@@ -56,13 +56,13 @@ impl Liveness {
     }
 }
 
-/// What each block does with a value, by value.
+/// Uses and definitions of a value in each block, by value.
 struct Local {
     /// Blocks that define the value whatever the guard.
     kills: Csr<Value, BlockId>,
     /// Blocks that read it before that.
     exposed: Csr<Value, BlockId>,
-    /// Blocks at whose end a phi reads it.
+    /// Blocks at whose end a phi reads the value.
     edge_uses: Csr<Value, BlockId>,
     values: usize,
     blocks: usize,

@@ -1,6 +1,6 @@
 //! Natural loops, their nesting, and whether the graph is reducible.
 //!
-//! It is here because spilling costs, code motion, unrolling and divergence ask how deep a block lies.
+//! It is here because spill costs, code motion, unrolling and divergence need the loop depth of blocks.
 
 use crate::{BlockId, Cfg, Dominators, Function};
 use typed_index_collections::{TiVec, ti_vec};
@@ -101,7 +101,7 @@ impl Loops {
         !self.irreducible.is_empty()
     }
 
-    /// Without the back edges of the loops, what is still cyclic has several entries.
+    /// Blocks that are still in cycles without the back edges of the loops: those cycles have several entries.
     fn irreducible_blocks(&self, function: &Function, cfg: &Cfg, dominators: &Dominators) -> Vec<BlockId> {
         let is_left = |from: BlockId, to: BlockId| !dominators.dominates(to, from);
         // Kosaraju's algorithm: a postorder, then components against the edges, the last first. RPO is such a postorder
@@ -138,13 +138,13 @@ impl Loops {
         self.innermost[block].map(|index| index as usize)
     }
 
-    /// How many loops the block lies in.
+    /// Number of loops that contain the block.
     #[inline]
     pub fn depth(&self, block: BlockId) -> u32 {
         self.innermost(block).map_or(0, |index| self.loops[index].depth)
     }
 
-    /// True if the block lies in this loop.
+    /// True if the loop contains the block.
     #[inline]
     pub fn contains(&self, index: usize, block: BlockId) -> bool {
         let (from, to) = self.intervals[index];

@@ -1,5 +1,5 @@
-//! A function after allocation: machine instructions with physical registers in blocks, what is still symbolic
-//! named by fixups. It is what form choice gives, what layout and control words work on, and what the encoder takes.
+//! A function after allocation: blocks of machine instructions with physical registers; fixups name the symbolic
+//! operands. Form selection produces it, layout and control words change it, and the encoder takes it.
 
 use crate::pattern::RowId;
 use crate::{AddressPart, BlockId, ConstBase, MemoryInfo, Origin, SymbolId, Value};
@@ -57,11 +57,11 @@ pub struct MachineBlock {
     pub instructions: Vec<MachineInstruction>,
     /// Blocks control may go to.
     pub successors: crate::Successors,
-    /// How many loops it lies in.
+    /// Number of loops that contain it.
     pub loop_depth: u8,
 }
 
-/// A machine instruction and what the encoder must still fill in.
+/// A machine instruction and its open fixups.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MachineInstruction {
     /// The instruction; a field with a fixup holds zero.
@@ -69,11 +69,11 @@ pub struct MachineInstruction {
     /// The form that it is written in, chosen once. What later changes of the instruction must leave this right:
     /// registers, the control word and the value of a fixup may change, kinds of operands and modifiers may not.
     pub form: FormId,
-    /// The row of the pattern table that chose it; `None` for what was made after selection or read from words.
+    /// The row of the pattern table that selected it; `None` for instructions made after selection or decoded.
     pub row: Option<RowId>,
     /// The symbolic part, at most one.
     pub fixup: Option<Fixup>,
-    /// What memory it touches.
+    /// Memory access.
     pub memory: Option<MemoryInfo>,
     /// Where it stems from.
     pub origin: Origin,
@@ -112,7 +112,7 @@ pub enum Fixup {
     KernelStart,
     /// 32-bit immediate: part of the address of the instruction after the next call in this block (return address).
     ReturnAddress(AddressPart),
-    /// 32-bit immediate: bytes to the same place from the last `LEPC` before, whose word's index is known once the function
-    /// is encoded.
+    /// 32-bit immediate: byte offset of this place from the last `LEPC` before it. The index of that word is known
+    /// once the function is encoded.
     ReturnDistance(Option<u32>),
 }

@@ -7,7 +7,7 @@ use oriole_sass::Op;
 pub enum Opcode {
     /// A machine mnemonic; modifiers and operands as in SASS text.
     Sass(Op),
-    /// Something the machine lacks, kept whole until the phase that expands it.
+    /// An operation without a machine opcode, kept whole until the phase that expands it.
     Pseudo(Pseudo),
 }
 
@@ -51,10 +51,10 @@ pub enum Pseudo {
     /// Correctly rounded square root, likewise.
     FSquareRoot,
     /// A call of a function by the ABI. Sources: argument words in order, for an indirect call the target pair
-    /// last; destinations: result words. [`crate::Instruction::call`] says everything else.
+    /// last; destinations: result words. [`crate::Instruction::call`] holds everything else.
     Call,
-    /// A call of a routine of the compiler, whose private convention [`crate::Instruction::call`] states. Sources and
-    /// destinations as for [`Pseudo::Call`]; the results depend on nothing but the arguments.
+    /// A call of a compiler routine. [`crate::Instruction::call`] holds its private convention. Sources and
+    /// destinations as for [`Pseudo::Call`]; the results depend only on the arguments.
     CallHelper,
     /// Return from a function; sources: result words.
     Return,
@@ -65,8 +65,8 @@ pub enum Pseudo {
     FrameAddress,
     /// `d <- stack pointer of the caller`, where the arguments begin that it put on the stack. Expanded after allocation.
     CallerFrame,
-    /// Takes memory from the stack: its local address. Sources: how many bytes, and what the address is a multiple of, a
-    /// literal power of two. Expanded after allocation, like the two below.
+    /// Allocates stack memory; the result is its local address. Sources: size in bytes, and alignment, a literal
+    /// power of two. Expanded after allocation, like the two below.
     StackAllocate,
     /// `d <- stack pointer`.
     StackSave,

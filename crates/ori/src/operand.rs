@@ -34,7 +34,7 @@ pub struct Destination {
 /// Something an instruction reads.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Source {
-    /// What is read.
+    /// The register, constant or address that is read.
     pub kind: SourceKind,
     /// Arithmetic negation, `-x`.
     pub negate: bool,
@@ -48,7 +48,7 @@ pub struct Source {
     pub fixed: Option<u8>,
 }
 
-/// What a source names.
+/// Kinds of sources.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum SourceKind {
     /// Registers of one file: one, or an aligned tuple.
@@ -57,11 +57,11 @@ pub enum SourceKind {
     Zero(crate::File),
     /// `PT` or `UPT` (`!PT` with `invert`).
     True(crate::File),
-    /// A 32-bit immediate as raw bits. For 64-bit floating forms it is the high half, the low half being zero;
-    /// for packed halves both halves.
+    /// A 32-bit immediate as raw bits. For f64 forms it is the high half, the low half being zero; for f16x2 forms it
+    /// holds both halves.
     Imm(u32),
     /// A small integer that is part of the instruction and no 32-bit immediate (a LUT, a shift count of LEA, a
-    /// barrier number, a lane mask of SHFL).
+    /// barrier index, a lane mask of SHFL).
     Literal(i64),
     /// `c[bank][base+offset]`, offset in bytes, spanning one or two words as the form says.
     Const { bank: u8, base: ConstBase, offset: i32 },
@@ -79,7 +79,7 @@ pub enum SourceKind {
     /// The start of the kernel's code, from which return and function addresses count: the target of a return and
     /// of an indirect call.
     KernelStart,
-    /// One word of the address of the instruction after the next call of the block; in `LEPC` the distance to it.
+    /// One word of the address of the instruction after the next call of the block; in `LEPC`, the distance to it.
     ReturnAddress(AddressPart),
     /// Bytes from the last `LEPC` before to the instruction after the next call, both in this block.
     ReturnDistance,
@@ -111,9 +111,9 @@ pub enum ConstBase {
     Variable(SymbolId),
     /// From this function's slot holding the 64-bit address of a global variable or function (bank 4).
     AddressSlot(SymbolId),
-    /// From this kernel's slot, behind the parameters, with the header index of a texture, sampler or surface (bank 0).
+    /// From this kernel's slot, after the parameters, with the header index of a texture, sampler or surface (bank 0).
     HeaderSlot(SymbolId),
-    /// From this function's literal pool or jump tables (bank 2); the number is the entry in
+    /// From this function's literal pool or jump tables (bank 2); the index is that in
     /// [`crate::Function::tables`].
     Table(u32),
 }
@@ -137,7 +137,7 @@ impl SourceKind {
         }
     }
 
-    /// The same, to be replaced.
+    /// Mutable [`SourceKind::const_base`].
     pub fn const_base_mut(&mut self) -> Option<&mut ConstBase> {
         match self {
             SourceKind::Const { base, .. } => Some(base),
@@ -215,7 +215,7 @@ impl Source {
         Source::plain(SourceKind::Const { bank, base: ConstBase::Bank, offset })
     }
 
-    /// The machine operand of this kind, with the signs and suffixes that the source carries.
+    /// The machine operand of this kind, with the modifiers of the source.
     pub fn operand(&self, kind: OperandKind) -> Operand {
         Operand {
             kind,
@@ -227,13 +227,13 @@ impl Source {
         }
     }
 
-    /// The same, with the arithmetic sign flipped.
+    /// The source with the arithmetic sign flipped.
     pub fn negated(mut self) -> Source {
         self.negate = !self.negate;
         self
     }
 
-    /// The same, with bits complemented or the predicate denied.
+    /// The source with bits complemented or the predicate negated.
     pub fn inverted(mut self) -> Source {
         self.invert = !self.invert;
         self
@@ -246,7 +246,7 @@ impl Source {
         self
     }
 
-    /// The same, with a dot-suffix.
+    /// The source with a dot-suffix.
     pub fn suffixed(mut self, suffix: oriole_sass::Mod) -> Source {
         self.suffixes.insert(suffix);
         self
@@ -284,7 +284,7 @@ impl Source {
         }
     }
 
-    /// The same, giving each component to be replaced.
+    /// Visits each component for replacement.
     #[inline]
     pub fn for_each_value_mut(&mut self, mut visit: impl FnMut(&mut Value)) {
         match &mut self.kind {

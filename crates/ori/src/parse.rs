@@ -10,12 +10,12 @@ use oriole_sass::{Mod, Mods, Op, Symbol};
 use std::fmt;
 use typed_index_collections::TiVec;
 
-/// What is wrong with a text, and on which line (from 1).
+/// A syntax error and its line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ParseError {
     /// Line number, from 1.
     pub line: usize,
-    /// What was expected.
+    /// The expected syntax.
     pub message: String,
 }
 
@@ -30,7 +30,7 @@ impl std::error::Error for ParseError {}
 /// Parses one function.
 ///
 /// # Errors
-/// The first line that is not Ori, with what was expected there.
+/// The first line that is not Ori, with the syntax expected there.
 pub fn parse(text: &str) -> Result<Function, ParseError> {
     let mut parser =
         FunctionParser { function: Function::default(), files: TiVec::new(), sources: TiVec::new() };
@@ -105,7 +105,7 @@ impl<'t> Cursor<'t> {
         word
     }
 
-    /// A whole number: decimal, or hexadecimal with `0x`; without sign.
+    /// An unsigned integer: decimal, or hexadecimal with `0x`.
     fn number(&mut self) -> Parsed<u64> {
         let word = self.word();
         let parsed = match word.strip_prefix("0x") {
@@ -133,7 +133,7 @@ impl<'t> Cursor<'t> {
         u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))
     }
 
-    /// `letter` and a number.
+    /// `letter` and an index.
     fn indexed(&mut self, letter: &str) -> Parsed<u32> {
         self.expect(letter)?;
         self.number_as()
@@ -573,7 +573,7 @@ impl FunctionParser {
 
     fn source_kind(&mut self, cursor: &mut Cursor<'_>) -> Parsed<SourceKind> {
         cursor.skip();
-        // Most sources are a letter and a number, and no name is.
+        // Most sources are a letter and digits, and no name is.
         let numbered = cursor.rest.as_bytes().get(1).is_some_and(u8::is_ascii_digit);
         if !numbered && let Some((_, kind)) = NAMED_SOURCES.iter().find(|(name, _)| cursor.eat(name)) {
             return Ok(kind.clone());
@@ -692,7 +692,7 @@ impl FunctionParser {
     fn finish(mut self) -> Parsed<Function> {
         let mut values = TiVec::with_capacity(self.files.len());
         for (file, source) in self.files.iter().zip(&self.sources) {
-            // In a text written by hand numbers may be left out; such a value is never read.
+            // Handwritten text may skip value numbers; such a value is never read.
             values.push(ValueData { file: file.unwrap_or(File::R), source: *source });
         }
         self.function.values = values;

@@ -1,6 +1,6 @@
-//! What a pass over Ori is: its function, the form of the function that it takes and leaves, the optimizations whose
-//! switches it obeys. The list of phases names the passes, the driver of the pipeline runs them by this description
-//! alone. Neither an order of passes nor a pass may enter here.
+//! Description of a pass over Ori: its function, the form of Ori that it takes and leaves, and the optimizations
+//! whose switches it obeys. The list of phases names the passes; the pipeline driver runs them by this description
+//! alone. Neither a pass nor a pass order may enter here.
 
 use crate::pattern::Decisions;
 use crate::{Form, Function};
@@ -11,11 +11,11 @@ use oriole_options::{Optimization, PassOptions};
 pub struct Pass {
     /// Runs it.
     pub run: fn(&mut Function, &PassContext<'_>) -> Outcome,
-    /// What it does to the form of a function.
+    /// Its effect on the form of a function.
     pub form: FormChange,
     /// The optimization that the pass is; where it is turned off, the pass is not run.
     pub optimization: Option<Optimization>,
-    /// Optimizations beside it that the code of the pass asks for.
+    /// Other optimizations whose switches the pass reads.
     pub asks: &'static [Optimization],
     /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so that it is
     /// not run there.
@@ -63,7 +63,7 @@ impl FormChange {
     }
 }
 
-/// What a pass may know beside the function.
+/// Context of a pass besides the function.
 #[derive(Clone, Copy, Debug)]
 pub struct PassContext<'a> {
     /// Chip.
@@ -83,7 +83,7 @@ impl PassContext<'_> {
     }
 }
 
-/// What became of the function.
+/// Effect of a pass on the function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[must_use = "the driver skips passes by it"]
 pub enum Outcome {
@@ -103,7 +103,8 @@ impl Outcome {
         if changed { Outcome::Changed } else { Outcome::Unchanged }
     }
 
-    /// Whether a function is at the fixed point of the general optimizations behind a pass, by whether it was before.
+    /// True if a function is at the fixed point of the general optimizations after a pass; `before` is the state
+    /// before it.
     pub fn at_fixed_point(self, before: bool) -> bool {
         match self {
             Outcome::Unchanged | Outcome::Kept => before,

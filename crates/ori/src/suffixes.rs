@@ -5,7 +5,7 @@
 
 use oriole_sass::{Mod, Mods};
 
-/// The dot-suffixes of a source, as a set. What it holds is never empty, so that equal sets are equal values.
+/// The dot-suffixes of a source, as a set. The boxed set is never empty, so that equal sets are equal values.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Suffixes(Option<Box<Mods>>);
 
@@ -21,7 +21,7 @@ impl Suffixes {
         self.0.get_or_insert_default().insert(token);
     }
 
-    /// The same with another token in the place of one.
+    /// The set with one token replaced.
     pub fn with_instead(&self, old: Mod, new: Mod) -> Suffixes {
         let mut mods = Mods::from(self);
         mods.remove(old);

@@ -1,4 +1,4 @@
-//! Values: the virtual registers. One is a single component of one register file for its whole life.
+//! Values: virtual registers. A value is a single component of one register file for its whole life.
 
 /// The register files of the machine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -21,7 +21,7 @@ pub struct Value(pub u32);
 
 oriole_index::index_of_tables!(Value);
 
-/// What is known of a value.
+/// Properties of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ValueData {
     /// The file it lives in; it never changes.

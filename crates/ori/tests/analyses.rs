@@ -354,7 +354,8 @@ fn verifier_accepts_and_refuses() {
             b1: phi r3 merges another file
             b1: p9 does not reach phi r3 from b1"#]],
     );
-    // A load of the upper lanes keeps what the lower ones hold; that of the lower ones leaves nothing to keep.
+    // A load by the upper lanes keeps the values of the lower lanes; a load by the lower lanes then leaves nothing to
+    // keep.
     let halves = |old: &str| {
         format!(
             "kernel\nb0:\n  u0 = UMOV 0x0 ; 0\n  r1 = LDTM.16dp32bit_t0_t15 [^u0] mem(generic rw ordered) ; 0\n  r2 = LDTM.16dp32bit_t16_t31 [^u0] {old}mem(generic rw ordered) ; 0\n  EXIT ; 0"
@@ -376,7 +377,7 @@ fn verifier_wants_every_value_written_before_it_is_read() {
     check_verifier(text, Form::Assigned, expect!["b0[1]: r1 is read where its definition does not reach"]);
     let arm = "kernel\nb0: -> b2 b1\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 BRA b2 ; 0\nb1: -> b2\n  r1 = MOV 0x1 ; 1\nb2:\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
     check_verifier(arm, Form::Assigned, expect!["b2[0]: r1 is read where its definition does not reach"]);
-    // A guarded write keeps what was there, which matters if somebody reads it.
+    // A guarded write keeps the old value, which matters if it is read.
     let guarded = "kernel\nb0:\n  p0, PT = ISETP.AND.LT RZ, 0x3, PT ; 0\n  @p0 r1 = MOV 0x1 ; 1\n  STG [0x0], r1 mem(global w) ; 2\n  EXIT ; 3";
     check_verifier(guarded, Form::Assigned, expect!["b0[2]: r1 is read where its definition does not reach"]);
     check_verifier(
@@ -467,7 +468,7 @@ b4:
     };
     check_divergence(&text("#3", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
     check_divergence(&text("RZ", "#31"), expect!["values [0 4 5 6] blocks [3]"]);
-    // One word for each part of the warp, and a word for each lane.
+    // One word for each subset of the warp, and a word for each lane.
     check_divergence(&text("#3", "#6175"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
     check_divergence(&text("r0", "#31"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
 }

@@ -1,4 +1,4 @@
-//! The text form: what it looks like, that it parses back, and that equal text means equal functions.
+//! The text form: its syntax, that it round-trips, and that equal text means equal functions.
 
 use expect_test::expect;
 use oriole_ori::{
@@ -8,7 +8,7 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
-/// A small deterministic source of numbers (xorshift).
+/// A small deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {

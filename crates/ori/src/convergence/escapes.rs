@@ -9,8 +9,8 @@ use crate::{BlockId, Cfg, Dominators, Function};
 /// How many targets each node of the tree keeps: one more than a question may leave out.
 const KEPT: usize = 3;
 
-/// The targets of edges whose immediate dominators are nearest to the entry: its place in the tree and the target, the
-/// lowest first, all different.
+/// Distinct edge targets whose immediate dominators are nearest to the entry: position in the tree and target, lowest
+/// position first.
 type Lowest = [(u32, u32); KEPT];
 
 const NONE: (u32, u32) = (u32::MAX, u32::MAX);

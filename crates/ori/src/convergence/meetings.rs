@@ -1,4 +1,4 @@
-//! What lies between a branch and its join, and where ways from the branch meet on the way.
+//! Blocks between a branch and its join, and the meeting points of paths from the branch.
 
 use super::{Anchor, Reconvergence, below};
 use crate::BlockId;
@@ -10,7 +10,7 @@ use typed_index_collections::TiVec;
 /// The blocks between a branch and its join, as a part of the dominator tree: those at these places but for bare exits.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cover {
-    /// What dominates them all.
+    /// The block that dominates all others.
     pub top: BlockId,
     /// Their places in a walk of the dominator tree.
     pub places: [std::ops::Range<u32>; 2],
@@ -54,8 +54,8 @@ impl Reconvergence<'_> {
         Some(Cover { top, places: [first..skip_from.max(first), skip_to..to] })
     }
 
-    /// The blocks between a branch and `join` by a walk, less those behind blocks of which `known` says that nothing new
-    /// lies there.
+    /// Walks the blocks between a branch and `join`. It stops after blocks for which `known` says that nothing new
+    /// follows.
     pub fn walk(
         &mut self,
         branch: BlockId,
@@ -142,7 +142,7 @@ impl Reconvergence<'_> {
             })
     }
 
-    /// The same by a walk over all blocks between.
+    /// [`Reconvergence::meetings_ahead`] by a walk over all blocks between.
     pub(super) fn walked_ahead(&mut self, branch: BlockId, join: Option<BlockId>) -> Vec<BlockId> {
         let mut region = self.walk(branch, join, |_| false);
         let place = |block: &BlockId| self.cfg.position(*block).unwrap_or(u32::MAX);

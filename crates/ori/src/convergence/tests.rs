@@ -1,4 +1,4 @@
-//! What the trees say of sites, regions and meeting points is what walks over the graph find.
+//! Compares sites, regions and meeting points from the dominator trees with those found by graph walks.
 
 use super::*;
 use crate::{Block, Guard, Instruction, Origin};
@@ -58,7 +58,7 @@ fn random(seed: u64) -> Function {
     function
 }
 
-/// The same questions answered by walks.
+/// The queries of [`Reconvergence`], answered by walks.
 struct Walks<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -148,7 +148,7 @@ impl Walks<'_> {
         }
     }
 
-    /// Where labels from the successors meet in blocks taken in their order.
+    /// Blocks where labels from the successors meet, in a walk of the blocks in RPO.
     fn meetings(&self, branch: BlockId, join: Option<BlockId>) -> BTreeSet<BlockId> {
         let region = self.region(branch, join);
         let mut order: Vec<BlockId> = region.into_iter().collect();

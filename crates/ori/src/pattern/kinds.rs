@@ -28,7 +28,7 @@ impl Kinds {
     pub const BARRIER: Kinds = Kinds(1 << 8);
     /// A 32-bit immediate, known or filled in by layout.
     pub const IMMEDIATE: Kinds = Kinds(1 << 9);
-    /// A small number that is part of the instruction.
+    /// A literal that is part of the instruction.
     pub const NUMBER: Kinds = Kinds(1 << 10);
     /// A direct operand of a constant bank.
     pub const CONSTANT: Kinds = Kinds(1 << 11);
@@ -54,7 +54,7 @@ impl Kinds {
     };
     /// A general register or `RZ`.
     pub const GENERAL: Kinds = Kinds::REGISTER.or(Kinds::ZERO);
-    /// What a general operation reads without a general register.
+    /// Sources of a general operation that need no general register.
     pub const FOREIGN: Kinds = Kinds::UNIFORM.or(Kinds::IMMEDIATE).or(Kinds::CONSTANT);
 
     /// Either set.
@@ -171,7 +171,7 @@ impl Width {
         }
     }
 
-    /// True if an operand of so many components is of this class.
+    /// True if an operand with this many components is of this class.
     pub fn takes(self, components: usize) -> bool {
         match self {
             Width::Any => true,

@@ -1,16 +1,16 @@
-//! Which row an instruction gets. The reference is a plain scan: of all rows whose tests hold, the one with the
-//! highest priority. The decision tree is made from the same rows and asks each test at most once on a path; the two
-//! always agree. It grows where instructions go: of most operations few programs see more than a path or two.
+//! Selects the row for an instruction. The specification is a linear scan: of all rows whose tests hold, the one with
+//! the highest priority wins. The decision tree is built from the same rows and runs each test at most once on a
+//! path; the two always agree. It is built lazily: most programs need only a path or two for most operations.
 
 use super::{Pattern, Site, Test};
 use crate::Opcode;
 use std::sync::OnceLock;
 
-/// The number of a row in its table.
+/// The index of a row in its table.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct RowId(u16);
 
-/// A table: groups of rows, whose order plays no part.
+/// A table: groups of rows, whose order does not matter.
 #[derive(Debug)]
 pub struct Patterns<T: 'static>(pub &'static [&'static [Pattern<T>]]);
 
@@ -31,10 +31,10 @@ impl std::fmt::Display for Tie {
 
 impl std::error::Error for Tie {}
 
-/// One row looked at: what it asks, and the first test that failed.
+/// A row that was considered: its tests, and the first one that failed.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Its number.
+    /// Its index.
     pub row: RowId,
     /// Name of the row.
     pub name: &'static str,
@@ -45,12 +45,12 @@ pub struct Candidate {
 }
 
 impl<T> Patterns<T> {
-    /// All rows with their numbers.
+    /// All rows with their indices.
     pub fn rows(&self) -> impl Iterator<Item = (RowId, &'static Pattern<T>)> + use<T> {
         (0..).map(RowId).zip(self.0.iter().flat_map(|group| group.iter()))
     }
 
-    /// The reference: scans all rows.
+    /// The specification: scans all rows.
     pub fn scan(&self, site: &Site<'_>) -> Option<(RowId, &'static Pattern<T>)> {
         self.rows().filter(|(_, row)| row.holds(site)).max_by_key(|(_, row)| row.priority())
     }
@@ -80,7 +80,7 @@ pub struct Tree<T: 'static> {
     others: [OnceLock<Part<T>>; 2],
 }
 
-/// What decides about one operation.
+/// The decision tree of one operation.
 #[derive(Debug)]
 struct Part<T: 'static> {
     /// Where to start; `None` where no row is left.
@@ -101,7 +101,7 @@ enum Node<T: 'static> {
 #[derive(Debug)]
 struct Ask<T: 'static> {
     test: Test,
-    /// What remains here, best first.
+    /// Rows still possible here, best first.
     rows: Vec<Open<T>>,
     yes: OnceLock<Option<Node<T>>>,
     no: OnceLock<Option<Node<T>>>,
@@ -217,7 +217,7 @@ impl<T> Tree<T> {
 }
 
 impl<T> Part<T> {
-    /// What decides between these rows, best first.
+    /// The decision tree over these rows, best first.
     fn new(rows: Vec<Open<T>>) -> Part<T> {
         let weighs_pipes =
             rows.iter().any(|open| open.tests().any(|(_, test)| matches!(test, Test::Pipe(_))));
@@ -226,7 +226,7 @@ impl<T> Part<T> {
 }
 
 impl<T> Node<T> {
-    /// What decides between these rows, best first; `None` if there are none.
+    /// The decision tree over these rows, best first; `None` if there are none.
     fn of(rows: Vec<Open<T>>) -> Option<Node<T>> {
         let best = rows.first()?;
         let Some((_, test)) = best.tests().next() else { return Some(Node::Leaf(best.number, best.row)) };
