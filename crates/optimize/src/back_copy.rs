@@ -26,7 +26,7 @@ pub fn run(function: &mut Function) -> bool {
             instruction.for_each_use(|v| uses[v] += 1);
         }
     }
-    // Per block, told apart by the block's number: where each value was last read or written, and where written.
+    // Per block, tagged with the block's index: last read or write of each value, and last write.
     let mut touched: TiVec<Value, (u32, usize)> = ti_vec![(u32::MAX, 0); count];
     let mut written: TiVec<Value, (u32, Option<usize>)> = ti_vec![(u32::MAX, None); count];
     // The copy that named each value last, by block and place, and how often its components do.
@@ -85,7 +85,7 @@ pub fn run(function: &mut Function) -> bool {
             instruction.for_each_use(|v| touched[v] = (id.0, at));
             instruction.for_each_definition(|v| {
                 touched[v] = (id.0, at);
-                // A partial write keeps what was there: it is no place to move another register to.
+                // A partial write keeps the old value: its register cannot be replaced by another.
                 written[v] = (id.0, (!instruction.is_partial()).then_some(at));
             });
         }
@@ -95,8 +95,8 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// True if the value is an operand by itself, in a place that no convention fixes, of an ordinary instruction. Parts
-/// of tuples stay: a register that is written in several places should not have to lie beside others.
+/// True if the value is a whole operand of an ordinary instruction and no convention fixes its register. Elements of
+/// tuples stay: a register that is written in several places should not be constrained to be adjacent to others.
 fn writes_alone(instruction: &Instruction, value: Value) -> bool {
     instruction.call.is_none()
         && !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Parameters | Pseudo::Undefined))

@@ -1,5 +1,5 @@
-//! Phase 15, OriBranchOpt: branches to the same place, branches to branches, empty blocks, chains of blocks, branches
-//! to an exit.
+//! Phase 15, OriBranchOpt: equal branch targets, branches to branches, empty blocks, chains of blocks, branches to an
+//! exit.
 //!
 //! Each rewrite works in SSA and outside it: an edge is moved only where no phi would have to choose.
 
@@ -67,7 +67,7 @@ fn exit_in_place(function: &mut Function) -> bool {
                 if !taken_exits {
                     let guard = branch.guard.as_mut().expect("a guarded branch");
                     guard.negated = !guard.negated;
-                    // What was the target is now where control goes on.
+                    // The old target is the fall-through now.
                     block.instructions.truncate(index + 1);
                 }
                 block.successors = smallvec::smallvec![stays];

@@ -20,7 +20,7 @@ pub static PASS: Pass = Pass {
     form: FormChange::LeavesSsa,
     ..Pass::new(|function, context| {
         let left = leave(function, context.options.level == 0);
-        // Outside SSA hardly ever more is told of a value than in it.
+        // Outside SSA hardly ever more is known of a value than in SSA.
         if left { Outcome::Changed } else { Outcome::Kept }
     })
 };
@@ -86,7 +86,7 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
         }
     }
     let keeps_constants = untie(function, &old_values);
-    // Edges that were split for nothing are whole again.
+    // Edges that were split needlessly are merged again.
     if keeps_jumps {
         branches::skip_blocks_without_code(function);
     } else {
@@ -97,7 +97,7 @@ fn leave(function: &mut Function, keeps_jumps: bool) -> bool {
     folded || keeps_constants || old_values.undefined.contains(&true)
 }
 
-/// What is known of values that copies read.
+/// Facts about values that copies read.
 struct OldValues {
     /// Those that hold nothing that anybody may rely on.
     undefined: TiVec<Value, bool>,
@@ -121,7 +121,7 @@ impl OldValues {
     }
 }
 
-/// The number or zero that an instruction puts into a general register.
+/// The immediate or zero that an instruction moves into a general register.
 fn constant(instruction: &Instruction) -> Option<(Value, Source)> {
     let ([destination], [source]) = (instruction.destinations.as_slice(), instruction.sources.as_slice())
     else {
@@ -183,8 +183,8 @@ fn untie(function: &mut Function, old_values: &OldValues) -> bool {
     keeps_constants
 }
 
-/// What a guarded instruction reads of the old values it reads from the registers of its results, so that no old value has to
-/// outlive its copy.
+/// Lets a guarded instruction read old values from its result registers, so that no old value has to outlive its
+/// copy.
 fn read_in_place(instruction: &mut Instruction, results: &[Value], tied: &[Value]) {
     for source in &mut instruction.sources {
         let SourceKind::Values(values) = &mut source.kind else { continue };

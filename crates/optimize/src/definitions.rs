@@ -38,7 +38,7 @@ impl Definitions {
         Definitions::of(function, &cfg, &Dominators::new(function, &cfg))
     }
 
-    /// The same where graph and dominators of the function are known.
+    /// Like [`Definitions::new`], with a known graph and dominators.
     pub fn of(function: &Function, cfg: &Cfg, dominators: &Dominators) -> Definitions {
         let count = function.values.len();
         let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
@@ -61,7 +61,7 @@ impl Definitions {
         Definitions::judged(function, (cfg, dominators), places, written)
     }
 
-    /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
+    /// Definitions of a function in SSA, where one definition dominates all uses by construction.
     pub fn in_ssa(function: &Function) -> Definitions {
         let count = function.values.len();
         let mut places: TiVec<Value, Place> = ti_vec![Place::Unknown; count];
@@ -130,7 +130,7 @@ impl Definitions {
         }
     }
 
-    /// True if the value means the same at every use.
+    /// True if the value is the same at every use.
     #[inline]
     pub fn is_stable(&self, value: Value) -> bool {
         self.stable.get(value).copied().unwrap_or(false)
@@ -142,7 +142,7 @@ impl Definitions {
         self.places.get(value).copied().unwrap_or(Place::Unknown)
     }
 
-    /// True if the value is whatever its register holds: each reader may take it for what it likes.
+    /// True if the value is undefined: each reader may assume any content.
     #[inline]
     pub fn is_undefined(&self, function: &Function, value: Value) -> bool {
         self.any_undefined && self.instruction(function, value).is_some_and(is_undefined)
@@ -160,7 +160,7 @@ impl Definitions {
         self.uses.get(value).copied().unwrap_or(0)
     }
 
-    /// True if one operand reads the value. Whoever asks wants to know when that becomes true, see
+    /// True if one operand reads the value. A query that is answered with false is recorded, see
     /// [`Definitions::doubted`].
     pub fn is_read_once(&self, value: Value) -> bool {
         let once = self.uses(value) == 1;
@@ -187,7 +187,7 @@ impl Definitions {
         shared.iter().any(|value| uses[*value] == 1)
     }
 
-    /// True if as much is told of where values are defined.
+    /// True if the same definitions are known as in `other`.
     pub fn agrees(&self, other: &Definitions) -> bool {
         self.places == other.places && self.stable == other.stable
     }

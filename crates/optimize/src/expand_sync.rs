@@ -1,24 +1,25 @@
 //! Phases 71 and 72, OptimizeSyncInstructions and LateExpandSyncInstructions: convergence barriers.
 //!
-//! After every divergent branch the parted threads must come together again where the analyses say they do
-//! ([`oriole_ori::convergence`]), and threads that meet earlier should go on as one convoy. For each block where threads
-//! meet there is one barrier: `BSSY` sets it up at the anchor, `BSYNC` waits for it in a block of its own before the
-//! join, and threads that turn away from the join leave it by `BREAK`. Where branches nested in each other end at one
-//! join, the outermost anchor serves all.
+//! After every divergent branch the lanes must reconverge where the analyses say they do
+//! ([`oriole_ori::convergence`]), and lanes that meet earlier should continue as one convoy. Each block where lanes
+//! meet gets one barrier: `BSSY` sets it up at the anchor, `BSYNC` waits for it in a block of its own before the
+//! join, and lanes that leave the region before the join leave the barrier by `BREAK`. Where nested branches end at
+//! one join, the outermost anchor serves all.
 //!
-//! An indirect call whose target differs between lanes parts them too, until all have come back: it ends a block, with a barrier
-//! round the call.
+//! An indirect call with a divergent target splits the warp too, until all lanes have returned: it ends a block, with
+//! a barrier around the call.
 //!
-//! No barrier is set up round what waits for all lanes of the warp or all threads of the block: the threads that it
-//! holds may be those that must end first. Nor is one round a block of a cycle with several entries, where threads come by
-//! at different times.
+//! No barrier is set up around an instruction that waits for all lanes of the warp or all threads of the block: the
+//! held lanes may be those that must end first. Nor is one set up around a block of a cycle with several entries,
+//! which lanes pass at different times.
 //!
-//! A function that some lanes may return from before others has a barrier from its start to its return: its callers do not know.
+//! A function from which lanes may return at different times has a barrier from its start to its return: its callers
+//! assume convergence.
 //!
-//! There are sixteen barriers, and a warp that is inside more regions at once than that has none left: the smallest
-//! regions get theirs first, those that make a block whole before those that only make convoys. Threads of the others
-//! go on in parts until the next wait, which is slower and never wrong: whoever asks after this phase where the warp
-//! is together looks at the barriers in place, and `WARPSYNC` is taken away here, not before.
+//! There are sixteen barriers, and a warp inside more regions than that has none left. The smallest regions get
+//! theirs first, and those that make a block whole before those that only form convoys. Lanes of the other regions
+//! stay divergent until the next wait, which is slower and never wrong: later phases derive convergence from the
+//! barriers in place, and `WARPSYNC` is removed here, not before.
 //!
 //! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
 
@@ -52,14 +53,14 @@ pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     let sites = barrier_sites(function, &cfg, &divergence);
     let gathers = returns_apart(function, &sites, &divergence);
     if sites.is_empty() && !gathers {
-        // Nothing changes, so what is known of the function holds.
+        // Nothing changes, so the analyses stay valid.
         let removed = optimized && remove_syncs_of(function, &cfg, &divergence);
         return Outcome::changed_if(merged || removed);
     }
     place(function, &sites);
     let merged = (gathers && gather_before_return(function)) | merged;
     let removed = optimized && remove_warp_syncs(function);
-    // Where some edges of a phi got a phi of their own, both may merge what is the same now.
+    // Where some edges of a phi got a phi of their own, both may merge equal values now.
     let merges_one = |phi: &Phi| {
         let sources = phi.sources.iter().map(|(_, source)| source);
         let mut others = sources.filter(|source| source.value() != Some(phi.destination));
@@ -97,9 +98,9 @@ fn returns_apart(function: &Function, sites: &[Barrier], divergence: &Divergence
     function.block_ids().any(|id| !gathered[id] && parts(id))
 }
 
-/// Lets the lanes of a function that parted for good meet before they return: the caller, which takes them for together, does not
-/// know the body. All of them pass the start and the return once, whatever cycles lie between. Not where something waits for all
-/// lanes of the warp on the way. True if there is such a barrier now.
+/// Reconverges the lanes of a function before it returns: the caller assumes convergence and does not know the body.
+/// Each lane passes the start and the return once, whatever cycles are in between. Not done if an instruction on the
+/// way waits for all lanes of the warp. True if there is such a barrier now.
 fn gather_before_return(function: &mut Function) -> bool {
     let waits = |block: &Block| block.instructions.iter().any(waits_for_all);
     let Some(last) = returning_block(function).filter(|_| !function.blocks.iter().any(waits)) else {
@@ -128,8 +129,8 @@ fn gather_before_return(function: &mut Function) -> bool {
 }
 
 fn place(function: &mut Function, sites: &[Barrier]) {
-    // All waits are placed first, then what sets barriers up before loops: threads that meet at a loop header come
-    // together before they enter. Sets of blocks speak of the function as it was, so edges are told by their ends.
+    // All waits are placed first, then the setups before loops: lanes that meet at a loop header reconverge before
+    // they enter. Block sets refer to the original function, so edges are identified by their ends.
     let ends = edges::end_origins(function, &Cfg::new(function));
     let mut in_source: Vec<u32> = ends.iter().map(|&Origin(ordinal)| ordinal).collect();
     in_source.sort_unstable();
@@ -177,8 +178,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
                 let before = match preheaders.get(&header) {
                     Some(&before) => before,
                     None => {
-                        // The back edges come from inside or from waits of barriers within the loop; what is not
-                        // reached from the header enters.
+                        // Back edges come from inside the loop or from waits of barriers within it; a predecessor
+                        // that the header does not dominate is an entry.
                         let enters = |p: &BlockId| !dominators.dominates(header, *p);
                         let entering: Vec<BlockId> =
                             cfg.predecessors(header).iter().copied().filter(enters).collect();
@@ -210,14 +211,15 @@ fn merge_latches(function: &mut Function) -> bool {
     let loops = Loops::new(function, &cfg, &dominators);
     let mut merged = false;
     for lap in loops.loops.iter().filter(|lap| lap.latches.len() > 1) {
-        // Latches keep their numbers: a merge adds a block and moves edges.
+        // Latches keep their ids: a merge adds a block and moves edges.
         insert_block(function, lap.header, &lap.latches);
         merged = true;
     }
     merged
 }
 
-/// Ends a block after each indirect call, where lanes of different targets meet again. True if there was one inside of a block.
+/// Ends a block after each indirect call, where lanes of different targets reconverge. True if a call was inside a
+/// block.
 fn end_blocks_at_calls(function: &mut Function) -> bool {
     let mut ended = false;
     for id in function.block_ids() {
@@ -246,10 +248,10 @@ fn last_call_inside(block: &Block) -> Option<usize> {
     block.instructions[..end].iter().rposition(|instruction| called_address(instruction).is_some())
 }
 
-/// Barriers that may be in use at one place: the sixteen of the machine, less one for the waits around a block.
+/// Barriers that may be live at once: the sixteen of the hardware, less one for the waits around a block.
 const REGISTERS: u32 = 15;
 
-/// The same in a function that calls others: only ten outlive a call.
+/// [`REGISTERS`] for a function with calls: only ten barriers are preserved across a call.
 const REGISTERS_WITH_CALLS: u32 = 9;
 
 /// A barrier to be placed.
@@ -382,7 +384,7 @@ fn leaving_edges(function: &Function, site: Site, inside: &[BlockId]) -> Vec<(Bl
         targets.sort_unstable();
         targets.dedup();
         for to in targets {
-            // The machine takes threads that exit out of all barriers.
+            // The hardware removes exited lanes from all barriers.
             let is_inside = inside.binary_search(&to).is_ok();
             if to != site.join && !is_inside && !is_bare_exit(function, to) {
                 leaving.push((from, to));
@@ -392,11 +394,11 @@ fn leaving_edges(function: &Function, site: Site, inside: &[BlockId]) -> Vec<(Bl
     leaving
 }
 
-/// Of the sites of each join those whose anchors are below no other anchor: the upper one serves both.
+/// For each join, the sites whose anchors are below no other anchor: the upper one serves both.
 fn topmost(mut sites: Vec<Site>, dominators: &Dominators) -> Vec<Site> {
     let interval = |site: &Site| dominators.interval(site.anchor.block()).unwrap_or((u32::MAX, u32::MAX));
     sites.sort_unstable_by_key(|site| (site.join, interval(site).0, matches!(site.anchor, Anchor::End(_))));
-    // In the order of a walk of the tree, what is below an anchor follows it at once.
+    // In preorder of the tree, the blocks below an anchor follow it directly.
     let mut chosen: Vec<Site> = Vec::new();
     for site in sites {
         let covered = chosen
@@ -414,7 +416,7 @@ struct Inside {
     /// All threads of the branch meet at the join.
     whole: bool,
     count: u32,
-    /// As a part of the dominator tree, or else one by one in order.
+    /// As a part of the dominator tree, or else as a sorted list.
     blocks: Result<Cover, Vec<BlockId>>,
 }
 

@@ -1,7 +1,7 @@
-//! The value of an operation whose operands are all known: exact arithmetic of integers, bits and predicates.
+//! Evaluates an operation whose operands are all known: exact arithmetic on integers, bits and predicates.
 //!
 //! It is here for the passes that fold constants. It knows no function and no value: a caller gives the raw operands.
-//! Floating arithmetic stays out; so does every operation whose result depends on more than its operands.
+//! Floating-point arithmetic is excluded, and so is every operation whose result depends on more than its operands.
 
 use crate::slots::{is_plain_permutation, signed_word, source_type};
 use oriole_ori::{Instruction, Opcode, Pseudo, Source, SourceKind};
@@ -9,11 +9,11 @@ use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 use smallvec::SmallVec;
 
-/// Results, one number for each destination operand (pairs as 64 bits, predicates as 0 or 1).
+/// Results, one integer for each destination operand (pairs as 64 bits, predicates as 0 or 1).
 pub type Results = SmallVec<[u64; 2]>;
 
-/// Computes the results, if the operation is one of those known here and `known` tells every operand that it needs:
-/// the raw bits of a register operand (a pair as 64 bits, a predicate as 0 or 1), without the signs written on it.
+/// Computes the results of a supported operation if `known` gives every operand that it needs: the raw bits of a
+/// register operand (a pair as 64 bits, a predicate as 0 or 1), without its sign modifiers.
 pub fn evaluate(instruction: &Instruction, known: &dyn Fn(&Source) -> Option<u64>) -> Option<Results> {
     if instruction.guard.is_some() {
         return None;
@@ -116,7 +116,7 @@ fn machine(op: Op, operands: &Operands<'_>) -> Option<Results> {
         Op::PRMT if is_plain_permutation(operands.instruction) => {
             one(permute(operands.word(0)?, operands.word(1)?, operands.word(2)?))
         }
-        // Whoever votes votes the same.
+        // All voters vote the same.
         Op::VOTEU if operands.only(&[Mod::ANY]) && operands.instruction.destinations.len() == 1 => {
             one(operands.predicate(0)?.into())
         }
@@ -201,7 +201,7 @@ fn multiply_add(operands: &Operands<'_>) -> Option<Results> {
         return Some(SmallVec::from_slice(&[product.wrapping_add(operands.long(2)?)]));
     }
     if operands.has(Mod::HI) {
-        // The addend may be a pair; only the plain product is folded.
+        // The addend may be a pair; only the multiply without addend is folded.
         let zero = matches!(operands.instruction.sources.get(2)?.kind, SourceKind::Zero(_));
         return zero.then(|| SmallVec::from_slice(&[product >> 32]));
     }

@@ -1,5 +1,5 @@
-//! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with `x` as the
-//! old value of `d`. That saves an instruction and a register where the old value is wanted no longer behind it.
+//! Selections of a fresh result become guarded instructions: `t <- x + y; d <- p ? t : x` is `@p d <- x + y`, with
+//! `x` as the old value of `d`. That saves an instruction and a register where the old value is not live after it.
 //!
 //! Part of phase 63, OriDoPredication. SSA in, SSA out.
 
@@ -39,7 +39,7 @@ struct Walk {
     uses: TiVec<Value, u32>,
     /// Which instruction of the block at hand defines it.
     place: TiVec<Value, Option<u32>>,
-    /// It is read behind the instruction at hand.
+    /// It is read after the current instruction.
     alive: TiVec<Value, bool>,
 }
 

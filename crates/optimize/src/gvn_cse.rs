@@ -1,9 +1,9 @@
-//! Phase 49, GvnCse: global value numbering. An instruction whose operation and operands are those of one that dominates
-//! it gives way to that one.
+//! Phase 49, GvnCse: global value numbering. An instruction is replaced by a dominating one with the same operation
+//! and operands.
 //!
-//! Walking the dominator tree with a scoped table, operands are replaced before an instruction is looked up, so equal
-//! computations of equal values are found in one walk. Pure instructions count anywhere; ordinary loads only within a
-//! block, as long as nothing there may write memory or wait for others.
+//! Walking the dominator tree with a scoped table, operands are replaced before an instruction is looked up, so one
+//! walk finds all equal computations of equal values. Pure instructions are numbered across blocks; ordinary loads
+//! only within a block, as long as nothing there may write memory or wait for other threads.
 
 use crate::product_halves;
 use oriole_options::Optimization;
@@ -30,7 +30,7 @@ pub static PASS: Pass = Pass {
     })
 };
 
-/// Numbers the values of a function in SSA and removes what is computed twice.
+/// Value-numbers a function in SSA and removes redundant computations.
 pub fn run(function: &mut Function) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
@@ -79,7 +79,7 @@ enum Step {
 /// Results of an instruction.
 type Results = SmallVec<[Value; 2]>;
 
-/// An instruction that was met, in the order in which the walk came by. It stays where it is until the walk ends.
+/// A visited instruction, in walk order. It stays in place until the walk ends.
 struct Entry {
     block: BlockId,
     index: u32,
@@ -91,7 +91,7 @@ struct Entry {
 struct Numbering {
     /// The last entry of each hash.
     newest: FxHashMap<u64, u32>,
-    /// What is known where the walk stands: whatever dominates this place.
+    /// Instructions that dominate the current point.
     entries: Vec<Entry>,
     /// The value that stands for each value.
     leader: TiVec<Value, Value>,
@@ -153,7 +153,7 @@ impl Numbering {
 
     fn block(&mut self, function: &mut Function, id: BlockId) {
         self.phis(function, id);
-        // Loads of this block that still hold, by their hashes: those of what is constant to the kernel hold to its end.
+        // Available loads of this block, by hash; loads of kernel-constant memory are available to its end.
         type Loads = FxHashMap<u64, SmallVec<[u32; 1]>>;
         let (mut constants, mut loads) = (Loads::default(), Loads::default());
         for index in 0..function.block(id).instructions.len() {
@@ -215,7 +215,7 @@ impl Numbering {
 
     /// Takes out what gave way.
     fn remove(&self, function: &mut Function) {
-        // What went of a block was met in order and without a break.
+        // Removed instructions of a block are contiguous and in visiting order.
         for gone in self.gone.chunk_by(|one, other| one.0 == other.0) {
             let [(block, _), ..] = *gone else { continue };
             let (mut gone, mut index) = (gone.iter().map(|&(_, at)| at).peekable(), 0);
@@ -239,13 +239,14 @@ fn results(instruction: &Instruction) -> Results {
     results
 }
 
-/// Pure, with results in registers that nobody fixed. What is guarded depends on guard and old values, too.
+/// True for pure instructions with results in registers without fixed assignment. A guarded one also depends on guard
+/// and old values.
 fn is_numbered(instruction: &Instruction) -> bool {
     effects::is_pure(instruction)
         && instruction.guard.is_none() == instruction.tied.is_empty()
         && !instruction.destinations.is_empty()
         && instruction.destinations.iter().all(|destination| {
-            // A uniform register that a part of the warp writes is for its block alone.
+            // A uniform register that a subset of the warp writes is local to its block.
             destination.fixed.is_none() && !matches!(destination.file, File::B | File::UR | File::UP)
         })
         && instruction.sources.iter().all(|source| source.fixed.is_none())
@@ -253,7 +254,7 @@ fn is_numbered(instruction: &Instruction) -> bool {
         && !matches!(instruction.opcode, Opcode::Sass(Op::LEPC))
 }
 
-/// True for a load that gives the same as one before it as long as nothing disturbs memory.
+/// True for a load that gives the same as an earlier one unless memory changed in between.
 pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
     let Some(memory) = instruction.memory else { return false };
     memory.reads
@@ -267,7 +268,7 @@ pub(crate) fn is_plain_load(instruction: &Instruction) -> bool {
         && instruction.destinations[0].fixed.is_none()
 }
 
-/// May change what a load reads, or wait until somebody else did.
+/// True if it may change memory that a load reads, or waits until another thread may have.
 pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
     if let Some(memory) = instruction.memory {
         return memory.writes || memory.ordered;
@@ -275,7 +276,7 @@ pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
     if instruction.call.is_some() {
         return true;
     }
-    // What is neither pure arithmetic nor removable may be a barrier, a fence or worse.
+    // An instruction that is neither pure arithmetic nor removable may be a barrier, a fence or worse.
     !effects::is_pure(instruction)
         && !effects::is_removable(instruction)
         && !effects::is_product_step(instruction)
@@ -293,7 +294,7 @@ fn exchangeable(instruction: &Instruction) -> usize {
     count.min(instruction.sources.len())
 }
 
-/// The operands that may be exchanged in an order of their own, and the others.
+/// The commutative operands in canonical order, and the others.
 fn ordered(instruction: &Instruction) -> (SmallVec<[&Source; 4]>, &[Source]) {
     let (first, others) = instruction.sources.split_at(exchangeable(instruction));
     let mut first: SmallVec<[&Source; 4]> = first.iter().collect();
@@ -301,7 +302,7 @@ fn ordered(instruction: &Instruction) -> (SmallVec<[&Source; 4]>, &[Source]) {
     (first, others)
 }
 
-/// The hash of what an instruction computes: the same for all that [`computes_same`] takes for equal.
+/// The hash of a computation: equal for all that [`computes_same`] considers equal.
 fn hash_of(instruction: &Instruction) -> u64 {
     let mut hasher = FxBuildHasher.build_hasher();
     instruction.opcode.hash(&mut hasher);
@@ -314,8 +315,8 @@ fn hash_of(instruction: &Instruction) -> u64 {
     hasher.finish()
 }
 
-/// Whether two instructions compute the same: results and provenance do not count, the order of exchangeable operands
-/// neither. Which results are wanted does not change how they are computed, but a dropped one cannot stand for a wanted one.
+/// True if two instructions compute the same: results, provenance and the order of commutative operands do not count.
+/// A dropped result cannot replace one that is read.
 fn computes_same(one: &Instruction, other: &Instruction) -> bool {
     let alike = |(one, other): (&Destination, &Destination)| {
         one.values.len() == other.values.len()
@@ -332,7 +333,7 @@ fn computes_same(one: &Instruction, other: &Instruction) -> bool {
             == (&other.tied, other.memory, &other.call, other.contract)
 }
 
-/// Any fixed order of operands serves.
+/// Any fixed operand order works.
 fn order(source: &Source) -> (u8, u64, u64, bool, bool, bool) {
     let (kind, first, second) = match &source.kind {
         SourceKind::Values(values) => (

@@ -1,8 +1,8 @@
-//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: removes what nothing reads.
+//! Phases 10, 16, 33, 61 and 84, OriPerformLiveDead: dead-code elimination.
 //!
-//! Instructions with effects are kept, and what they read, and so on backwards; everything else goes, phis included. Works in
-//! SSA and outside it (there a register that is read anywhere keeps all its definitions). A predicate result that
-//! nothing reads becomes `PT`.
+//! Instructions with effects are kept, and transitively the definitions of their operands; all others are removed,
+//! phis included. Works in SSA and outside it (there a register that is read anywhere keeps all its definitions). A
+//! predicate result that is never read becomes `PT`.
 
 use oriole_options::Optimization;
 use oriole_ori::{BlockId, Destination, File, Function, Instruction, Outcome, Pass, Value, effects};
@@ -23,12 +23,12 @@ struct Definition {
 /// Marks phis among the places.
 const PHI: u32 = 1 << 31;
 
-/// What is found of an instruction: it stays.
+/// Flag of an instruction: it stays.
 const KEPT: u8 = 1;
-/// What is found of an instruction: it may write a predicate.
+/// Flag of an instruction: it may write a predicate.
 const PREDICATE: u8 = 2;
 
-/// What went.
+/// Kinds of removed code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Removed {
     /// Nothing.
@@ -76,12 +76,12 @@ struct Marks {
     last: TiVec<Value, u32>,
     /// Values that turned out to be needed after their definition was passed.
     work: Vec<Value>,
-    /// Places that the sweep left behind unneeded. Blocks are nearly in the order in which control takes them, so that
-    /// they are few: a sweep from the end meets most readers before what they read.
+    /// Definitions that the sweep passed before their reader was found. Blocks are nearly in RPO, so they are few: a
+    /// backward sweep visits most readers before the definitions.
     passed: Vec<Definition>,
     /// Where the instructions of a block begin in `found`.
     starts: TiVec<BlockId, usize>,
-    /// [`KEPT`] and [`PREDICATE`] of all instructions in the order of storage.
+    /// [`KEPT`] and [`PREDICATE`] of all instructions in storage order.
     found: Vec<u8>,
 }
 
@@ -103,7 +103,7 @@ impl Marks {
         }
     }
 
-    /// Keeps what acts, and what defines a value that a reader behind it needs.
+    /// Keeps instructions with effects, and definitions of values that a later kept instruction reads.
     fn sweep_backwards(&mut self, function: &Function) {
         for (id, block) in function.blocks.iter_enumerated().rev() {
             for (index, instruction) in block.instructions.iter().enumerate().rev() {
@@ -154,7 +154,7 @@ impl Marks {
         }
     }
 
-    /// Deletes what is not marked.
+    /// Deletes unmarked instructions.
     fn delete(&self, function: &mut Function) -> Removed {
         let (mut whole, mut results) = (false, false);
         for (block, &start) in function.blocks.iter_mut().zip(&self.starts) {

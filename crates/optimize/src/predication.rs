@@ -20,7 +20,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Instructions that a side may have: about what a branch and the reconvergence after it cost.
+/// Most instructions in a side: about the cost of a branch and the reconvergence after it.
 const LIMIT: usize = 7;
 
 /// The pass.
@@ -46,8 +46,8 @@ pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
         let mut uses = count_uses(function);
         let mut round = false;
         let mut touched: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
-        // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. What the graph
-        // says of blocks that a conversion touched is out of date: they wait for the next round.
+        // Inner hammocks come later in RPO; converting them first may make the outer ones small enough. The graph is
+        // stale for blocks that a conversion touched: they wait for the next round.
         for &id in cfg.order().iter().rev() {
             let Some(hammock) = find(function, &cfg, id) else { continue };
             let blocks = [Some(hammock.head), hammock.sides[0], hammock.sides[1], Some(hammock.join)];
@@ -69,12 +69,13 @@ pub fn run(function: &mut Function, decisions: Option<&Decisions>) -> bool {
     changed
 }
 
-/// A branch and what it parts.
+/// A branch and its two sides.
 struct Hammock {
     head: BlockId,
     /// Place of the branch in the head.
     branch: usize,
-    /// Side that is run when the guard holds, and side that is run when it does not; `None` for a bare edge.
+    /// Side that is executed when the guard holds, and side that is executed when it does not; `None` for a bare
+    /// edge.
     sides: [Option<BlockId>; 2],
     join: BlockId,
     guard: Guard,
@@ -232,7 +233,7 @@ fn guard_sides(function: &mut Function, hammock: &Hammock) -> Guarded {
     guarded
 }
 
-/// Merges in the head what the phis of the join merged from the two paths. Gives the selections and copies that this takes.
+/// Replaces phis of the join by selections and copies in the head; returns those.
 fn merge_phis(
     function: &mut Function,
     hammock: &Hammock,

@@ -1,10 +1,10 @@
-//! Rematerialization and sinking (phases 28, 54 and 69), where a function needs more registers than there are: a value that
-//! lives across the place of the highest register pressure and is used behind it is made again there. What nothing reads any
-//! more at its old place has been sunk.
+//! Rematerialization and sinking (phases 28, 54 and 69) for functions that need more registers than there are: a
+//! value that is live across the point of highest register pressure and used after it is rematerialized there. If its
+//! old definition becomes dead, it was sunk.
 //!
-//! It runs behind the order before allocation (phase 97), since only that tells what a function needs; a function that fits
-//! stays as it is. What is made again costs less than a store and loads: few instructions without effect, from values
-//! that are alive there anyway, constants and special registers that do not change.
+//! It runs after pre-allocation scheduling (phase 97), which determines the pressure; a function that fits does not
+//! change. Rematerialization costs less than a store and loads: few instructions without effects, from values that
+//! are live there anyway, constants and special registers that do not change.
 
 use crate::definitions::{Definitions, Place};
 use crate::live_dead;
@@ -19,16 +19,16 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// So many places of high pressure are looked at.
+/// Most points of high pressure that are considered.
 const ROUNDS: usize = 96;
 
-/// What the instructions that make a value again may cost, in simple ones.
+/// Maximum cost of rematerializing a value, in simple instructions.
 const MOST: u32 = 6;
 
-/// A use so near behind the place of high pressure gains nothing.
+/// A use this close after the point of high pressure gains nothing.
 const NEAR: u32 = 16;
 
-/// Makes values again until no more registers are live at once than there are. True if something changed.
+/// Rematerializes values until the pressure fits the budget. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
     let cfg = Cfg::new(function);
@@ -41,7 +41,7 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     let graph = (&cfg, &dominators, &loops);
     while let Some(chosen) = Analyses::new(function, graph).next(budget, &mut left, &mut rounds) {
         rewrite(function, &chosen);
-        // What has gone shall count no more.
+        // Dead definitions must not count any more.
         live_dead::run(function);
         changed = true;
     }
@@ -59,10 +59,10 @@ struct Highest {
     predicates: u32,
 }
 
-/// What takes registers where most are missing.
+/// Register use at the point with the largest excess.
 struct Peak<'a> {
     place: &'a Highest,
-    /// What takes general registers there: predicates do if there are too many.
+    /// Values that take general registers there, including predicates if there are too many.
     live: Vec<Value>,
 }
 
@@ -82,7 +82,7 @@ impl Counts {
         }
     }
 
-    /// How many general registers are missing, where so many predicates are live somewhere near.
+    /// General registers missing, if `predicates` predicates are live nearby.
     fn excess(self, budget: &Budget, block: BlockId, predicates: u32) -> u32 {
         (self.general + self.spilled(budget, predicates)).saturating_sub(budget.general[block])
     }
@@ -93,11 +93,11 @@ impl Counts {
     }
 }
 
-/// What is live at a place. One serves for all walks through blocks, so that none begins with a new set of values.
+/// Values live at a point. One set serves all walks through blocks, to save allocation.
 struct Live {
     /// For each value the last walk that found it live and not yet its end.
     walks: TiVec<Value, u32>,
-    /// The walk that is under way.
+    /// The current walk.
     walk: u32,
     counts: Counts,
 }
@@ -134,23 +134,23 @@ impl Live {
     }
 }
 
-/// Instructions of a block from a place on in which uses get a value made again.
+/// Instructions of a block from an index on in which uses read a rematerialized value.
 #[derive(Clone, Copy)]
 struct Site {
     block: BlockId,
     from: u32,
 }
 
-/// Values to be made again.
+/// Values to be rematerialized.
 struct Chosen {
     /// The results.
     values: Vec<Value>,
-    /// The instructions that make them, in order.
+    /// The instructions that compute them, in order.
     chain: Vec<Instruction>,
     sites: Vec<Site>,
 }
 
-/// What is known of the function until something is made again.
+/// Analyses of the function, valid until something is rematerialized.
 struct Analyses<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -178,8 +178,8 @@ impl<'a> Analyses<'a> {
         Analyses { definitions, function, cfg, liveness, loops, uses }
     }
 
-    /// What is made again next, at the place where most registers are missing. A round goes for each place that is looked at;
-    /// `left` gets the blocks of those where nothing can be done.
+    /// The next values to rematerialize, at the point with the largest excess. Each point considered takes a round;
+    /// `left` gets the blocks where nothing can be done.
     fn next(
         &self,
         budget: &Budget,
@@ -198,7 +198,7 @@ impl<'a> Analyses<'a> {
         None
     }
 
-    /// Goes backwards through a block; `visit` gets each place with what is live before it.
+    /// Walks backwards through a block; `visit` gets each instruction with the live set before it.
     fn walk(&self, live: &mut Live, block: BlockId, mut visit: impl FnMut(u32, &Live)) {
         let file = |value: Value| self.function.file(value);
         live.start();
@@ -214,8 +214,8 @@ impl<'a> Analyses<'a> {
         }
     }
 
-    /// For each block the most predicates that are live at once in it, or in the loop that it lies in: what lives through a loop is
-    /// spilled for all of it. `counts` are those of all places.
+    /// For each block the most predicates live at once in it, or in its loop: a value live through a loop is spilled
+    /// for all of it. `counts` are those of all points.
     fn most_predicates(&self, counts: &[(BlockId, u32, Counts)]) -> TiVec<BlockId, u32> {
         let mut most: TiVec<BlockId, u32> = ti_vec![0; self.function.blocks.len()];
         let mut of_loops = vec![0; self.loops.loops.len()];
@@ -260,7 +260,7 @@ impl<'a> Analyses<'a> {
         highest
     }
 
-    /// What takes registers at a place.
+    /// Register use at a point.
     fn peak<'h>(&self, live: &mut Live, budget: &Budget, highest: &'h Highest) -> Peak<'h> {
         let &Highest { block, at, predicates, .. } = highest;
         let mut values = Vec::new();
@@ -275,7 +275,7 @@ impl<'a> Analyses<'a> {
         Peak { place: highest, live: values }
     }
 
-    /// The cheapest to make again, until so many registers are free as are missing.
+    /// The cheapest candidates that together free the missing registers.
     fn choose(&self, peak: &Peak) -> Vec<Chosen> {
         let mut seen: FxHashSet<(BlockId, u32)> = FxHashSet::default();
         let mut ranked: Vec<(u64, usize, Candidate)> = Vec::new();
@@ -292,7 +292,7 @@ impl<'a> Analyses<'a> {
         let mut gone: FxHashSet<Value> = FxHashSet::default();
         let mut needed: FxHashSet<Value> = FxHashSet::default();
         for (_, _, Candidate { values, sites, chain, leaves }) in ranked {
-            // What others are made from stays, and nothing is made from what goes.
+            // Leaves of other chains stay, and a rematerialized value is no leaf.
             let clash = values.iter().any(|value| needed.contains(value))
                 || leaves.iter().any(|leaf| gone.contains(leaf));
             if clash || gone.len() >= peak.place.excess as usize {
@@ -305,7 +305,8 @@ impl<'a> Analyses<'a> {
         taken
     }
 
-    /// How a value is made again behind the peak with all results of its instruction that are live there, and what that costs.
+    /// Rematerialization of a value after the peak, with all results of its instruction that are live there, and its
+    /// cost.
     fn candidate(&self, peak: &Peak, value: Value) -> Option<(u64, Candidate<'a>)> {
         let instruction = self.maker(value)?;
         let mut values = Vec::new();
@@ -322,7 +323,7 @@ impl<'a> Analyses<'a> {
         Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
     }
 
-    /// The instruction that makes a value and may be run again elsewhere.
+    /// The defining instruction of a value, if it may be executed again elsewhere.
     fn maker(&self, value: Value) -> Option<&'a Instruction> {
         let instruction = self.definitions.instruction(self.function, value)?;
         let fixed = instruction.destinations.iter().any(|destination| destination.fixed.is_some())
@@ -334,7 +335,7 @@ impl<'a> Analyses<'a> {
         (plain && files && stable && price(instruction) <= MOST).then_some(instruction)
     }
 
-    /// Where the uses are that the values reach from the peak; `None` if making them again there gains nothing.
+    /// Uses that the values reach from the peak; `None` if rematerializing there gains nothing.
     fn sites(&self, peak: &Peak, values: &[Value]) -> Option<Vec<Site>> {
         let lives = |block: BlockId| values.iter().any(|&value| self.liveness.is_live_in(block, value));
         let mut reached: FxHashSet<BlockId> = FxHashSet::default();
@@ -367,7 +368,7 @@ impl<'a> Analyses<'a> {
         Some(sites)
     }
 
-    /// Adds what makes a value from what is alive at all sites; `None` if that is too much.
+    /// Adds the instructions that compute a value from values live at all sites; `None` if that is too much.
     fn make(&self, value: Value, sites: &[Site], made: &mut Made<'a>) -> Option<()> {
         let instruction = self.maker(value)?;
         made.cost += price(instruction);
@@ -391,7 +392,7 @@ impl<'a> Analyses<'a> {
         Some(())
     }
 
-    /// True if a value is alive where another is made again, whatever becomes of that. Uniform registers are many.
+    /// True if a value is live at a rematerialization site in any case. Uniform registers are plentiful.
     fn is_at(&self, value: Value, site: Site) -> bool {
         if !self.definitions.is_stable(value) {
             return false;
@@ -405,29 +406,29 @@ impl<'a> Analyses<'a> {
     }
 }
 
-/// Values that may be made again.
+/// Values that may be rematerialized.
 struct Candidate<'a> {
     /// The results.
     values: Vec<Value>,
     sites: Vec<Site>,
-    /// The instructions that make them, in order.
+    /// The instructions that compute them, in order.
     chain: SmallVec<[&'a Instruction; 6]>,
-    /// What they are made from.
+    /// Operands that the chain reads.
     leaves: Vec<Value>,
 }
 
-/// What makes a value again. It is short, since it costs little.
+/// A rematerialization chain. It is short, since its cost is bounded.
 #[derive(Default)]
 struct Made<'a> {
     chain: SmallVec<[&'a Instruction; 6]>,
     /// The results of the chain.
     done: SmallVec<[Value; 8]>,
-    /// What it is made from.
+    /// Operands that the chain reads.
     leaves: Vec<Value>,
     cost: u32,
 }
 
-/// What an instruction costs, in simple ones.
+/// Cost of an instruction, in simple ones.
 fn price(instruction: &Instruction) -> u32 {
     let Opcode::Sass(op) = instruction.opcode else { return 1 };
     match op.info().class(&instruction.mods) {
@@ -436,7 +437,7 @@ fn price(instruction: &Instruction) -> u32 {
     }
 }
 
-/// Makes the values again in the blocks of their sites, each before its first use there.
+/// Rematerializes the values in the blocks of their sites, each before its first use there.
 fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     let mut by_block: FxHashMap<BlockId, Vec<(u32, &Chosen)>> = FxHashMap::default();
     for chosen in chosen {
@@ -449,7 +450,7 @@ fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     for (block, here) in blocks {
         let old = std::mem::take(&mut function.block_mut(block).instructions);
         let mut out = Vec::with_capacity(old.len());
-        // What stands for each value in this block.
+        // Replacement of each value in this block.
         let mut new: FxHashMap<Value, Value> = FxHashMap::default();
         let maker = |value: Value, index: u32| {
             here.iter().find(|(from, chosen)| *from <= index && chosen.values.contains(&value))
@@ -471,7 +472,7 @@ fn rewrite(function: &mut Function, chosen: &[Chosen]) {
     }
 }
 
-/// Runs an instruction again, with new results, if that has not happened yet.
+/// Duplicates an instruction with new results, once.
 fn again(
     function: &mut Function,
     instruction: &Instruction,

@@ -1,8 +1,7 @@
-//! How instructions read their sources: as an integer, a float, a pair. It says what a sign on an operand means, and in
-//! which order operands may be exchanged.
+//! Type of each source of an instruction: integer, float, pair. It defines the meaning of a sign on an operand and
+//! which operands may be swapped.
 //!
-//! It is here because putting a known value in the place of a register needs it. Whether the machine has the form is
-//! asked elsewhere.
+//! It is here because operand folding needs it. Whether the hardware has the form is decided elsewhere.
 
 use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::info::SourceType;
@@ -53,7 +52,7 @@ pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
     }
 }
 
-/// The instruction with two of its operands exchanged so that it computes the same, or `None` if that is not possible.
+/// The equivalent instruction with two operands swapped, or `None` if that is not possible.
 pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let (first, second) = (first.min(second), first.max(second));
@@ -94,7 +93,7 @@ pub fn exchanged(instruction: &Instruction, first: usize, second: usize) -> Opti
     Some(other)
 }
 
-/// Comparisons, and what they become when the operands are exchanged.
+/// Comparisons, and their counterparts with swapped operands.
 const REVERSED: [(Mod, Mod); 14] = [
     (Mod::LT, Mod::GT),
     (Mod::GT, Mod::LT),

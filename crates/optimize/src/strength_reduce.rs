@@ -45,7 +45,7 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// What is known of each register: the word it holds if its only definition is a constant.
+/// The constant in each register whose only definition is a constant.
 fn constants(function: &Function) -> TiVec<Value, Option<u32>> {
     #[derive(Clone, Copy)]
     enum Known {
@@ -220,7 +220,7 @@ fn divide_32(b: &mut Builder<'_>, n: Value, division: Division) -> Value {
         b.sar(q, sum, k);
         q
     } else if division.signed {
-        // Magnitudes are at most 2^31, so the multiplier of 31-bit numbers serves and one always fits 32 bits.
+        // Magnitudes are at most 2^31, so a 31-bit multiplier suffices and one always fits 32 bits.
         let (m, p) = multiplier(magnitude, 32, 31).unwrap_or((0, 32));
         let [mut high, factor] = [b.r(), b.r()];
         b.mov(factor, m as u32);

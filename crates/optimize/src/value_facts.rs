@@ -1,8 +1,8 @@
-//! What is known of values: a constant, a word of a constant bank, the address of a variable, another value that is the
-//! same, and how many leading bits are zero or copies of the sign, how many trailing ones are zero.
+//! Facts about values: a constant, a constant-bank word, the address of a variable, another equal value, and counts
+//! of leading zero bits, sign bits and trailing zero bits.
 //!
-//! It is here because copy propagation, folding and algebra share what they learn. A fact is learned from the
-//! defining instruction alone, so a walk in RPO knows everything that comes before.
+//! It is here because copy propagation, folding and algebra share the facts. A fact depends on the defining
+//! instruction alone, so a walk in RPO has the facts of everything before.
 
 use crate::definitions::Definitions;
 use crate::fold;
@@ -15,7 +15,7 @@ use oriole_sass::{Mod, Op, Symbol};
 use smallvec::SmallVec;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What a value is known to be.
+/// Known content of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Fact {
     /// Nothing.
@@ -41,7 +41,7 @@ pub enum Fact {
         /// Offset in bytes.
         offset: i32,
     },
-    /// The same as another value (of a predicate: or its contrary).
+    /// Equal to another value (of a predicate: or its complement).
     Same {
         /// The other value.
         value: Value,
@@ -53,11 +53,11 @@ pub enum Fact {
 /// Leading and trailing bits of a word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Bits {
-    /// At least so many leading bits are zero.
+    /// Lower bound of the leading zero bits.
     pub zeros: u8,
-    /// At least so many leading bits are equal; 1 says nothing.
+    /// Lower bound of the equal leading bits; 1 means unknown.
     pub signs: u8,
-    /// At least so many trailing bits are zero.
+    /// Lower bound of the trailing zero bits.
     pub trailing: u8,
 }
 
@@ -104,10 +104,10 @@ impl Bits {
     }
 }
 
-/// What an evaluation of an instruction came to with the facts that there are.
+/// Result of evaluating an instruction with the current facts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Evaluation {
-    /// None was made of the instruction as it is.
+    /// The instruction as it is was not evaluated.
     NotMade,
     /// Its results are not known.
     Unknown,
@@ -119,7 +119,7 @@ pub struct ValueFacts {
     bits: TiVec<Value, Bits>,
     /// How many trailing bits of the addresses of variables are zero.
     alignments: TiVec<SymbolId, u8>,
-    /// Some single is a sum with `-0`.
+    /// Some f32 value is an add of `-0`.
     signed_singles: bool,
 }
 
@@ -135,13 +135,13 @@ impl ValueFacts {
         }
     }
 
-    /// False if no instruction that was learned from writes a sign on a single, see [`is_signed_single`].
+    /// False if no instruction seen so far applies a sign to an f32 value, see [`is_signed_single`].
     #[inline]
     pub fn has_signed_singles(&self) -> bool {
         self.signed_singles
     }
 
-    /// What is known of the results of an instruction.
+    /// Facts about the results of an instruction.
     pub fn of_results(&self, instruction: &Instruction) -> SmallVec<[(Fact, Bits); 2]> {
         let mut results = SmallVec::new();
         instruction.for_each_definition(|value| results.push((self.of(value), self.bits(value))));
@@ -153,7 +153,7 @@ impl ValueFacts {
         self.alignments.get(symbol).copied().unwrap_or(0)
     }
 
-    /// What is known of a value.
+    /// The fact about a value.
     #[inline]
     pub fn of(&self, value: Value) -> Fact {
         self.facts.get(value).copied().unwrap_or_default()
@@ -179,7 +179,7 @@ impl ValueFacts {
         }
     }
 
-    /// Of the lower word of an address.
+    /// Bits of the lower word of an address.
     fn address_bits(&self, symbol: SymbolId, offset: i32) -> Bits {
         Bits::UNKNOWN.with_trailing(self.alignment(symbol).min(offset.trailing_zeros() as u8))
     }
@@ -192,7 +192,7 @@ impl ValueFacts {
         self.kind_bits(&source.kind)
     }
 
-    /// The same, whatever signs are written on it.
+    /// Bits of a source kind, without sign modifiers.
     fn kind_bits(&self, kind: &SourceKind) -> Bits {
         match kind {
             SourceKind::Values(values) if values.len() == 1 => self.bits(values[0]),
@@ -223,7 +223,7 @@ impl ValueFacts {
         }
     }
 
-    /// The bits of a 64-bit integer operand. An immediate there has no width that all agree on and tells nothing.
+    /// The bits of a 64-bit integer operand. The width of an immediate there is ambiguous, so it is unknown.
     pub fn source_long(&self, source: &Source) -> Option<u64> {
         match source.kind {
             SourceKind::Imm(0) => Some(0),
@@ -241,7 +241,7 @@ impl ValueFacts {
         true
     }
 
-    /// What a stable value that is copied stands for: the fact that the copy gets.
+    /// The fact for a copy of a stable value.
     pub fn copied(&self, definitions: &Definitions, value: Value) -> Fact {
         match self.of(value) {
             Fact::Unknown if definitions.is_stable(value) => Fact::Same { value, invert: false },
@@ -279,7 +279,7 @@ impl ValueFacts {
         let mut common: Option<Fact> = None;
         let mut bits: Option<Bits> = None;
         for (_, source) in &phi.sources {
-            // What comes back round a loop unchanged says nothing.
+            // A loop-carried source that is the phi itself adds nothing.
             if source.value() == Some(phi.destination) {
                 continue;
             }
@@ -387,7 +387,7 @@ impl ValueFacts {
         new
     }
 
-    /// What the one or two words of a result are equal to.
+    /// The facts for the one or two words of a result.
     fn result_words(
         &self,
         function: &Function,
@@ -497,7 +497,7 @@ impl ValueFacts {
         new
     }
 
-    /// A sum of one word and nothing does not carry.
+    /// An add with a single nonzero word does not carry.
     fn learn_carry(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
         let [_, carry] = instruction.destinations.as_slice() else { return false };
         let is_zero = |source: &&Source| matches!(source.kind, SourceKind::Zero(_));
@@ -620,7 +620,7 @@ impl ValueFacts {
     }
 }
 
-/// A sum of a single and `-0`, which is that single with the sign that is written on it.
+/// True for an add of an f32 value and `-0`, which is that value with its sign modifier applied.
 pub fn is_signed_single(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::FADD)
         && matches!(
@@ -646,7 +646,7 @@ pub fn uses_input(table: u8, input: usize) -> bool {
     (table & low_rows) != (table >> (1 << shift)) & low_rows
 }
 
-/// What a load of less than a word leaves in the upper part of the register.
+/// The bits that a load of less than a word leaves in the upper part of the register.
 fn loaded_bits(load: &Instruction) -> Bits {
     let has = |name: Mod| load.mods.has(name);
     if has(Mod::U8) {
@@ -662,7 +662,7 @@ fn loaded_bits(load: &Instruction) -> Bits {
     }
 }
 
-/// Numbers of threads and blocks have bounds.
+/// Bounds of thread and block ids.
 fn special_register_bits(read: &Instruction) -> Bits {
     match read.sources.first().map(|source| &source.kind) {
         Some(SourceKind::Symbol(Symbol::SR_LANEID)) => Bits::zeros(27),

@@ -1,4 +1,4 @@
-//! If-conversion: what it takes in, what it leaves, and that random functions keep doing what they did.
+//! If-conversion: hammocks that it converts, hammocks that it leaves, and the behaviour of random functions.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -151,8 +151,8 @@ b3:
     assert_eq!(run(&apart).blocks.len(), 3);
 }
 
-/// A fresh result that is selected instead of a value which nobody reads behind it is written over that value; where the
-/// value is read again, the selection stays.
+/// A fresh result that is selected instead of a value that is dead after it overwrites that value; where the value is
+/// read again, the selection stays.
 #[test]
 fn selections_become_guarded_instructions() {
     let mut function = parse(
