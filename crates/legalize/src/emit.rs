@@ -1,6 +1,6 @@
-//! The writing hand of the expansions: each method appends one instruction and gives its fresh result, so that an
-//! expansion reads like a formula. Operands are put where the machine takes them: an immediate or a constant only in
-//! the second place, a register elsewhere.
+//! Instruction emitter of the expansions: each method appends one instruction and returns its fresh result, so that
+//! an expansion reads like a formula. Operands go to the slots that the hardware has for them: an immediate or a
+//! constant only in the second, a register elsewhere.
 
 use oriole_ori::{BlockId, Builder, File, Opcode, Phi, Source, SourceKind, Value};
 use oriole_sass::{Mod, Op};
@@ -162,7 +162,7 @@ impl Emit<'_, '_> {
         p
     }
 
-    /// `a * b + c` in doubles with this rounding.
+    /// `a * b + c` in f64 with this rounding.
     pub fn dfma(
         &mut self,
         rounding: &[Mod],

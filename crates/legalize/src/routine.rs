@@ -1,9 +1,9 @@
-//! The routines of the compiler: the slow paths of divisions and roots, functions in Ori text, one file each.
+//! Compiler routines: the slow paths of divisions and square roots, functions in Ori text, one file each.
 //!
-//! They are here so that a kernel carries a slow path once, whatever the number of operations that may need it. The text
-//! says the whole convention: words in and out lie where those of a function lie, and the first line of the code states
-//! what a call overwrites; everything else survives it. A routine has one block, so that it may be called by any part of
-//! a warp, and so that it may as well be copied to where it is needed.
+//! They are here so that a kernel contains a slow path once, whatever the number of operations that may need it. The
+//! text states the whole convention: arguments and results are in the same registers as those of a function, and the
+//! first line of the code lists the clobbers; everything else is preserved. A routine has one block, so that any
+//! subset of a warp may call it, and so that it can also be inlined.
 
 use crate::emit::Emit;
 use crate::library::{self, LibraryFunction};
@@ -17,21 +17,21 @@ use typed_index_collections::{TiVec, ti_vec};
 /// A routine.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Routine {
-    /// Quotient of singles.
+    /// f32 quotient.
     DivideF32,
-    /// Quotient of doubles.
+    /// f64 quotient.
     DivideF64,
-    /// Quotient of signed double words.
+    /// Quotient of signed 64-bit integers.
     DivideS64,
-    /// Quotient of unsigned double words.
+    /// Quotient of unsigned 64-bit integers.
     DivideU64,
-    /// Remainder of signed double words.
+    /// Remainder of signed 64-bit integers.
     RemainderS64,
-    /// Remainder of unsigned double words.
+    /// Remainder of unsigned 64-bit integers.
     RemainderU64,
-    /// Root of a single.
+    /// f32 square root.
     RootF32,
-    /// Root of a double.
+    /// f64 square root.
     RootF64,
 }
 
@@ -89,7 +89,7 @@ impl Routine {
         oriole_ori::parse(self.text()).unwrap_or_else(|error| panic!("{}: {error}", self.name()))
     }
 
-    /// The same with the opcodes of a chip.
+    /// The code with the opcodes of a chip.
     pub fn code_for(self, chip: Chip) -> Function {
         let mut code = self.code();
         for id in code.block_ids() {
@@ -236,7 +236,7 @@ mod tests {
     use super::*;
     use oriole_ori::{BlockId, Form, verify};
 
-    /// A line of words before the code: what follows `in: ` or `out: `, as first register and number of words.
+    /// A line of words before the code: the text after `in: ` or `out: `, as first register and count of words.
     fn words(routine: Routine, key: &str) -> Vec<(u8, usize)> {
         let line = routine.text().lines().find_map(|line| line.strip_prefix(key)).expect("a line of words");
         let line = line.split(';').next().expect("a line");
@@ -268,7 +268,7 @@ mod tests {
                 SourceKind::Values(values) => values.len(),
                 _ => 0,
             });
-            // Words lie one behind the other from R4 on, as those of functions do.
+            // Words are contiguous from R4 on, as those of functions are.
             for (key, counts) in [("// in: ", taken.collect::<Vec<_>>()), ("// out: ", given.collect())] {
                 let mut next = 4;
                 let stated: Vec<usize> = words(routine, key)

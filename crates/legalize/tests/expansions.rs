@@ -1,5 +1,5 @@
-//! Expansions compute what the operations mean: on edge values and random ones, for every error of the approximation
-//! unit that its bound allows.
+//! Expansions compute the defined results: on edge values and random ones, for every error of the approximation unit
+//! that its bound allows.
 
 mod evaluator;
 
@@ -12,7 +12,7 @@ use rustc_apfloat::ieee::{Double, Single};
 use rustc_apfloat::{Float, Round};
 use std::sync::LazyLock;
 
-/// A small deterministic source of numbers (xorshift).
+/// A small deterministic random number generator (xorshift).
 struct Dice(u64);
 
 impl Dice {
@@ -234,7 +234,7 @@ fn expanded(operation: &str) -> [Function; 2] {
     })
 }
 
-/// What both compute.
+/// The result of both.
 fn both(functions: &[Function; 2], a: u64, b: u64, mufu_error: i32) -> u64 {
     let [called, in_place] = functions.each_ref().map(|function| result(function, a, b, mufu_error));
     assert_eq!(called, in_place, "{a:#x} {b:#x} error {mufu_error}");
@@ -304,7 +304,7 @@ fn integer_division_64() {
     }
 }
 
-/// Who has the quotient needs no second division for the remainder.
+/// A remainder next to a quotient needs no second division.
 #[test]
 fn a_quotient_and_its_remainder_are_one_division() {
     let of = |signed: &str| {
@@ -326,7 +326,7 @@ fn a_quotient_and_its_remainder_are_one_division() {
     }
 }
 
-/// What a front end asks before a division of double words is not asked again: the other branch calls the routine at once.
+/// The test of a front end before a 64-bit division is not repeated: the other branch calls the routine at once.
 #[test]
 fn long_divisions_have_no_short_way() {
     let dividing = |asked: &str, division: &str| {
@@ -390,7 +390,7 @@ const MODES: [(&str, Round); 4] = [
 ];
 
 const EDGES_F32: [u32; 32] = [
-    // Reciprocals next to the middle of two numbers.
+    // Reciprocals next to the midpoint of two floats.
     0x3fff_ffff,
     0xbfff_ffff,
     0x3fff_fffd,
@@ -565,7 +565,7 @@ fn f64_division_and_reciprocal() {
     }
 }
 
-/// The root of a double, exactly rounded: the nearest one from the host (IEEE demands it), others by its residual.
+/// The f64 square root, correctly rounded: to nearest by the host (IEEE demands it), other modes by its residual.
 fn root_double(x: f64, round: Round) -> Double {
     let near = double(x.sqrt().to_bits());
     if !near.is_finite_non_zero() || round == Round::NearestTiesToEven {
