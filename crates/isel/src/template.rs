@@ -1,9 +1,9 @@
-//! What a row makes of an instruction: another operation out of its operands.
+//! Templates of rows: the new operation and its operands.
 
 use oriole_ori::{Destination, File, Guard, Instruction, Source, SourceKind};
 use oriole_sass::{Mod, Mods, Op, Symbol};
 
-/// What an instruction becomes.
+/// The replacement for an instruction.
 #[derive(Clone, Copy, Debug)]
 pub enum Template {
     /// Itself.
@@ -56,19 +56,20 @@ pub enum Target {
 pub enum Operand {
     /// The n-th source of the instruction, signs and all.
     Source(u8),
-    /// The n-th source of the instruction and that of the next one, as a pair of registers; what is the same for both stays.
+    /// The n-th source of the instruction and that of the next one, as a register pair; an operand common to both
+    /// stays.
     Pair(u8),
-    /// The two numbers that are the only sources of the instruction and of the next one, as one of 64 bits.
+    /// The immediates that are the only sources of this and the next instruction, as one 64-bit immediate.
     Long,
     /// The true predicate of a file.
     True(File),
     /// `RZ`.
     Zero,
-    /// A number that is part of the instruction.
+    /// A literal of the instruction.
     Literal(i64),
     /// A 32-bit immediate.
     Immediate(u32),
-    /// Two to the power of the number that the n-th source is, as an immediate.
+    /// Two to the power of the immediate that is the n-th source, as an immediate.
     PowerOfTwo(u8),
     /// A special register.
     Name(Symbol),

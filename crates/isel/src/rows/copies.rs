@@ -10,7 +10,7 @@ use oriole_sass::{Mod, Op, Symbol};
 
 const COPY: Test = Test::Opcode(Opcode::Pseudo(Pseudo::Copy));
 const ON_FMA: Test = Test::Pipe(Pipe::Fma);
-/// One source; a write mask that is left out counts as none.
+/// One source; an omitted write mask does not count.
 const ONE: Test = Test::Sources(1);
 
 const fn to(kinds: Kinds) -> Test {
@@ -66,7 +66,7 @@ pub const ROWS: &[Row] = &[
         tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::UNIFORM), PLAIN, ON_FMA],
         template: build(Op::IMAD, &[Mod::U32], ADDED),
     },
-    // Two halves of a pair at once.
+    // Both halves of a pair at once.
     Pattern {
         name: "move zero to a pair: CS2R",
         tests: &[MOVES, ONE, TO_GENERAL, from(Kinds::ZERO), PLAIN, Test::Unguarded, Test::Twin],
@@ -104,7 +104,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// Words of constant banks, on chips whose moves read them.
+/// Constant-bank words, on chips whose moves read them.
 pub const CONSTANTS: &[Row] = &[
     Pattern {
         name: "move constant: MOV",

@@ -1,4 +1,4 @@
-//! Two instructions that do the same with the halves of pairs of registers, on chips that do it with the pairs at once.
+//! Pairs of equal instructions on the halves of register pairs, on chips with an instruction for the whole pair.
 
 use super::{MOVES, Row, machine};
 use crate::template::{Build, Guarding, Operand, Target, Template};

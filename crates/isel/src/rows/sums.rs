@@ -1,4 +1,4 @@
-//! Sums of two words, which three operations can make: `IADD3` on the one pipe, `IMAD` by one and `VIADD` on the other.
+//! Adds of two words: `IADD3` on one pipe, `IMAD` by one and `VIADD` on the other.
 
 use super::{Row, build, machine};
 use crate::template::Operand;
@@ -18,7 +18,7 @@ const fn source(n: u8, kinds: Kinds) -> Test {
 
 const NO_THIRD: Test = source(2, Kinds::ZERO);
 
-/// What every chip of the families can do.
+/// Rows for every chip family.
 pub const ROWS: &[Row] = &[
     Pattern {
         name: "sum of registers: IMAD.IADD",
