@@ -1,4 +1,4 @@
-//! Barriers of the block and the cluster, fences, and what else orders threads.
+//! Barriers of the block and the cluster, fences, and other thread synchronization.
 
 use crate::context::{Lower, Lowered};
 use crate::memory::scope_mod;
@@ -51,12 +51,12 @@ impl Lower<'_> {
             return Ok(());
         }
         if has(Word::AsyncGeneric) && has(Word::SyncRestrictSharedClusterRead) {
-            // What was read over the network is ordered by the object that counts it.
+            // An mbarrier orders data that was read over the network.
             self.ordered_nothing();
             return Ok(());
         }
         if has(Word::SyncRestrictSharedCluster) || has(Word::SyncRestrictSharedCta) {
-            // What comes in over the network of the cluster is ordered by the object that counts it.
+            // An mbarrier orders data that comes in over the network of the cluster.
             if i.modifiers.at() == Some(Semantics::Release) {
                 self.fence(Mod::CTA, false, false);
                 self.view_fence(Mod::S);
@@ -100,17 +100,17 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Nothing of the machine, at which the order of the program is kept.
+    /// A `NOP` that keeps program order of memory accesses.
     fn ordered_nothing(&mut self) {
         self.b.op(Op::NOP).memory(MemoryInfo::EVERYTHING).emit();
     }
 
-    /// Orders accesses through several addresses of the same memory. In one direction that is a half of a fence of the
-    /// system. In both the driver says which scope is enough.
+    /// Orders accesses through several addresses of the same memory. In one direction that is one half of a system
+    /// fence. In both, the driver says which scope is enough.
     fn alias_fence(&mut self, i: &Instruction) {
         let has = |word| i.modifiers.has(word);
         match i.modifiers.at() {
-            // Reads are done where what they give is used.
+            // Reads are complete where their results are used.
             Some(Semantics::Release) if has(Word::SyncRestrictRead) => return self.ordered_nothing(),
             Some(Semantics::Release) => {
                 self.b.op(Op::MEMBAR).m(Mod::ALL).m(Mod::SYS).memory(MemoryInfo::EVERYTHING).emit();
@@ -136,7 +136,7 @@ impl Lower<'_> {
         self.invalidate();
     }
 
-    /// Orders what the program and the asynchronous units see of one memory.
+    /// Orders the accesses of the program and of the asynchronous units to one memory.
     fn view_fence(&mut self, which: Mod) {
         self.b.op(Op::FENCE).mods(&[Mod::VIEW, Mod::ASYNC, which]).memory(MemoryInfo::EVERYTHING).emit();
     }
@@ -185,7 +185,7 @@ impl Lower<'_> {
             && is_register(threads)
             && is_register(&id)
         {
-            // With both in registers the machine takes them from one: the number in the low bits, the count in the
+            // With both in registers the hardware takes them from one: the barrier in the low bits, the count in the
             // upper half.
             let [shifted, packed] = [self.b.r(), self.b.r()];
             self.b.shl(shifted, threads.clone(), 16u32);
@@ -285,7 +285,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Waits until the lanes of the mask are here; if `orders`, what they wrote is seen behind.
+    /// Waits until the lanes of the mask arrive; if `orders`, their writes are visible afterwards.
     pub fn warp_sync(&mut self, mask: &Operand, orders: bool) -> Lowered {
         let mut wait = oriole_ori::Instruction::new(Op::WARPSYNC, self.b.origin());
         wait.memory = orders.then_some(MemoryInfo::EVERYTHING);

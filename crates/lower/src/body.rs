@@ -11,7 +11,7 @@ impl Lower<'_> {
     /// Lowers every statement.
     ///
     /// # Errors
-    /// All that cannot be lowered; lowering goes on behind each statement that is refused.
+    /// All constructs that cannot be lowered; lowering continues after each refused statement.
     pub fn run(mut self) -> Result<(), Vec<LowerError>> {
         let mut errors = Errors::default();
         self.directives();
@@ -69,7 +69,7 @@ impl Lower<'_> {
 
     fn statement(&mut self, instruction: &Instruction) -> Lowered {
         if self.terminated {
-            // Text behind an unconditional transfer, without a label, is never reached.
+            // Code after an unconditional transfer, without a label, is unreachable.
             let block = self.b.new_block();
             self.open(block);
         }

@@ -55,7 +55,7 @@ impl Lower<'_> {
         if !takes || signature.results.len() != results.len() {
             return Err(self.unsupported("a call whose arguments do not match its signature"));
         }
-        // What another file defines is called as linkers have it.
+        // Functions of other files are called by the convention of linkers.
         let by_linker = self.separate || matches!(callee, Callee::Direct(symbol) if self.is_outside(symbol));
         let convention = convention(&signature.parameters, &signature.results, by_linker);
         let open = self.bytes_of_open_array(&arguments, &signature)?;
@@ -114,7 +114,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// What operand `at` calls, and the signature that the call goes by.
+    /// The callee of operand `at`, and the signature that the call uses.
     fn callee(&mut self, i: &Instruction, at: usize) -> Result<(Callee, Signature), LowerError> {
         let mut signature = Signature::default();
         let callee = match &i.operands[at] {
@@ -150,7 +150,7 @@ impl Lower<'_> {
         Ok((callee, signature))
     }
 
-    /// The words that are passed in registers; what the convention passes in the block is stored there.
+    /// The words that are passed in registers; arguments that the convention passes in the block are stored there.
     fn pass_arguments(
         &mut self,
         arguments: &[Operand],
@@ -188,7 +188,7 @@ impl Lower<'_> {
         Ok(sources)
     }
 
-    /// Bytes of what is passed for an array without a size, in whole words.
+    /// Bytes passed for an array without a size, in whole words.
     fn bytes_of_open_array(&self, arguments: &[Operand], signature: &Signature) -> Result<u32, LowerError> {
         let Some(argument) = arguments.get(signature.parameters.len().wrapping_sub(1)) else { return Ok(0) };
         let Operand::Variable(variable) = argument else { return Ok(0) };
@@ -265,9 +265,9 @@ impl Lower<'_> {
         Ok(Source::values(words))
     }
 
-    /// Where in this kernel's text the function is that a pointer names, as a pair. A pointer holds the place of the
-    /// function's entry in the kernel's table of functions, because each kernel has clones of its own, but a pointer
-    /// may lie in memory that kernels share.
+    /// Offset in this kernel's text of the function that a pointer names, as a pair. A pointer holds the index of the
+    /// function's entry in the kernel's table of functions: each kernel has clones of its own, but kernels may share
+    /// the memory that holds a pointer.
     fn text_offset(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
         let place = self.word(pointer, Type::B64)?;
         let index = self.value_of(place);
@@ -304,7 +304,7 @@ impl Lower<'_> {
         symbol
     }
 
-    /// The words of an argument with their numbers; of one in memory those that the function may have written.
+    /// The words of an argument with their indices; of one in memory, those that the function may have written.
     fn argument_words(
         &mut self,
         argument: &Operand,
@@ -329,7 +329,7 @@ impl Lower<'_> {
         Ok(words)
     }
 
-    /// What the function does with the words of a variable.
+    /// Accesses of the function to the words of a variable.
     fn accesses_of(&mut self, variable: VariableId) -> Accesses {
         let body = self.body;
         let all = self.parameter_accesses.get_or_insert_with(|| accesses(body));

@@ -20,16 +20,16 @@ use typed_index_collections::TiVec;
 /// The components of a PTX register, lowest first.
 pub(crate) type Words = SmallVec<[Value; 4]>;
 
-/// What every lowering function gives.
+/// Result of every lowering function.
 pub(crate) type Lowered = Result<(), LowerError>;
 
 /// A result that is wider in the register than the instruction makes it, written when the statement ends.
 pub(crate) struct Pending {
     /// The register.
     pub register: RegisterId,
-    /// Type of what the instruction makes.
+    /// Type of the computed result.
     pub ty: oriole_ptx::Type,
-    /// What it made.
+    /// The computed words.
     pub words: Words,
 }
 
@@ -44,7 +44,7 @@ pub(crate) enum ParameterMemory {
 
 /// One lowering.
 pub(crate) struct Lower<'a> {
-    /// What is lowered.
+    /// The function to lower.
     pub body: &'a Body,
     /// The chip.
     pub chip: Chip,
@@ -76,12 +76,12 @@ pub(crate) struct Lower<'a> {
     pub uniform: bool,
     /// The function has a section of its own, and a linker says where everything is.
     pub separate: bool,
-    /// What the options say besides.
+    /// Other options.
     pub options: LowerOptions,
-    /// What is done with words of `.param` variables, once somebody asked.
+    /// Accesses to words of `.param` variables, computed on first use.
     pub parameter_accesses: Option<BTreeMap<VariableId, Accesses>>,
     registers: ArenaMap<RegisterId, Words>,
-    /// Registers that some instruction reads, once somebody asked.
+    /// Registers that some instruction reads, computed on first use.
     read: Option<ArenaMap<RegisterId, ()>>,
     named: TiVec<Value, bool>,
     labels: ArenaMap<LabelId, BlockId>,
@@ -157,14 +157,14 @@ impl<'a> Lower<'a> {
         })
     }
 
-    /// Begins a statement: what is emitted from here on goes by this guard.
+    /// Begins a statement: instructions emitted from here on get this guard.
     pub fn begin_statement(&mut self, guard: Option<(RegisterId, bool)>) {
         self.b.set_origin(Origin(self.ordinal));
         self.guard = guard.map(|(register, negated)| Guard { value: self.register(register)[0], negated });
         self.mark = (self.b.block(), self.length());
     }
 
-    /// Ends the prelude: instructions that the whole function shares are put in behind those that are there now.
+    /// Ends the prelude: instructions shared by the whole function are inserted after the current ones.
     pub fn end_prelude(&mut self) {
         self.prelude = self.b.function().block(BlockId(0)).instructions.len();
     }
@@ -173,7 +173,7 @@ impl<'a> Lower<'a> {
         self.b.function().block(self.b.block()).instructions.len()
     }
 
-    /// Writes pending results and guards what the statement emitted so far.
+    /// Writes pending results and guards the statement's instructions so far.
     pub fn settle(&mut self) {
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
@@ -231,7 +231,7 @@ impl<'a> Lower<'a> {
         names
             || instruction.memory.is_some_and(|m| m.writes || m.ordered || m.space != Space::Constant)
             || match instruction.opcode {
-                // Memory is told of above, and branches carry the guard themselves.
+                // Memory operations are handled above, and branches carry the guard themselves.
                 Opcode::Sass(op) => !matches!(
                     op.info().effect,
                     Effect::Pure
@@ -363,7 +363,7 @@ impl<'a> Lower<'a> {
         read.contains_idx(register)
     }
 
-    /// What was emitted before a region only feeds it, so it needs no guard.
+    /// Instructions emitted before a region only feed it, so they need no guard.
     fn settle_partly(&mut self) {
         self.mark = (self.b.block(), self.length());
     }
@@ -413,16 +413,16 @@ impl<'a> Lower<'a> {
         }
     }
 
-    /// What code of the prelude stems from: the statement that asks for it first, or in unoptimized code, which stands in the
-    /// order of the source, the first one.
+    /// Origin of prelude code: the statement that needs it first; in unoptimized code, which is in source order, the
+    /// first statement.
     fn prelude_origin(&self) -> Origin {
         if self.options.unoptimized { Origin(0) } else { self.b.origin() }
     }
 
-    /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses do without.
+    /// The descriptor of global memory, a pair of uniform registers, or `None` where accesses need none.
     ///
-    /// Uniform registers belong to the whole warp: where only some lanes call a function, it would overwrite what
-    /// the others hold. So neither callers nor callees keep anything there.
+    /// Uniform registers belong to the whole warp: a function called by some lanes only would overwrite values of the
+    /// others. So neither callers nor callees keep anything there.
     pub fn descriptor(&mut self) -> Option<[Value; 2]> {
         let place = self.bank.global_descriptor?;
         if self.calls || !self.body.is_entry || !self.uniform {
@@ -445,7 +445,7 @@ impl<'a> Lower<'a> {
         self.descriptor
     }
 
-    /// The rank of the block in its cluster, shifted to where addresses of shared memory hold it.
+    /// The rank of the block in its cluster, shifted to its position in shared addresses.
     /// `None` on a chip without clusters.
     pub fn cluster_base(&mut self) -> Option<Value> {
         self.bank.cluster_blocks?;
@@ -495,7 +495,7 @@ impl<'a> Lower<'a> {
 
     // Errors.
 
-    /// An error that says what is not supported.
+    /// An error for an unsupported construct.
     pub fn unsupported(&self, message: impl Into<String>) -> LowerError {
         LowerError::new(Code::NotSupported, Some(self.ordinal), message)
     }

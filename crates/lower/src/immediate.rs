@@ -35,7 +35,7 @@ pub(crate) fn extended(immediate: Immediate, ty: Type) -> i64 {
     if ty.is_signed() { ((raw << (64 - width)) as i64) >> (64 - width) } else { raw as i64 }
 }
 
-/// A double rounded to nearest even in a narrower format of 16 bits.
+/// An f64 value rounded to nearest even in a narrower format of at most 16 bits.
 fn narrow(value: f64, exponent_bits: u32, mantissa_bits: u32) -> u64 {
     let bias = (1i64 << (exponent_bits - 1)) - 1;
     let sign = u64::from(value.is_sign_negative()) << (exponent_bits + mantissa_bits);

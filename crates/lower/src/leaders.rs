@@ -1,8 +1,8 @@
-//! Lanes take turns at instructions that a warp executes once, however many of its lanes are there.
+//! Waterfall loops for instructions that a warp executes once, however many of its lanes are active.
 //!
-//! Each lane that comes to a bulk copy means a copy of its own. Where it is known that one lane is there, because it was
-//! elected, the instruction stands as it is; so does one that may as well be done once, if all lanes mean the same. Round all
-//! others goes a loop: one of the lanes left is elected, executes the block of the instruction, and leaves.
+//! Each active lane of a bulk copy means a copy of its own. Where only one lane is known to be active, because it was
+//! elected, the instruction stays as it is; so does one that can be executed once if all lanes mean the same. All
+//! others get a loop: one of the remaining lanes is elected, executes the block of the instruction, and leaves.
 
 use oriole_ori::effects::gathers_warp;
 use oriole_ori::{
@@ -11,10 +11,10 @@ use oriole_ori::{
 };
 use oriole_sass::{Mod, Op};
 
-/// Conditions are followed through so many instructions.
+/// Most instructions through which a condition is followed.
 const DEPTH: u32 = 8;
 
-/// How often an instruction of the engine for bulk copies must be executed, given that all lanes mean the same.
+/// How often a bulk-copy engine instruction must be executed if all lanes have the same operands.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Times {
     /// For every lane.
@@ -30,12 +30,12 @@ fn times(instruction: &Instruction) -> Option<Times> {
         Op::UBLKRED | Op::UTMALDG | Op::UTMAREDG => Some(Times::EachLane),
         // Each asks for a cluster of its own.
         Op::UGETNEXTWORKID => Some(Times::EachLane),
-        // Each thread that comes to it asks for a product, a copy, or a signal of its own.
+        // Each thread requests an MMA, a copy, or a signal of its own.
         Op::UTCHMMA | Op::UTCQMMA | Op::UTCIMMA | Op::UTCOMMA | Op::UTCCP | Op::UTCSHIFT | Op::UTCBAR => {
             Some(Times::EachLane)
         }
         Op::UBLKCP if !instruction.mods.has(Mod::G) => Some(Times::EachLane),
-        // Lanes that arrive at a barrier object together and learn of one another, each with the same amount.
+        // Lanes that arrive at an mbarrier together and see one another's masks, each with the same count.
         Op::SYNCS if instruction.mods.has(Mod::TMASK) => Some(Times::Once),
         Op::UBLKCP | Op::UBLKPF | Op::UTMASTG | Op::UTMAPF | Op::UTMACCTL | Op::UMEMSETS => Some(Times::Once),
         _ => None,
@@ -130,10 +130,10 @@ impl Elections<'_> {
         taken != otherwise && self.elects(from, guard.value, wanted, DEPTH)
     }
 
-    /// The instructions that write the value and their block, if no other block does and lanes that come to `block` have it from
-    /// one election: either `block` is the one, so that lanes that execute it apart, or at another time, have nothing to do with the
-    /// condition, or the whole warp executes the one together, be it that the warp was gathered in it, so that no lane has the value
-    /// from another time than the others.
+    /// The instructions that write the value and their block, if all are in one block and lanes that reach `block`
+    /// have the value from one election. Either it is `block` itself, so that lanes that execute it divergently or at
+    /// another time do not affect the condition. Or the whole warp executes the defining block together, or was
+    /// reconverged in it, so that no lane has the value of another time.
     fn writers(&self, block: BlockId, value: Value) -> Option<(BlockId, Vec<&Instruction>)> {
         let of = self.definitions.of(value);
         let &(home, _) = of.first()?;
@@ -193,7 +193,7 @@ impl Elections<'_> {
         })
     }
 
-    /// A comparison with zero elects if what is compared is set in an elected lane only.
+    /// A comparison with zero elects if its operand is nonzero in an elected lane only.
     fn comparison_elects(&self, block: BlockId, test: &Instruction, wanted: bool, depth: u32) -> bool {
         let [a, b, and] = [&test.sources[0], &test.sources[1], &test.sources[2]];
         if !test.mods.has(Mod::AND) || test.mods.has(Mod::EX) {

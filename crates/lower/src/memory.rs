@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 /// Offsets that fit into a memory operand.
 const OFFSET: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
 
-/// How strongly an access is ordered, as the machine says it.
+/// Memory ordering of an access, as SASS modifiers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Strength {
     /// Modifiers of the access.
@@ -65,7 +65,7 @@ pub(crate) fn alias_space(space: Space) -> oriole_ori::Space {
     }
 }
 
-/// The machine's name of a scope, and of the fence that belongs to it.
+/// The SASS modifier of a scope, and of the fence that belongs to it.
 pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
     Some(match i.modifiers.at()? {
         Scope::Cta => (Mod::SM, Mod::CTA),
@@ -74,7 +74,7 @@ pub(crate) fn scope_mod(i: &Instruction) -> Option<(Mod, Mod)> {
     })
 }
 
-/// A place of 64 bits whose base is the address itself.
+/// A 64-bit location whose base is the address itself.
 pub(crate) fn whole_address(l: &mut Lower, place: Place) -> Place {
     if place.offset == 0 {
         return place;
@@ -116,7 +116,7 @@ impl Lower<'_> {
         if bytes == WIDEST && space == Space::Generic { Space::Global } else { space }
     }
 
-    /// How an access is ordered and cached.
+    /// Memory ordering and caching of an access.
     pub fn strength(&self, i: &Instruction) -> Strength {
         let mut s = Strength::default();
         let has = |word| i.modifiers.has(word);

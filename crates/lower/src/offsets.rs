@@ -26,7 +26,7 @@ pub(crate) fn settle(function: &mut Function, chip: Chip) {
     }
 }
 
-/// Offset of the address that a source is, zero where it is none.
+/// Offset of the address in a source, zero if it is no address.
 fn offset(source: &Source) -> i32 {
     match &source.kind {
         SourceKind::Address(address) => address.offset,
@@ -49,7 +49,7 @@ const USUAL: std::ops::RangeInclusive<i32> = -0x80_0000..=0x7f_ffff - SHARED_MEM
 /// More bytes than shared memory has on any chip.
 const SHARED_MEMORY: i32 = 1 << 18;
 
-/// The sources whose offset keeps the instruction from having a form.
+/// The sources whose offset leaves the instruction without a form.
 fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<usize> {
     let sources = &instruction.sources;
     let has_room = |source: &Source| match offset(source) {
@@ -63,8 +63,8 @@ fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<us
     let mut near = instruction.clone();
     with_offset.iter().for_each(|&at| set_offset(&mut near, at, 0));
     if !is_legal(chip, function, &near) {
-        // Something else is still to be made right, as a later stage does: operands that have to be uniform are not yet. What
-        // no field has room for moves all the same.
+        // The instruction needs other changes that a later stage makes: some operands are not uniform yet. Offsets
+        // that no field can hold are split all the same.
         return with_offset.into_iter().filter(|&at| !USUAL.contains(&offset(&sources[at]))).collect();
     }
     let mut far = Vec::new();
@@ -78,7 +78,7 @@ fn too_far(function: &Function, chip: Chip, instruction: &Instruction) -> Vec<us
     far
 }
 
-/// Adds the offsets to their bases, in front of the instruction; tells how many instructions that takes.
+/// Adds the offsets to their bases before the instruction; returns the count of added instructions.
 fn split(function: &mut Function, block: BlockId, index: usize, too_far: &[usize]) -> usize {
     let mut rest = function.block_mut(block).instructions.split_off(index);
     let instruction = &mut rest[0];

@@ -296,7 +296,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Where a predicate result goes; `None` for `_`.
+    /// Destination of a predicate result; `None` for `_`.
     pub fn result_predicate(&mut self, operand: &Operand) -> Result<Option<Value>, LowerError> {
         match operand {
             Operand::Register(id) if self.body.registers[*id].ty == Type::Pred => {

@@ -1,5 +1,5 @@
-//! Which words of `.param` variables in memory a function writes and reads, so that calls copy no others: what nobody
-//! writes is undefined, and what nobody reads needs no copy.
+//! Words of `.param` variables in memory that a function writes and reads, so that calls copy no others: unwritten
+//! words are undefined, and unread words need no copy.
 
 use oriole_hir::{AddressBase, Body, Instruction, Operand, Statement, VariableId};
 use oriole_ptx::Opcode;
@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 pub(crate) struct Touched {
     /// Every word may be.
     all: bool,
-    /// Otherwise these, as first word and the one behind the last; ascending and apart from each other.
+    /// Otherwise these, as first word and end (exclusive); ascending and disjoint.
     ranges: Vec<(i32, i32)>,
 }
 
@@ -41,7 +41,7 @@ impl Touched {
     }
 }
 
-/// What a function does with the words of a variable.
+/// Accesses of a function to the words of a variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accesses {
     /// Those that it may write.
@@ -98,7 +98,7 @@ fn escapes(accesses: &mut Accesses) {
     accesses.read.all = true;
 }
 
-/// A variable in one of the lists of a call: in that of results, if what is called follows it.
+/// Records a variable in one of the lists of a call: in the list of results, if the callee follows it.
 fn passed(call: &Instruction, list: &Operand, accesses: &mut Accesses) {
     let is_callee = |operand: &Operand| matches!(operand, Operand::Function(_) | Operand::Register(_));
     let callee = call.operands.iter().position(is_callee);

@@ -28,10 +28,11 @@ pub(crate) enum Home {
 
 /// How a signature passes its words.
 ///
-/// What does not fit into the registers of the convention travels in memory. Where all code is of our own that is a block of
-/// the caller's frame, whose local address is then the first word passed. Between functions that a linker joins arguments are
-/// at the bottom of the caller's frame, and a block, whose address is the first word as well, has results only. An array without a
-/// size, the last parameter, is always at the bottom of the caller's frame, behind what else is there.
+/// Words that do not fit into the registers of the convention are passed in memory. In whole-program output that is a
+/// block of the caller's frame, whose local address is then the first word passed. Between separately linked
+/// functions, arguments are at the bottom of the caller's frame, and a block, whose address is the first word as
+/// well, holds results only. An array without a size, the last parameter, is always at the bottom of the caller's
+/// frame, after everything else there.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Convention {
     /// For each parameter.
@@ -49,10 +50,9 @@ fn whole_bytes(parameter: &Parameter) -> u64 {
     parameter.size().div_ceil(4).max(1) * 4
 }
 
-/// For each parameter the first register and the count of words.
+/// First register and word count of each parameter.
 ///
-/// Each takes the lowest free group of registers with its alignment; later ones fill the holes. `None` where one
-/// does not fit.
+/// Each takes the lowest free aligned group of registers; later ones fill the holes. `None` if one does not fit.
 fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     let mut free = [true; COUNT as usize];
     free[..reserved].fill(false);
@@ -71,7 +71,7 @@ fn assign(parameters: &[Parameter], reserved: usize) -> Vec<Option<Home>> {
     places
 }
 
-/// The next place in memory for a parameter, behind `size` bytes of others.
+/// The next memory slot for a parameter, after `size` bytes of others.
 fn in_memory(size: &mut u32, parameter: &Parameter) -> u32 {
     let at = size.next_multiple_of(parameter.align.clamp(4, 16));
     *size = at.saturating_add(u32::try_from(whole_bytes(parameter)).unwrap_or(u32::MAX));
@@ -198,7 +198,7 @@ impl Lower<'_> {
         }
     }
 
-    /// At the start of a function: takes the parameters, and copies those whose address is taken into the frame.
+    /// Function entry: receives the parameters, and copies those whose address is taken into the frame.
     pub fn receive_parameters(&mut self) -> Lowered {
         if self.body.is_entry {
             return Ok(());
@@ -320,7 +320,7 @@ impl Lower<'_> {
     pub fn extract(&mut self, words: &Words, offset: u64, ty: Type) -> Result<Vec<Source>, LowerError> {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        // What lies beyond the end is undefined, and zero here.
+        // Data past the end is undefined, and zero here.
         let word = |index: usize| words.get(index).map_or_else(Source::rz, |&word| Source::value(word));
         if ty.bits() >= 32 {
             return Ok((first..first.saturating_add(count)).map(word).collect());
@@ -344,7 +344,7 @@ impl Lower<'_> {
     pub fn insert(&mut self, words: &Words, offset: u64, ty: Type, value: &[Source]) -> Lowered {
         let first = (offset / 4) as usize;
         let count = ty.bits().div_ceil(32).max(1) as usize;
-        // What is stored beyond the end is lost.
+        // Stores past the end are dropped.
         let slice = words.get(first..).unwrap_or_default();
         let slice = &slice[..count.min(slice.len())];
         if ty.bits() >= 32 {
@@ -422,7 +422,7 @@ impl Lower<'_> {
         Ok(elements.into_iter().enumerate().map(single).collect())
     }
 
-    /// A load of one element that lies beyond the end of a parameter: zero.
+    /// A load of one element past the end of a parameter: zero.
     pub fn load_beyond(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let whole = if ty.bits() < 32 { Type::U32 } else { ty };

@@ -36,7 +36,7 @@ impl Lower<'_> {
         }
     }
 
-    /// The words in which a parameter or result of this function travels; `None` if it is not in registers.
+    /// The words that pass a parameter or result of this function; `None` if it is not in registers.
     pub fn register_parameter_words(&mut self, variable: VariableId) -> Option<Words> {
         let registers: SmallVec<[RegisterId; 4]> = self.body.registers_of(variable).collect();
         let parameter = self.declared_parameter(variable)?;
@@ -49,7 +49,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Behind the start of a function: its register parameters, out of the words in which they travelled.
+    /// After function entry: reads the register parameters from the words that passed them.
     pub fn receive_registers(&mut self) -> Lowered {
         for (index, parameter) in self.body.parameters.iter().enumerate() {
             if !parameter.in_register {

@@ -1,5 +1,5 @@
-//! Addresses: of variables and functions, between the generic address space and the others, and which space an
-//! address lies in. Accesses are in `memory`.
+//! Addresses: of variables and functions, conversions to and from the generic address space, and queries of the space
+//! of an address. Accesses are in `memory`.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -152,8 +152,9 @@ impl Lower<'_> {
         self.b.op(Pseudo::FrameAddress).to(d).from(place).emit();
     }
 
-    /// The address of a function, as a pair: a number that only a call through a pointer understands, or where a linker places
-    /// it. That of a kernel is one of a descriptor, which the loader puts into a slot of constant bank 4 where no linker does.
+    /// The address of a function, as a pair: an index that only a call through a pointer understands, or the address
+    /// that a linker assigns. That of a kernel is one of a descriptor, which the loader puts into a slot of constant
+    /// bank 4 where no linker does.
     pub fn function_address(&mut self, function: FunctionId) -> Result<[Value; 2], LowerError> {
         let named = &self.body.functions[function];
         if named.external && !self.separate && self.options.linking == Linking::Extensible {
@@ -218,7 +219,7 @@ impl Lower<'_> {
                 let start = self.parameter_bounds(i)?.0;
                 return self.move_window(d, ty, words, start, to);
             }
-            // Parameters of a function whose address is taken live in its frame.
+            // Parameters of a function whose address is taken are in its frame.
             Space::FunctionParameter => self.bank.local_window,
             Space::Register => return Err(self.unsupported_form(i)),
         };
@@ -263,8 +264,8 @@ impl Lower<'_> {
         }
     }
 
-    /// An address of shared memory as a generic one, or with `to` the other way round, on a chip whose window is in
-    /// the constant bank; elsewhere the address as it is.
+    /// A generic address from a shared address, or with `to` the reverse, on a chip whose window is in the constant
+    /// bank; elsewhere the address unchanged.
     pub fn through_shared_window(&mut self, a: Source, to: bool) -> [Value; 2] {
         let d = self.b.pair();
         let Some(place) = self.bank.shared_window else {
@@ -286,7 +287,7 @@ impl Lower<'_> {
             Space::SharedCluster => self.query_space(d, Mod::D, address),
             Space::Local => self.query_space(d, Mod::L, address),
             Space::Global => {
-                // The constant window lies among global addresses.
+                // The constant window is within global addresses.
                 let [global, constant] = [self.b.p(), self.b.p()];
                 self.query_space(global, Mod::G, address.clone());
                 let bounds = self.constant_bounds();
@@ -306,7 +307,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `d <- the address lies in the space`, asked of the machine.
+    /// `d <- the address is in the space`, by a hardware query.
     pub fn query_space(&mut self, d: Value, space: Mod, address: Source) {
         let address = address_of(address, 0);
         self.b.op(Op::QSPC).m(Mod::E).m(space).to(d).drop_result(File::R).from(address).emit();
@@ -316,7 +317,7 @@ impl Lower<'_> {
     fn constant_bounds(&mut self) -> (Source, Source) {
         let start = self.window(self.bank.constant_window);
         let (end, low) = (self.b.pair(), self.b.r());
-        // The linker knows: global variables lie right behind the constants.
+        // The linker knows it: global variables follow the constants.
         let symbol = self.symbol(SymbolKind::ConstantSize, CONSTANT_SIZE);
         self.b.mov(low, Self::address_word(symbol, AddressPart::Low, 0));
         let size = self.tuple([low.into(), Source::rz()]);
@@ -324,7 +325,7 @@ impl Lower<'_> {
         (start, end.into())
     }
 
-    /// `d <- the address lies in a window of the constant bank`.
+    /// `d <- the address is in a window of the constant bank`.
     fn in_window(&mut self, d: Value, address: Source, (start, end): (Source, Source)) {
         let [above, below] = [self.b.p(), self.b.p()];
         self.pseudo(Pseudo::SetPredicate64, &[Mod::GE, Mod::U64], [above], [address.clone(), start]);

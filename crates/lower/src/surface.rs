@@ -29,7 +29,7 @@ fn caching(i: &Instruction) -> &'static [Mod] {
     }
 }
 
-/// The size of so many bytes.
+/// The size modifier for this many bytes.
 fn size(bytes: u32) -> Option<Option<Mod>> {
     Some(match bytes {
         1 => Some(Mod::U8),

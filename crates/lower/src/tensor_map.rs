@@ -21,14 +21,14 @@ const SIZES: i32 = 0x20;
 const STEPS: i32 = 0x34;
 const BOX: i32 = 0x38;
 
-/// Strides are counted in units of so many bytes (as a shift).
+/// Strides are in units of 2^STRIDE_UNIT bytes.
 const STRIDE_UNIT: u32 = 4;
 /// Where the type of the elements is.
 const TYPE: u32 = 0x780;
-/// Marks the type that is rounded when it is read: singles and what else comes four before it in the list of types.
+/// Marks the type that is rounded on reads: f32, and types that come four after a counterpart in the list of types.
 const TYPE_MARK: u32 = 1 << 16;
 
-/// Tells memory that was taken in large pieces.
+/// Marks memory that was allocated in large pages.
 const LARGE: u32 = 1 << 21;
 
 /// Bits of a word.
@@ -76,7 +76,7 @@ impl Lower<'_> {
             }
             TensorMapField::FillMode => (kinds(0x8000), false),
             TensorMapField::SwizzleMode if matches!(value, Operand::Immediate(Immediate::Integer(4))) => {
-                // The mode of 96 bytes is a mark beside the others.
+                // The 96-byte mode is a mark next to the others.
                 let cleared = imm(0);
                 self.replace_bits(&place, &kinds(0x6000), cleared)?;
                 return self.replace_bits(&place, &kinds(0x40_0000), imm(1));
