@@ -1,4 +1,4 @@
-//! Time of allocation for large functions, to see that it grows with the size only; the checker runs apart and is not
+//! Allocation time of large functions, to check that it is linear in the size; the checker runs separately and is not
 //! counted. Nothing is asserted about time.
 //!
 //! `cargo run --release -p oriole-regalloc --example large`

@@ -18,8 +18,8 @@ pub const STACK_POINTER: u8 = 1;
 pub const FRAME_POINTER: u8 = 23;
 /// The first of the two registers with the return address.
 pub const RETURN_ADDRESS: u8 = 20;
-/// The register in which a routine is told where to go back: an offset from the start of the kernel, in the low word of a
-/// pair. The routine makes the high word, which is zero, itself.
+/// Register that passes the return offset to a routine: an offset from the start of the kernel, in the low word of a
+/// pair. The routine sets the high word to zero itself.
 pub const ROUTINE_RETURN: u8 = 2;
 /// First register of parameters and results.
 const FIRST_WORD: u8 = 4;
@@ -43,7 +43,7 @@ pub fn saved() -> RegisterSet {
     set
 }
 
-/// What a call by this convention may overwrite.
+/// Registers that a call by this convention may clobber.
 pub fn clobbers() -> [u64; 4] {
     let mut words = [0u64; 4];
     let saved = saved();
@@ -55,7 +55,7 @@ pub fn clobbers() -> [u64; 4] {
     words
 }
 
-/// The lowest free aligned registers for a group of words, those below being filled later. `None` if it goes on the
+/// The lowest free aligned registers for a group of words; later groups fill the holes. `None` if it goes on the
 /// stack.
 fn place(taken: &mut RegisterSet, words: usize) -> Option<u8> {
     let align = words.next_power_of_two().min(4) as u8;
@@ -77,8 +77,8 @@ fn words(source: &Source) -> usize {
     }
 }
 
-/// Puts the operands of a call, a return or of parameters into the registers of the convention, those that want none
-/// themselves.
+/// Binds the operands of a call, a return or of parameters to the registers of the convention, unless they are bound
+/// already.
 fn bind_operands(instruction: &mut Instruction) -> Result<(), AllocateError> {
     let too_many = || AllocateError::Input("more argument words than registers".into());
     let mut taken = RegisterSet::default();

@@ -1,12 +1,12 @@
-//! The allocation checker. It walks the allocated function with, for each physical place (registers of all files,
-//! words of the spill area), the set of values that the place is known to hold, joins paths by intersection, and
-//! looks at every operand: does its register hold the value that the input names there, and are tuples aligned, side
-//! by side, and where a convention wants them?
+//! The allocation checker. It walks the allocated function with, for each physical location (registers of all files,
+//! words of the spill area), the set of values that it is known to hold, joins paths by intersection, and checks
+//! every operand: its register must hold the value that the input names there, and tuples must be aligned,
+//! consecutive, and where a convention requires them.
 //!
-//! What is rearranged after expansion has a check of its own ([`moved`]).
+//! Rewrites after expansion have a check of their own ([`moved`]).
 //!
-//! It shares nothing with the allocator but the data types and the calling convention. It believes two things only:
-//! which instructions the allocator says it put in, and which input value a new value is; both are verified as it goes.
+//! It shares only the data types and the calling convention with the allocator. It trusts two claims only, and
+//! verifies both on the way: which instructions the allocator inserted, and which input value a new value stands for.
 
 mod granted;
 mod inserted;
@@ -27,7 +27,7 @@ use smallvec::SmallVec;
 use std::fmt;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// What is wrong, by the categories of a register-allocation verifier.
+/// Kinds of violations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ProblemKind {
     /// A reload reads a slot that nothing was stored to.
@@ -44,7 +44,7 @@ pub enum ProblemKind {
     OldValueDestroyed,
     /// Results overlap.
     ExtraDefinition,
-    /// A value was made again by an instruction that does not make it.
+    /// A value was rematerialized by an instruction that does not compute it.
     Rematerialization,
     /// An instruction of the input is missing or changed.
     InstructionLost,
@@ -71,18 +71,18 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What a place can be known to hold.
+/// Known contents of a location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Token {
     /// The value.
     Value(Value),
     /// A predicate as a word: not zero for true.
     Word(Value),
-    /// What a certain instruction without register operands makes: its key and which component.
+    /// Result of an instruction without register operands: its key and the component.
     Made(u32, u8),
 }
 
-/// What a reload of a slot that holds nothing brings.
+/// Result of a reload from an empty slot.
 const NOTHING: Token = Token::Made(u32::MAX, 0);
 
 type Tokens = SmallVec<[Token; 2]>;
@@ -97,7 +97,7 @@ enum Place {
 
 #[derive(Clone, Default, Debug)]
 struct State {
-    /// What places hold; a place that holds nothing known is not listed (a slot is, once stored to).
+    /// Contents of locations; a location without known contents is not listed (a slot is, once stored to).
     places: FxHashMap<Place, Tokens>,
     /// Places that may hold a value: all that do, and some that did.
     holders: FxHashMap<Value, SmallVec<[Place; 2]>>,
@@ -167,7 +167,7 @@ impl State {
     fn meet(&mut self, other: &State) -> bool {
         let mut changed = false;
         let mut added: Vec<(Place, Token)> = Vec::new();
-        // What only the other path knows stays if the value is unknown here.
+        // Contents known on the other path only stay if the value is undefined here.
         for (place, tokens) in &other.places {
             for token in tokens {
                 if owner(token).is_some_and(|v| self.is_undefined(v))
@@ -200,7 +200,8 @@ impl State {
     }
 }
 
-/// Checks an allocation for a chip against its input. No problem means that every instruction reads and writes what it did.
+/// Checks an allocation for a chip against its input. No problem means that every instruction reads and writes the
+/// same values as before.
 pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Problem> {
     let mut checker = Checker {
         input: &input.function,
@@ -220,7 +221,7 @@ pub fn check(chip: Chip, input: &Prepared, allocation: &Allocation) -> Vec<Probl
     checker.problems
 }
 
-/// Instructions that make a value without reading a register, by what they make.
+/// Instructions that define a value without reading a register, by their results.
 struct Rematerializations {
     keys: FxHashMap<String, u32>,
     /// Values whose only definition is such an instruction: key, component.
@@ -517,7 +518,7 @@ impl Checker<'_> {
         }
     }
 
-    /// What a call overwrites holds no value any more.
+    /// Registers that a call clobbers hold no value any more.
     fn clobber(&self, call: &CallShape, opcode: Opcode, state: &mut State) {
         let mut forget = |file: File, register: u8| state.set(Place::Register(file, register), Tokens::new());
         for r in 0..self.files.general.count {
@@ -584,7 +585,8 @@ impl Checker<'_> {
         }
     }
 
-    /// What a copy within a file brings along: its result shares the register of its source as long as both hold the same.
+    /// Contents that a copy within a file carries: its result may share the register of its source as long as both
+    /// hold the same.
     fn copied(&self, new: &Instruction, state: &State) -> Tokens {
         let from = new.sources.first().and_then(Source::as_plain_value);
         let plain = new.opcode == Opcode::Pseudo(Pseudo::Copy) && new.guard.is_none();
@@ -596,7 +598,7 @@ impl Checker<'_> {
         }
     }
 
-    /// True at a product of matrices of doubles, of which the widest left factor has its own alignment.
+    /// True for an f64 MMA, whose widest left factor has its own alignment.
     fn multiplies_doubles(&self) -> bool {
         let (block, index) = self.at;
         let instruction = self.allocation.function.block(block).instructions.get(index);
@@ -668,8 +670,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Copies of many values: what is left of the instruction moves contents; then wherever a source is, the
-    /// destination is too.
+    /// Parallel copies: the remaining copies move contents; then each destination is wherever its source is.
     fn parallel(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
         let mut moved = Vec::new();
         for (d, s) in new.destinations.iter().zip(&new.sources) {

@@ -57,7 +57,7 @@ pub fn tail_start(instructions: &[Instruction]) -> usize {
     instructions.iter().rposition(|i| !is_transfer(i)).map_or(0, |at| at + 1)
 }
 
-/// What one edge needs.
+/// Moves of one edge.
 struct Plan {
     /// Owner of the slot, value, register.
     stores: Vec<(Value, Value, u8)>,

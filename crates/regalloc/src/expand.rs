@@ -1,5 +1,5 @@
-//! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and epilogues,
-//! block layout with the branches that it needs.
+//! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and
+//! epilogues, block layout and its branches.
 //!
 //! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
 
@@ -66,9 +66,9 @@ pub fn expand(
 struct Expander {
     function: Function,
     assignment: Assignment,
-    /// What names the frame between the prologue and the epilogues.
+    /// Frame base between the prologue and the epilogues.
     frame_base: Value,
-    /// What is in the machine's register of the stack pointer: the same, unless that moves.
+    /// Content of the stack pointer register: the frame base, unless the stack pointer moves.
     stack_pointer: Value,
     chip: Chip,
     /// Statements that keep a copy of a register to itself.
@@ -100,14 +100,14 @@ impl Expander {
         copied
     }
 
-    /// Whether the register holds what is to be copied there.
+    /// True if the register already holds the source of the copy.
     fn is_in_place(&self, to: Value, from: &Source) -> bool {
         let SourceKind::Values(values) = &from.kind else { return false };
         let place = |value| (self.function.file(value), self.register(value));
         place(values[0]) == place(to) && !from.invert && !from.negate
     }
 
-    /// Tells the stack pointer and the frame apart where they differ.
+    /// Gives the stack pointer its own value where it differs from the frame base.
     fn place_stack_pointer(&mut self) {
         if moves_stack(&self.function) {
             self.stack_pointer = self.physical(File::R, abi::STACK_POINTER);
@@ -123,7 +123,7 @@ impl Expander {
         for block in self.function.block_ids() {
             let mut out = Vec::with_capacity(self.function.blocks[block].instructions.len() + 4);
             if block == BlockId(0) {
-                // Looks at all blocks, this one too: before it is taken apart.
+                // Before this block is split: the prologue looks at all blocks.
                 self.prologue(&saves, &mut out)?;
             }
             let old = std::mem::take(&mut self.function.blocks[block].instructions);
@@ -163,8 +163,8 @@ impl Expander {
         set
     }
 
-    /// What a function must give back as it found it, and where it keeps it meanwhile: general registers and
-    /// convergence barriers with their frame offsets.
+    /// Registers that a function must preserve, and their save slots: general registers and convergence barriers with
+    /// their frame offsets.
     fn saves(&mut self) -> Result<Saves, AllocateError> {
         let mut saves = Saves::default();
         if self.function.is_entry {
@@ -212,7 +212,7 @@ impl Expander {
         Ok(saves)
     }
 
-    /// Whether a routine overwrites nothing but what it states, and needs no frame.
+    /// Checks that a routine clobbers only the registers that it states, and needs no frame.
     fn keeps_its_word(&self, clobbers: Clobbers) -> Result<(), AllocateError> {
         let stated = |file| match file {
             File::R => RegisterSet::from_words([clobbers.general, 0, 0, 0]),
@@ -457,7 +457,7 @@ impl Expander {
         Ok(())
     }
 
-    /// Gives back what was kept, and the frame.
+    /// Restores the saved registers, and pops the frame.
     fn epilogue(&mut self, saves: &Saves, origin: Origin, out: &mut Vec<Instruction>) {
         if self.stack_moves() {
             let pointer = Destination::new(File::R, [self.stack_pointer]);
@@ -485,8 +485,8 @@ impl Expander {
         }
     }
 
-    /// The shape of the machine's call, which names no operand but the callee: whoever moves code past it learns here which
-    /// registers the callee reads, its arguments and where it returns to, and which it overwrites.
+    /// The shape of the machine call, whose only operand is the callee. Code motion across it needs the registers
+    /// that the callee reads, its arguments and the return address, and its clobbers.
     fn machine_shape(&self, call: &Instruction, shape: &CallShape, back: std::ops::Range<u8>) -> CallShape {
         let mut shape = shape.clone();
         let mut general = RegisterSet::default();
@@ -568,8 +568,8 @@ impl Expander {
         Ok(())
     }
 
-    /// The address of the place behind the next call goes into a pair. Where `LEPC` gives its own address alone, the distance
-    /// is added; no predicate survives a call.
+    /// Puts the address after the next call into a pair. Where `LEPC` gives only its own address, the distance is
+    /// added; no predicate is live across a call.
     fn name_return(&mut self, low: Value, high: Value, origin: Origin, out: &mut Vec<Instruction>) {
         let mut here = Instruction::new(Op::LEPC, origin);
         here.destinations.push(Destination::new(File::R, [low, high]));
@@ -592,7 +592,7 @@ impl Expander {
         out.push(add);
     }
 
-    /// The place behind the call goes into its register, then the call.
+    /// Puts the return address into its register, then calls.
     fn call_routine(
         &mut self,
         instruction: Instruction,
@@ -620,15 +620,15 @@ impl Expander {
         Ok(())
     }
 
-    /// A copy to a register, which stays one: selection knows what moves a value between two files. A copy of a register
-    /// to itself goes, and a zero is that of the destination's file.
-    /// Whether debuggers are told where a value is: then the instruction that gives it to a register of the PTX is kept, even if
-    /// that is in the same register of the machine as what it is copied from. Others would hold its name.
+    /// True if debug info names the value: then the instruction that defines a PTX register is kept, even if it copies a
+    /// register to itself. Otherwise another value would be shown under its name.
     fn is_told(&self, value: Value) -> bool {
         let data = &self.function.values[value];
         self.function.calls_library && data.file == File::R && data.source.is_some()
     }
 
+    /// Emits a copy to a register, which stays a copy: selection knows the moves between files. A copy of a register to
+    /// itself is dropped, and a zero becomes that of the destination file.
     fn copy(
         &self,
         d: Value,
@@ -680,7 +680,7 @@ impl Expander {
                 self.copy(d, s, None, instruction.origin, out);
                 continue;
             }
-            // A cycle: swap the first with its source, and whoever wanted the first finds it there.
+            // A cycle: swap the first with its source; other readers of the first find it there.
             let (d, s) = pending.remove(0);
             let to = place(self, d);
             let SourceKind::Values(values) = &s.kind else {
@@ -773,8 +773,8 @@ struct Saves {
 
 /// Sends branches through the blocks that were made for moves between registers and stayed empty.
 fn thread(function: &mut Function) {
-    // A branch whose two targets have become one goes, which may leave another block empty; what is left of such
-    // chains after two rounds costs a jump.
+    // A branch whose two targets are equal now is removed, which may leave another block empty. After two rounds the
+    // rest of such chains costs a jump.
     for _ in 0..2 {
         let skipped = skip_empty_blocks(function);
         if !fold_equal_targets(function) || !skipped {
@@ -783,8 +783,7 @@ fn thread(function: &mut Function) {
     }
 }
 
-/// Makes a branch that goes to the next block and otherwise elsewhere a branch that goes elsewhere and otherwise to the
-/// next block: the jump behind it goes.
+/// Inverts a branch that goes to the next block, followed by a jump: the jump is removed.
 fn fall_through(function: &mut Function, id: BlockId, next: BlockId, alone: &FxHashSet<Origin>) {
     let Some(index) = guarded_branch(function, id) else { return };
     let here = function.block_mut(id);
@@ -827,7 +826,8 @@ fn turn_back(function: &mut Function, id: BlockId) {
     here.instructions.push(end);
 }
 
-/// Whether the code is that of the source, in its order: each statement that something reads has some, and each jump.
+/// True if the code follows the source, in its order: each statement with a read result has code, and so has each
+/// jump.
 fn follows_source(function: &Function, options: &AllocateOptions) -> bool {
     options.level == 0 && function.routine.is_none()
 }
@@ -844,7 +844,7 @@ fn lone_jumps(function: &Function) -> FxHashSet<Origin> {
     jumps
 }
 
-/// Orders the blocks, drops jumps to the next block, and puts in those that are missing.
+/// Lays out the blocks, removes jumps to the next block, and adds missing ones.
 fn layout(function: &mut Function, options: &AllocateOptions) {
     canonical::order_blocks(function);
     if options.level == 0 {
@@ -884,8 +884,8 @@ fn layout(function: &mut Function, options: &AllocateOptions) {
     }
 }
 
-/// Brings the blocks into the order in which the source has their ends, as far as it says one: what was made of one instruction
-/// stays as it is.
+/// Sorts the blocks by the source positions of their ends, as far as known; blocks of one source instruction keep
+/// their order.
 fn order_as_source(function: &mut Function) {
     let cfg = Cfg::new(function);
     let ends = edges::end_origins(function, &cfg);

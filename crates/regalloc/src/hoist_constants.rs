@@ -1,8 +1,8 @@
-//! Constants that both sides of a branch put into the same register are put there once, before the branch: accumulators that
-//! are zero where a loop begins, and behind it where it is never entered.
+//! Constants that both sides of a branch move into the same register are moved there once, before the branch: for
+//! example accumulators that are zero at a loop entry, and after the loop where it is never entered.
 //!
-//! It is here because only allocation tells that the registers are the same. Whatever a side writes before it reads is
-//! not alive at the branch, so that nothing is lost.
+//! It is here because only after allocation the registers are known to be equal. A register that a side writes before
+//! reading is dead at the branch, so nothing is lost.
 
 use crate::edges::tail_start;
 use crate::set::RegisterSet;
@@ -55,7 +55,7 @@ fn constants(function: &Function, assignment: &Assignment, block: BlockId) -> Ve
     let mut found = Vec::new();
     let register = |value: Value| general_register(function, assignment, value);
     for (index, instruction) in function.block(block).instructions.iter().enumerate() {
-        // What a call does to registers is not looked at.
+        // Register effects of calls are not analyzed.
         if instruction.call.is_some() || matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Parameters)) {
             break;
         }
@@ -71,7 +71,7 @@ fn constants(function: &Function, assignment: &Assignment, block: BlockId) -> Ve
     found
 }
 
-/// An unguarded move of a number or zero to one register.
+/// An unguarded move of an immediate or zero to one register.
 fn is_constant(instruction: &Instruction) -> bool {
     let [source] = instruction.sources.as_slice() else { return false };
     let [destination] = instruction.destinations.as_slice() else { return false };

@@ -49,7 +49,7 @@ pub struct Registers {
     /// Of free registers take the least recently used, not the lowest: independent instructions get fewer false
     /// dependences.
     pub least_recently_used: bool,
-    /// When to give up; `None` for never.
+    /// Cost at which to give up; `None` for never.
     pub budget: Option<CostBudget>,
 }
 
@@ -62,7 +62,7 @@ pub struct CostBudget {
     pub memory: u32,
 }
 
-/// How often an instruction counts that lies in so many loops.
+/// Weight of an instruction at a loop depth.
 pub fn weight(depth: u32) -> u64 {
     8u64.pow(depth.min(6))
 }
@@ -80,9 +80,9 @@ pub struct Location {
 pub struct BlockStates {
     /// For each block the locations of its live-in values of the file, sorted by value; `None` if unreachable.
     pub entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
-    /// The same at the end.
+    /// Locations at the end of each block.
     pub exit: TiVec<BlockId, Vec<(Value, Location)>>,
-    /// Values stored right behind their only definition: their slot is always right.
+    /// Values stored right after their only definition: their slot is always valid.
     pub stored_at_definition: TiVec<Value, bool>,
 }
 
@@ -145,14 +145,14 @@ pub struct Scan<'a> {
     forbidden: RegisterSet,
     stores: Vec<(Value, u8)>,
     copies: Vec<(Value, u8)>,
-    /// Sources whose last use this is, each with its register or [`NONE`].
+    /// Sources that are last used here, each with its register or [`NONE`].
     dying: Vec<(Value, u8)>,
     // Of the current block.
     block: BlockId,
     depth: u32,
     out: Vec<Instruction>,
     marks: Vec<bool>,
-    // Reused from block to block: next uses behind each touch, and where those of each instruction end.
+    // Reused from block to block: next uses after each touch, and the end of those of each instruction.
     records: Vec<(Value, u32)>,
     ends: Vec<(u32, u32)>,
     entry: TiVec<BlockId, Option<Vec<(Value, Location)>>>,
@@ -211,7 +211,7 @@ pub fn scan(
         if let Some(budget) = registers.budget {
             let marks = &scan.work.inserted[block];
             moves += weight(scan.depth) * marks.iter().filter(|mark| **mark).count() as u64;
-            // What comes behind the scan only adds to this.
+            // Later steps only add to this.
             if moves > budget.moves || scan.work.stores + scan.work.loads > budget.memory {
                 return Err(AllocateError::Pressure { file: registers.file });
             }
@@ -237,7 +237,7 @@ impl Scan<'_> {
             }
         };
         let length = marks.len();
-        // Next uses behind each touch, found backwards.
+        // Next uses after each touch, found backwards.
         for &(v, distance) in self.inputs.next_use.at_exit(self.block) {
             self.next[v] = distance.saturating_add(length as u32);
             self.homes.lives_on(v);
@@ -307,7 +307,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Moves what is beyond so many registers before the instruction that gives the others back, or lets more be used.
+    /// Moves values out of registers above `count` before the instruction that releases those, or makes more
+    /// registers usable.
     fn change_registers(&mut self, count: u16, next: Next<'_>, mark: bool) {
         self.begin();
         self.usable = self.registers.usable.within(RegisterSet::range(0, count));
@@ -401,7 +402,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Writes out what the decisions of this instruction ask for before it.
+    /// Emits the moves that this instruction needs before it.
     fn emit_moves(&mut self, origin: Origin) {
         if self.stores.is_empty() && self.copies.is_empty() && self.touched.is_empty() {
             return;

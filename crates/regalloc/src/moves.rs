@@ -1,5 +1,5 @@
-//! Moves that happen at once, put into an order: between registers of one file, spill slots, and constants. Slots of
-//! general registers are words of the frame; slots of predicates are general values, allocated later.
+//! Sequentializes parallel moves between registers of one file, spill slots, and constants. Slots of general
+//! registers are words of the frame; slots of predicates are general values, allocated later.
 
 mod pending;
 
@@ -19,16 +19,16 @@ pub enum Place {
     Slot(Value),
 }
 
-/// What is put into a place.
+/// Sources of moves.
 #[derive(Clone, PartialEq, Debug)]
 pub enum From {
     /// The content of another place.
     Place(Place),
-    /// What an instruction without register operands makes (its destination is replaced).
+    /// The result of an instruction without register operands (its destination is replaced).
     Made(Box<Instruction>),
 }
 
-/// One of the moves that happen at once. `value` is what the source holds.
+/// One of several parallel moves. `value` is the content of the source.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Move {
     /// Receives it.
@@ -153,7 +153,7 @@ impl Emitter<'_> {
         self.push(made);
     }
 
-    /// All moves at once. No two have the same destination.
+    /// Emits parallel moves. No two have the same destination.
     pub fn parallel(&mut self, mut moves: Vec<Move>, scratch: RegisterSet) {
         moves.retain(|m| m.from != From::Place(m.to));
         // Constants come last, register by register: halves of a pair may be one instruction.
@@ -177,7 +177,7 @@ impl Emitter<'_> {
         }
     }
 
-    /// Makes a move of a cycle ready: what its destination holds is saved to a scratch register, or swapped with the
+    /// Breaks a cycle: the content of a move's destination is saved to a scratch register, or swapped with the
     /// source, or saved to memory.
     fn break_cycle(&mut self, pending: &mut Pending, index: usize, scratch: &mut Vec<u8>) {
         let m = pending.moves[index].clone().expect("a pending move");
@@ -225,7 +225,7 @@ impl Emitter<'_> {
                 self.push(copy);
             }
             (Place::Slot(owner), from) => {
-                // Memory to memory goes through a register; with none free, one is put aside for a moment.
+                // Memory to memory needs a register; with none free, one is saved temporarily.
                 let (register, aside) = match scratch.first() {
                     Some(&free) => (free, None),
                     None => (0, Some(self.work.emergency_slot(self.file, 0))),

@@ -18,11 +18,11 @@ const FAR: u32 = 1 << 30;
 pub struct NextUse {
     /// For each block its live-in values of the file, sorted, with the distance from its top.
     entry: TiVec<BlockId, Vec<(Value, u32)>>,
-    /// The same at its end, the length of the edge included.
+    /// Distances at its end, the length of the edge included.
     exit: TiVec<BlockId, Vec<(Value, u32)>>,
 }
 
-/// What each instruction does to the values of one file, found once for all walks over the blocks.
+/// Reads and writes of the values of one file by each instruction, found once for all walks over the blocks.
 #[derive(Default)]
 pub struct Touches {
     /// For each block its first instruction in `places`.
@@ -40,7 +40,7 @@ struct Place {
     partial: bool,
 }
 
-/// What one instruction does to the values of one file.
+/// Reads and writes of the values of one file by an instruction.
 #[derive(Clone, Copy)]
 pub struct Touch<'a> {
     /// Distinct values read, sorted.
@@ -52,7 +52,7 @@ pub struct Touch<'a> {
 }
 
 impl Touch<'_> {
-    /// Values whose content from before may still be wanted: those read, and those that are written only in part.
+    /// Values whose old content may still be needed: those read, and those written partially.
     pub fn kept(&self) -> impl Iterator<Item = Value> {
         self.uses.iter().chain(self.definitions.iter().filter(|_| self.partial)).copied()
     }
@@ -88,7 +88,7 @@ impl Touches {
         all
     }
 
-    /// Sorts the values from here on and drops doubles.
+    /// Sorts the values from here on and drops duplicates.
     fn sort_and_dedup(&mut self, start: usize) {
         let tail = &mut self.values[start..];
         if tail.len() < 2 {
@@ -105,7 +105,7 @@ impl Touches {
         self.values.truncate(start + kept);
     }
 
-    /// What the instructions of a block do, in order.
+    /// The touches of the instructions of a block, in order.
     pub fn of(&self, block: BlockId) -> impl DoubleEndedIterator<Item = Touch<'_>> + ExactSizeIterator {
         let at = usize::from(block);
         let places = &self.places[self.blocks[at] as usize..=self.blocks[at + 1] as usize];
@@ -136,7 +136,7 @@ impl NextUse {
             entry: function.block_ids().map(|b| of_file(liveness.live_in(b))).collect(),
             exit: function.block_ids().map(|b| of_file(liveness.live_out(b))).collect(),
         };
-        // What a block does to each live-in value: distance of its first use, or that it only passes through.
+        // Effect of a block on each live-in value: distance of its first use, or that it only passes through.
         let mut first: TiVec<BlockId, Vec<u32>> = ti_vec![Vec::new(); count];
         let mut seen: TiVec<Value, u32> = ti_vec![NEVER; function.values.len()];
         let mut touched: Vec<Value> = Vec::new();
@@ -151,7 +151,7 @@ impl NextUse {
             first[block] = next.entry[block].iter().map(|&(v, _)| seen[v]).collect();
             touched.drain(..).for_each(|v| seen[v] = NEVER);
         }
-        // Blocks whose successors have come nearer since they were looked at, the last in RPO first.
+        // Blocks whose successors have shorter distances now, the last in RPO first.
         let mut work: BinaryHeap<u32> = (0..cfg.order().len() as u32).collect();
         let mut waits = vec![true; cfg.order().len()];
         while let Some(position) = work.pop() {

@@ -6,7 +6,7 @@ use oriole_chip::Chip;
 use oriole_options::AllocateOptions;
 use oriole_regalloc::AllocateError;
 
-/// The functions of a dump: each begins with `kernel` or `function`; a profile before it stands behind `#`.
+/// The functions of a dump: each begins with `kernel` or `function`; a profile before it follows a `#`.
 fn functions(text: &str) -> Vec<(String, String)> {
     let mut list: Vec<(String, String)> = Vec::new();
     let mut name = String::new();

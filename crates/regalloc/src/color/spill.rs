@@ -1,5 +1,5 @@
-//! Spilling of uniform values between definition and use: what can be made without reading a register is made again before
-//! each use, the others are kept in a general register.
+//! Spilling of uniform values between definition and use: values that need no register to compute are rematerialized
+//! before each use, the others are kept in a general register.
 
 use crate::operands::{Slot, destinations, is_parallel_copy, is_partial, replace, sources};
 use crate::work::Work;
@@ -70,7 +70,7 @@ impl Rewriter<'_> {
         self.out_marks.push(true);
     }
 
-    /// Appends an instruction with the reloads before it and the spills behind it.
+    /// Appends an instruction with its reloads before and its spills after it.
     fn instruction(&mut self, mut instruction: Instruction, mark: bool) {
         let origin = instruction.origin;
         // The old value of a guarded result is read, too; it comes back into the register of the result.

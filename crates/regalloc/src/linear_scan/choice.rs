@@ -7,7 +7,7 @@ use crate::set::RegisterSet;
 use oriole_ori::{File, Value};
 use smallvec::SmallVec;
 
-/// What a move costs, where places for results are compared.
+/// Cost of a move, to compare registers for results.
 const MOVE: u32 = 8;
 
 impl Scan<'_> {
@@ -34,8 +34,8 @@ impl Scan<'_> {
         best.map(|(_, v)| v)
     }
 
-    /// Picks the best of some free registers for a single value: its home, else where a call wants it, else one with room for its
-    /// cluster, else one that is nobody else's while it is alive.
+    /// Picks the best of some free registers for a single value: its home, else a register that a call prefers, else
+    /// one with room for its cluster, else one that no other cluster claims while it is live.
     pub(super) fn pick(&self, free: RegisterSet, v: Value) -> Option<u8> {
         if let Some(home) = self.home(v).filter(|&home| free.contains(home)) {
             return Some(home);
@@ -56,8 +56,8 @@ impl Scan<'_> {
         self.lone(self.in_bank(free, v))
     }
 
-    /// Of free registers those in the bank that what the value is read with leaves, if there are some. Only once the number of
-    /// registers is fixed: what is left of pairs would raise it.
+    /// Free registers in the bank that the other operands of the value leave free, if there are any. Only once the
+    /// register count is fixed: broken pairs would raise it.
     fn in_bank(&self, free: RegisterSet, v: Value) -> RegisterSet {
         if self.registers.file != File::R || !self.registers.least_recently_used {
             return free;
@@ -76,7 +76,8 @@ impl Scan<'_> {
     /// The lowest register that spoils no free pair, else the lowest.
     pub(super) fn lone(&self, free: RegisterSet) -> Option<u8> {
         let mut lone = if self.registers.file == File::R { free.lone() } else { RegisterSet::default() };
-        // The last register of an odd number has no partner that could be free: taking it would only raise the count.
+        // With an odd count the last register has no partner that could be free: taking it would only raise the
+        // count.
         if self.registers.count % 2 == 1 {
             lone.remove((self.registers.count - 1) as u8);
         }
@@ -99,7 +100,7 @@ impl Scan<'_> {
         })
     }
 
-    /// The lowest of so many free registers in a row; the range that was touched first, if those are to be taken.
+    /// The lowest range of consecutive free registers; with LRU, the least recently used one.
     fn range(&self, free: RegisterSet, count: u16, align: u16) -> Option<u8> {
         let mut best: Option<(u32, u16)> = None;
         let mut base = 0u16;
@@ -137,7 +138,7 @@ impl Scan<'_> {
         }
     }
 
-    /// Empties a register for somebody else.
+    /// Frees a register for another value.
     pub(super) fn clear(&mut self, register: u8, keep: RegisterSet) {
         let occupant = self.occupant[usize::from(register)];
         if occupant != FREE && occupant != COPY {
@@ -328,7 +329,7 @@ impl Scan<'_> {
             }
             Some(_) => None,
         };
-        // Who comes back in the next iteration has to be there then.
+        // A loop-carried value has to be back at its home in the next iteration.
         let away = match (home, self.is_carried(group.values[0])) {
             (Some(_), true) => MOVE * u32::from(count),
             _ => 2,
@@ -374,7 +375,7 @@ impl Scan<'_> {
         best.map(|(_, _, base)| base as u8)
     }
 
-    /// What results cost that are put into the registers from this one on, if they can be.
+    /// Cost of placing results from this register on, if possible.
     fn result_cost(&self, group: &Group<'_>, base: u16, free_elsewhere: u32) -> Option<u32> {
         let mut cost = 0;
         let mut evicted = 0;
@@ -399,7 +400,7 @@ impl Scan<'_> {
         Some(cost)
     }
 
-    /// When a range of registers was touched last; all the same unless registers are to be least_recently_used.
+    /// Last use of a range of registers; constant unless LRU is enabled.
     fn age(&self, base: u16, count: u16) -> u32 {
         let range = usize::from(base)..usize::from(base + count);
         if self.registers.least_recently_used {

@@ -10,20 +10,20 @@ use typed_index_collections::{TiVec, ti_vec};
 
 /// The place of the end of a block among its instructions.
 const END: u32 = NEVER - 2;
-/// The place of the last read of a value that lives on behind the block.
+/// Position of the last read of a value that is live after the block.
 const BEHIND: u32 = NEVER - 1;
 
 /// Homes of clusters, and how long registers stay without them.
 pub(super) struct Homes {
     /// The first register of each cluster, or [`NONE`].
     base: TiVec<ClusterId, u8>,
-    /// Who is at home in each register, as far as known.
+    /// Owner of each register, as far as known.
     owner: [Option<Position>; 256],
     /// Registers that have an owner.
     owned: RegisterSet,
-    /// For each slot the instruction of the block that next defines a value of it, behind the current one.
+    /// For each slot the next instruction of the block that defines a value of it, after the current one.
     next_definition: TiVec<SlotId, u32>,
-    /// What stood in `next_definition` behind the definitions of the block, the first of them on top.
+    /// Stack of old entries of `next_definition`, for the definitions of the block; the first of them on top.
     later: Vec<u32>,
     /// For each value the instruction of the block that reads it last.
     last_read: TiVec<Value, u32>,
@@ -78,7 +78,7 @@ impl Scan<'_> {
         (self.inputs.affinities.clusters[cluster], offset)
     }
 
-    /// Whether a value wants to lie beside others.
+    /// True if a value prefers registers adjacent to others.
     pub(super) fn in_tuple(&self, v: Value) -> bool {
         self.cluster(v).0.width > 1
     }
@@ -119,12 +119,12 @@ impl Scan<'_> {
                 && self.owner_comes_before(register, self.homes.last_read[v])
     }
 
-    /// What calls overwrite while a value of the cluster is alive.
+    /// Registers that calls clobber while a value of the cluster is live.
     fn overwritten(&self, v: Value) -> RegisterSet {
         self.inputs.calls.overwritten(self.inputs.affinities.position(v).cluster)
     }
 
-    /// Those of some registers that no call overwrites, and whose owners do not come home, while a value is alive.
+    /// The given registers that no call clobbers, and whose owners do not return, while a value is live.
     pub(super) fn unclaimed(&self, registers: RegisterSet, v: Value) -> RegisterSet {
         let registers = registers.without(self.overwritten(v));
         let last_read = self.homes.last_read[v];
@@ -168,7 +168,7 @@ impl Scan<'_> {
             return;
         }
         for (register, offset) in range.zip(0..) {
-            // Who has moved away, or does not come again, owns nothing.
+            // An owner that has moved away, or does not return, owns nothing.
             let held = self.homes.owner[usize::from(register)].is_some_and(|owner| owner.cluster != id)
                 && self.owner_comes_before(register, NEVER);
             if !held {

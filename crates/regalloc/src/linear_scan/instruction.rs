@@ -19,7 +19,7 @@ pub(super) type Assigned<'a> = (Group<'a>, u8);
 /// The operands of an instruction in the register file at hand, each with its lowest register.
 type Operands = SmallVec<[(Slot, u8); 8]>;
 
-/// Whether a value that the instruction reads is read again.
+/// True if a value that the instruction reads is read again.
 fn lives(after_uses: &[(Value, u32)], v: Value) -> bool {
     after_uses.iter().find(|(u, _)| *u == v).is_some_and(|(_, next)| *next != NEVER)
 }
@@ -50,7 +50,8 @@ impl Scan<'_> {
         Ok(())
     }
 
-    /// Decides the registers of all operands, and moves the state behind the instruction, which is to come next in the output.
+    /// Assigns the registers of all operands, and advances the state past the instruction, which comes next in the
+    /// output.
     fn assign_operands(
         &mut self,
         instruction: &Instruction,
@@ -62,8 +63,8 @@ impl Scan<'_> {
         let reads = sources(&self.work.function, instruction, file, self.work.stack_pointer);
         let writes = destinations(instruction, file);
         self.clear_overwritten(instruction, &writes, after_uses);
-        // A warp group's product writes its accumulators while it still reads: they are read where they are written, and no
-        // other source may lie there.
+        // A `wgmma` writes its accumulators while it still reads: they are read in place, and no other source may
+        // overlap.
         let early = is_group_product(instruction);
         let accumulators = match partial {
             true => None,
@@ -75,7 +76,8 @@ impl Scan<'_> {
         if partial {
             order.extend(writes.iter().map(|&g| (g, true)));
         }
-        // Old values come before sources of the same width: they must be at assigned, a source may be a copy.
+        // Old values come before sources of the same width: they must be at their assigned register, a source may be
+        // a copy.
         order.sort_by_key(|(g, tied)| (g.fixed.is_none(), !tied, std::cmp::Reverse(g.values.len())));
         let mut placed: SmallVec<[Assigned<'_>; 6]> = SmallVec::new();
         for (group, _) in order {

@@ -168,7 +168,7 @@ impl Scan<'_> {
                 }
             };
             if let Place::Register(r) = place {
-                // The rest of its tuple comes beside it.
+                // The rest of its tuple goes next to it.
                 self.remember(d, r);
             }
             plan.assign(k, place);
@@ -220,7 +220,7 @@ impl Scan<'_> {
         emitter.parallel(moves, scratch);
     }
 
-    /// The state behind the copy.
+    /// Updates the state after the copy.
     fn update_after_copies(
         &mut self,
         copies: &[Copy],

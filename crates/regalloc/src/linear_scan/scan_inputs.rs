@@ -20,7 +20,7 @@ pub struct ScanInputs {
     pub cfg: Cfg,
     /// Its loops.
     pub loops: Loops,
-    /// What each instruction reads and writes.
+    /// Values that each instruction reads and writes.
     pub touches: Touches,
     /// How far away the next uses are.
     pub next_use: NextUse,
@@ -32,7 +32,7 @@ pub struct ScanInputs {
     web: TiVec<Value, Value>,
     /// Which values want which registers together.
     pub affinities: Affinities,
-    /// What calls mean to values.
+    /// Effects of calls on values.
     pub calls: Calls,
     /// Which values are read together; nothing is known of other files.
     pub banks: Banks,
@@ -118,10 +118,10 @@ impl ScanInputs {
                 let copy = is_parallel_copy(instruction);
                 for group in &groups {
                     for &v in group.values {
-                        // Copies of many values count twice: they have no one place behind which to store.
+                        // Parallel copies count twice: there is no single point after them to store.
                         definitions[v] += if copy || is_partial(instruction) { 2 } else { 1 };
                         self.single[v] = definitions[v] == 1;
-                        // What an earlier file put in stands for something else than it says.
+                        // Instructions inserted for an earlier file have a different meaning.
                         self.rematerializations[v] =
                             (definitions[v] == 1 && !mark && is_rematerializable(instruction))
                                 .then(|| Box::new(instruction.clone()));
@@ -158,7 +158,7 @@ impl ScanInputs {
         self.rematerializations.iter_enumerated().map(held).collect()
     }
 
-    /// Counts what is alive, from the end of each block backwards.
+    /// Counts live values, from the end of each block backwards.
     fn count_pressure(&mut self, held: &TiSlice<Value, bool>) {
         // For each value the block in which it was last seen alive.
         let mut seen: TiVec<Value, u32> = ti_vec![u32::MAX; self.single.len()];
@@ -203,7 +203,7 @@ impl ScanInputs {
     }
 }
 
-/// An instruction whose result can be made again anywhere: no register is read and the result never changes.
+/// An instruction whose result can be rematerialized anywhere: it reads no register and the result never changes.
 fn is_rematerializable(instruction: &Instruction) -> bool {
     let plain = |kind: &SourceKind| {
         matches!(

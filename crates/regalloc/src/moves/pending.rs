@@ -1,5 +1,5 @@
-//! The moves of a parallel copy that have not been emitted yet: a move is ready when its destination is not read any more;
-//! when none is ready, only cycles are left, and in them every place is read exactly once.
+//! Pending moves of a parallel copy. A move is ready when its destination is not read any more. When none is ready,
+//! only cycles are left, and in them every location is read exactly once.
 
 use super::{From, Move, Place};
 use oriole_ori::Value;
@@ -25,7 +25,7 @@ impl Pending {
                 *readers.entry(place).or_default() += 1;
             }
         }
-        // It is popped from the end: the moves that can go at once go in the order given.
+        // It is popped from the end: independent moves keep the given order.
         let ready = (0..moves.len()).rev().filter(|&i| !readers.contains_key(&moves[i].to)).collect();
         Pending { moves: moves.into_iter().map(Some).collect(), readers, by_destination, ready, first: 0 }
     }

@@ -38,7 +38,7 @@ fn a_value_in_a_wrong_register_is_found() {
             found += u32::from(!check(Chip::SM_90, &prepared, &broken).is_empty());
         }
     }
-    // Some registers hold what nobody knows or reads, and moving those is no mistake.
+    // Some registers hold unknown or unread content, and moving those is no error.
     assert!(tried > 50 && found * 10 > tried * 6, "{found} of {tried}");
 }
 
@@ -134,7 +134,7 @@ fn still_held(allocation: &Allocation, start: (BlockId, usize), register: Option
     true
 }
 
-/// A reload that is lost is found, unless the register held the value without it, or nobody had given a value.
+/// A lost reload is found, unless the register held the value anyway, or the value was undefined.
 #[test]
 fn a_lost_reload_is_found() {
     let mut found = 0;
@@ -152,8 +152,7 @@ fn a_lost_reload_is_found() {
     assert!(tried > 10 && found > 10, "{found} of {tried}");
 }
 
-/// The second of two loads of half the lanes must find the first one's registers in its own, which nothing but the old value
-/// says.
+/// The second of two loads by half the lanes must write the registers of the first one; only the old value says so.
 #[test]
 fn a_half_that_is_loaded_elsewhere_is_found() {
     let text = "kernel params=0 barriers=0

@@ -12,7 +12,7 @@ use oriole_ori::{
 };
 use oriole_sass::Op;
 
-/// A small generator of numbers, so that a failing seed can be named.
+/// A small random number generator, so that a failing seed can be named.
 pub struct Random(u64);
 
 impl Random {
@@ -133,7 +133,7 @@ fn instruction(
     first: bool,
 ) -> Instruction {
     if random.chance(6) {
-        // A constant: may be made again.
+        // A constant: may be rematerialized.
         let mut made = Instruction::new(Op::MOV, Origin(0));
         made.destinations.push(Destination::new(File::R, [any(random, general)]));
         made.sources.push(Source::imm(random.below(5) as u32));
@@ -219,8 +219,8 @@ fn call(random: &mut Random, general: &[Value]) -> Instruction {
     call
 }
 
-/// The same function with calls of routines in the place of some calls; each states what it overwrites, never so much
-/// that its caller has nothing left.
+/// The function with calls of routines instead of some calls; each states its clobbers, never so many that its caller
+/// has nothing left.
 fn with_routines(mut function: Function, seed: u64) -> Function {
     let random = &mut Random::new(seed);
     function.symbols.push(SymbolRef {
