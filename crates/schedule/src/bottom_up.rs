@@ -4,7 +4,7 @@
 
 use crate::region::{Counts, FILES, Known, Region};
 
-/// So many ready instructions are compared.
+/// Most ready instructions that are compared.
 const WINDOW: usize = 48;
 
 /// Registers kept free for results that come several at once.
@@ -24,7 +24,7 @@ fn depths(region: &Region) -> Vec<u32> {
     depth
 }
 
-/// What placing an instruction above all that are placed would do to the registers.
+/// Effect on register pressure of placing an instruction above all placed ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Effect {
     /// How many values more of each file are live above it than below it.
@@ -40,7 +40,7 @@ struct State<'a> {
     live: Vec<bool>,
     /// When each value came to life, counted in places from the end.
     birth: Vec<u32>,
-    /// What instructions would do.
+    /// Effects of instructions.
     effects: Known<'a, Effect>,
 }
 
@@ -50,7 +50,7 @@ impl State<'_> {
         State { region, count, live, birth: vec![0; region.file.len()], effects: Known::nothing(region) }
     }
 
-    /// What an instruction would do. It depends on the state of its values only.
+    /// Effect of an instruction. It depends on the liveness of its values only.
     fn effect(&mut self, node: u32) -> Effect {
         if let Some(known) = self.effects.get(node) {
             debug_assert_eq!(known, self.effect_anew(node));
@@ -61,10 +61,11 @@ impl State<'_> {
         effect
     }
 
-    /// Which of some ready instructions comes first where registers of some files are short.
+    /// The ready instruction to place first where registers of some files are short.
     ///
-    /// What was begun last is continued first, however many values that begins: a computation that is left half done keeps them
-    /// all. What ends nothing, as stores do, waits; the last of the program comes first.
+    /// A computation begun last is continued first, however many values that makes live: a half-done computation
+    /// keeps them all. Instructions that end no live range, such as stores, wait. Ties go to the last one of the
+    /// program.
     fn best(&mut self, window: &[u32], short: [bool; FILES.len()]) -> usize {
         let counted = short.map(|short| -i32::from(short));
         let mut best = (0, (i32::MIN, 0, 0));
@@ -97,7 +98,7 @@ impl State<'_> {
         effect
     }
 
-    /// Places an instruction, the one with this number from the end.
+    /// Places an instruction; `number` is its position from the end.
     fn place(&mut self, node: u32, number: u32) {
         let State { region, count, live, birth, effects } = self;
         let mut changed = |v: u32| effects.forget(v);
@@ -118,7 +119,7 @@ fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
     let mut best = (0, 0);
     for (slot, &node) in window.iter().enumerate() {
         let (wait, path) = time(node);
-        // Both in one number, which is compared at once.
+        // One integer packs both, for one comparison.
         let key = u64::from(u32::MAX - wait) << 32 | u64::from(path);
         if key >= best.1 {
             best = (slot, key);
@@ -127,7 +128,7 @@ fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
     best.0
 }
 
-/// An order in which few values are live at once. As long as fewer than `budget` are, latencies are hidden.
+/// A schedule with few live values. As long as fewer than `budget` are live, it hides latencies.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let depth = depths(region);
     let mut state = State::new(region);

@@ -35,7 +35,7 @@ pub fn insert_loads(finishing: &mut Finishing, tables: &Tables) -> Result<(), En
                 block.instructions.iter().enumerate().filter(|(_, it)| it.instruction.op == Op::ARRIVES);
             places.extend(found.map(|(at, _)| (at, signals)));
         }
-        // From the end on, so that places stay what they are.
+        // From the end on, so that indices stay valid.
         places.sort_unstable();
         for (at, count) in places.into_iter().rev() {
             let load = idle_load(tables.forms, block.instructions[at].origin)?;

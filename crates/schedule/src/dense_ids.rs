@@ -8,19 +8,19 @@ use typed_index_collections::{TiVec, ti_vec};
 
 const NONE: u32 = u32::MAX;
 
-/// Ids of values, in the order in which they are met.
+/// Ids of values, in order of first occurrence.
 pub struct DenseIds {
     of: TiVec<Value, u32>,
     met: Vec<Value>,
 }
 
 impl DenseIds {
-    /// No ids yet, for a function with so many values.
+    /// No ids yet, for a function with `values` values.
     pub fn new(values: usize) -> DenseIds {
         DenseIds { of: ti_vec![NONE; values], met: Vec::new() }
     }
 
-    /// The id of a value, given to it now if it has none.
+    /// The id of a value; assigns one if it has none.
     #[inline]
     pub fn id(&mut self, value: Value) -> u32 {
         let number = &mut self.of[value];

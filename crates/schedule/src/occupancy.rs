@@ -1,9 +1,9 @@
-//! Registers against blocks: where fewer registers let an SM hold one block more, and whether that is worth it.
+//! Occupancy: register counts at which an SM holds one more block, and whether that is worth it.
 //!
-//! A function whose blocks have a known number of threads is ordered again for that once its registers are known: what allocation
-//! adds to those of the first order, which weighs blocks against time as well, decides where the steps are. Where matrices
-//! are multiplied the first order leaves them out: accumulators fill the registers, so that few blocks fit, and what
-//! stands beside the accumulators decides how many.
+//! A function with a known block size is scheduled again for a higher occupancy once its registers are known: the
+//! registers that allocation adds to those of the first schedule, which weighs occupancy against time as well, decide
+//! where the steps are. For kernels that multiply matrices the first schedule ignores occupancy: accumulators fill
+//! the registers, so that few blocks fit, and the other registers decide how many.
 
 use crate::Tables;
 use crate::dense_ids::DenseIds;
@@ -16,16 +16,16 @@ use oriole_ori::{
 };
 use oriole_sass::{Class, Op};
 
-/// A step is tried if it takes no more than one register out of so many.
+/// A step is tried if it takes at most 1/SHARE of the registers.
 const SHARE: u32 = 3;
-/// The same where matrices are multiplied.
+/// [`SHARE`] for kernels that multiply matrices.
 const SHARE_OF_PRODUCTS: u32 = 5;
 
-/// Where no matrices are multiplied, a step is tried if so many percent more blocks come of it: to allocate again takes time, and
-/// many warps gain little by a few more.
+/// For kernels without matrix multiplies, a step is tried if it gives at least this many percent more blocks:
+/// allocating again takes time, and with many warps a few more gain little.
 const GAIN: u32 = 33;
 
-/// So many percent more time than a block more makes up for are no loss: the order after allocation wins that back.
+/// Percent of time beyond the gain of one more block that is no loss: scheduling after allocation wins it back.
 const WON_BACK: u64 = 15;
 
 /// Warps of an SM that issue an instruction in each cycle.
@@ -49,7 +49,7 @@ fn multiplies_matrices(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(multiplies)
 }
 
-/// The most registers with which an SM holds one block more than with so many, if there is such a number and it is near; for a
+/// The largest register count below `registers` with which an SM holds more blocks, if there is one nearby; for a
 /// function that [`counts_blocks`].
 pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Option<u16> {
     let now = blocks(function, tables, registers)?;
@@ -71,10 +71,10 @@ pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u3
     Some(tables.limits.occupancy(tables.forms.registers(), usage).blocks)
 }
 
-/// What an SM gets done of a function.
+/// Throughput of a function on an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Throughput {
-    /// Cycles of the order.
+    /// Cycles of the schedule.
     time: u64,
     /// Instructions, as often as they are executed.
     issued: u64,
@@ -87,7 +87,8 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// That of a function in the order of its instructions, with so many registers. `cycles` is what the order takes, if that is known.
+    /// The throughput of a function as scheduled, with this many registers. `cycles` is the time of the schedule, if
+    /// known.
     pub fn new(tables: &Tables, function: &Function, registers: u16, cycles: Option<u64>) -> Throughput {
         let time = cycles.unwrap_or_else(|| time(tables, function));
         let cfg = Cfg::new(function);
@@ -124,8 +125,8 @@ impl Throughput {
         self.multiplies
     }
 
-    /// Whether the schedulers issue an instruction in each cycle: then more warps hide nothing, and each instruction more costs its
-    /// time. Beside products others are issued at no cost.
+    /// True if the schedulers issue an instruction in each cycle: then more warps hide nothing, and each additional
+    /// instruction costs its time. Next to MMAs other instructions are issued for free.
     pub fn issues_always(&self) -> bool {
         !self.multiplies && self.time * SCHEDULERS <= self.issued * self.blocks * self.warps
     }
@@ -145,7 +146,7 @@ fn multiplies(instruction: &Instruction) -> bool {
     )
 }
 
-/// Cycles that a function takes in the order of its instructions, loops weighted.
+/// Cycles of a function as scheduled, loops weighted.
 fn time(tables: &Tables, function: &Function) -> u64 {
     let model = tables.latency;
     let cfg = Cfg::new(function);

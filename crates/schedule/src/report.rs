@@ -5,7 +5,7 @@ use oriole_latency::{Model, Unit};
 use oriole_ori::MachineFunction;
 use std::fmt::Write as _;
 
-/// So many blocks are listed: those that take longest, loops counted tenfold.
+/// Most blocks that are listed: those that take longest, loops counted tenfold.
 const BLOCKS: usize = 8;
 
 /// The report, indented lines. The control words must be in place.

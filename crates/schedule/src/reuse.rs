@@ -1,7 +1,7 @@
-//! Flags of the operand cache: a source is kept where the next instruction that reads the same slot and bank reads the
-//! same register. It saves reads of the register file, and with them conflicts of banks; results do not change.
+//! Reuse flags of the operand cache: a source is kept where the next instruction that reads the same slot and bank
+//! reads the same register. It saves register file reads, and with them bank conflicts; results do not change.
 //!
-//! The flags are set last, because they depend on the final order and on where the warp may be put aside.
+//! The flags are set last, because they depend on the final schedule and on where the warp may be switched out.
 
 use crate::effects::Finishing;
 use oriole_latency::{CACHE_SLOTS, Cached, Class, banks, operand_cache};

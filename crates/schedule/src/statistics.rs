@@ -15,7 +15,7 @@ pub struct Hiding {
     pub least: u32,
     /// Most cycles.
     pub most: u32,
-    /// Sum of the cycles; the mean is this over `count`.
+    /// Total of the cycles; the mean is this over `count`.
     pub sum: u64,
 }
 
@@ -35,7 +35,7 @@ pub struct Statistics {
     pub instructions: u32,
     /// Cycles to issue each instruction once, without waits for scoreboards.
     pub issue_cycles: u64,
-    /// The same with each loop counted ten times.
+    /// The cycles with each loop counted ten times.
     pub weighted_cycles: u64,
     /// Loads from shared memory.
     pub shared: Hiding,
@@ -47,7 +47,7 @@ pub struct Statistics {
     pub wide: Hiding,
     /// Sources that are read late and overwritten.
     pub antidependences: Hiding,
-    /// Multiply-adds: those of the 32-bit, the half and the 64-bit floating unit, and integer ones.
+    /// Multiply-adds: f32, f16, f64 and integer ones.
     pub multiply_adds: u32,
     /// Sources of multiply-adds that are kept in the operand cache.
     pub multiply_add_reuses: u32,
@@ -60,7 +60,7 @@ pub struct Usage {
     pub first: u32,
     /// Instructions.
     pub instructions: u32,
-    /// How many loops it lies in.
+    /// Loop depth.
     pub loop_depth: u8,
     /// Cycles to issue it once.
     pub issue_cycles: u32,
@@ -81,7 +81,7 @@ impl Usage {
     }
 }
 
-/// What a pending scoreboard reports.
+/// Operations that a pending scoreboard reports.
 #[derive(Clone, Copy)]
 enum Kind {
     Shared,
@@ -91,7 +91,7 @@ enum Kind {
     Source,
 }
 
-/// What the result of an operation counts as.
+/// Kind of an operation for the statistics.
 fn kind(instruction: &Instruction) -> Option<Kind> {
     let mods = &instruction.mods;
     let wide =
@@ -109,7 +109,7 @@ fn is_multiply_add(instruction: &Instruction) -> bool {
     instruction.op.info().multiply_add
 }
 
-/// Computes the figures of a function whose control words are in place.
+/// Computes the statistics of a function with control words.
 pub fn statistics(function: &MachineFunction) -> Statistics {
     let mut figures = Statistics::default();
     for block in &function.blocks {

@@ -3,13 +3,13 @@
 
 use crate::region::{Counts, FILES, Known, Region};
 
-/// So many ready instructions are compared; more would cost time without much gain.
+/// Most ready instructions that are compared; more would cost time without much gain.
 const WINDOW: usize = 48;
 
 /// Registers kept free for results that come several at once.
 const SLACK: Counts = [4, 1, 2];
 
-/// What a value costs where registers of its file run short: a predicate is put into a register and taken out again.
+/// Cost of a value where registers of its file are short: a predicate is moved to a register and back.
 const WEIGHTS: [i32; 3] = [1, 4, 1];
 
 pub struct State<'a> {
@@ -19,13 +19,13 @@ pub struct State<'a> {
     live: Vec<bool>,
     /// Values live at once.
     pub count: Counts,
-    /// How many values more of each file would be live behind instructions.
+    /// Change of live values of each file by an instruction.
     changes: Known<'a, [i32; 3]>,
 }
 
 impl State<'_> {
     pub fn new(region: &Region) -> State<'_> {
-        // What is live at the start.
+        // The live-in set.
         let (mut count, mut live) = region.end();
         let mut readers = vec![0; region.file.len()];
         for node in (0..region.len() as u32).rev() {
@@ -93,7 +93,7 @@ pub fn heights(region: &Region) -> Vec<u32> {
     height
 }
 
-/// An order that hides latencies as long as no more values are live than `budget` says.
+/// A schedule that hides latencies as long as no more values are live than `budget`.
 pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
     let height = heights(region);
     let mut state = State::new(region);
@@ -119,7 +119,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
             } else {
                 (-wait, height)
             };
-            // Both in one number, which is compared at once.
+            // One integer packs both, for one comparison.
             let key = (i64::from(first) << 32) + i64::from(second);
             if key > best.1 {
                 best = (slot, key);

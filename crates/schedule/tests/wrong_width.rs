@@ -48,7 +48,7 @@ fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cu
 
 #[test]
 fn a_wrong_width_in_the_form_table_is_found_by_the_checker() {
-    // The instruction whose row is wrong, the one whose row takes its place, and who reads the register that is lost.
+    // The instruction with the wrong row, the one whose row it gets, and the reader of the lost register.
     for (victim, other, reader) in [
         ("DADD R4, R6, R8", "FADD R4, R6, R8", "IADD3 R10, R5, RZ, RZ"),
         ("F2F.F64.F32 R4, R6", "MUFU.RCP R4, R6", "IADD3 R10, R5, RZ, RZ"),
