@@ -1,4 +1,4 @@
-//! Call hierarchy: who calls whom, read from the names of units.
+//! Call hierarchy: callers and callees, read from the names of units.
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_queries::graph;
@@ -15,7 +15,7 @@ pub struct CallItem {
     pub file: FileId,
     /// Its name.
     pub name: String,
-    /// Name in its source, if it is mangled, and signature in words.
+    /// Name in its source, if it is mangled, and readable signature.
     pub detail: String,
     /// Whether it is a kernel.
     pub is_kernel: bool,
@@ -30,7 +30,7 @@ pub struct CallItem {
 pub struct Call {
     /// The other one.
     pub item: CallItem,
-    /// Where the calls are, in the caller.
+    /// The calls, in the caller.
     pub ranges: Vec<Range>,
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn item(analysis: &Analysis, file: FileId, at: u32) -> Option<CallIte
     of_unit(db, file, unit)
 }
 
-/// Where a unit uses a function: by a call, or by taking its address.
+/// The uses of a function in a unit: calls, and places that take its address.
 fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
     let start = unit.start(db);
     names(db, unit)

@@ -1,4 +1,4 @@
-//! A cubin as annotated text, for reading: one line an instruction, with what can be said of it.
+//! A cubin as annotated text, for reading: one line an instruction, with its details.
 
 use oriole_chip::Chip;
 use oriole_latency::Model;
@@ -8,7 +8,7 @@ use crate::sass::{SassRow, plain, timing};
 /// A line of the text.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct AnnotatedLine {
-    /// What is shown for it, as Markdown.
+    /// The hover of the line, as Markdown.
     pub hover: Option<String>,
     /// The kernel or function that begins here.
     pub begins: Option<String>,
@@ -28,7 +28,7 @@ pub struct Annotated {
 /// Reads any cubin.
 ///
 /// # Errors
-/// A message: the bytes are no cubin, or one for a chip whose code cannot be read.
+/// A message: the bytes are not a cubin, or the code of its chip cannot be decoded.
 pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
     let cubin = oriole_cubin::read(bytes).map_err(|error| error.to_string())?;
     let name = format!("sm_{}{}", cubin.sm, if cubin.accelerated { "a" } else { "" });
@@ -43,7 +43,7 @@ pub fn annotate(bytes: &[u8]) -> Result<Annotated, String> {
         annotated.lines.push(line);
     };
     line(&format!("// cubin for {chip}"), AnnotatedLine::default());
-    // The file is no input of the database: its chip is the one that it names, whatever chips are compiled for.
+    // The file is no input of the database: it names its chip itself, whatever chips are compiled for.
     let model = Model::of(chip);
     for kernel in cubin.codes() {
         let stack = kernel.stack_size.map_or_else(|| "unknown".to_owned(), |bytes| bytes.to_string());

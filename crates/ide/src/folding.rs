@@ -1,4 +1,4 @@
-//! What can be folded: bodies, scopes, sections, runs of comments and of header lines.
+//! Foldable ranges: bodies, scopes, sections, runs of comments and of header lines.
 
 use oriole_inputs::Db;
 use oriole_queries::graph;
@@ -8,7 +8,7 @@ use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 use crate::cursor::{token_range, trimmed};
 use crate::{Analysis, Feature, FileId, Range};
 
-/// What is folded.
+/// The kind of a fold.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum FoldKind {
     /// A body, a scope, a section.
@@ -22,9 +22,9 @@ pub enum FoldKind {
 /// A stretch of more than one line.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Fold {
-    /// From the first byte that stays to see to the last one.
+    /// From the first byte that stays visible to the last one.
     pub range: Range,
-    /// What it is.
+    /// Its kind.
     pub kind: FoldKind,
 }
 
@@ -58,7 +58,7 @@ fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> V
     if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {
         folds.push(Fold { range: trimmed(root), kind: FoldKind::Header });
     }
-    // Line comments that follow each other are one.
+    // Consecutive line comments are one fold.
     let mut run: Option<Range> = None;
     for element in root.descendants_with_tokens() {
         match element {

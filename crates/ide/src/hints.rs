@@ -1,4 +1,4 @@
-//! Inlay hints behind instructions and lenses above kernels: what the compiler made of them.
+//! Inlay hints after instructions and lenses above kernels, from compiled code.
 
 use oriole_chip::Chip;
 use oriole_pipeline::facts::Wait;
@@ -8,7 +8,7 @@ use oriole_syntax::UnitKind;
 use crate::cursor::units_in;
 use crate::{Analysis, Feature, FileId, KernelStatistics, Range};
 
-/// What a hint tells.
+/// The kind of a hint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum HintKind {
     /// General registers that are live.
@@ -21,7 +21,7 @@ pub enum HintKind {
     Spill,
 }
 
-/// Which hints are wanted.
+/// The enabled hints.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct HintOptions {
     /// Live registers.
@@ -40,16 +40,16 @@ impl Default for HintOptions {
     }
 }
 
-/// A hint behind an instruction.
+/// A hint after an instruction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Hint {
-    /// Where it is.
+    /// The position.
     pub at: u32,
     /// Its parts in order.
     pub parts: Vec<(HintKind, String)>,
-    /// Why it is so, one sentence each.
+    /// Explanations, one sentence each.
     pub why: Vec<String>,
-    /// It is of the last good result.
+    /// It is from the last good result.
     pub stale: bool,
 }
 
@@ -137,7 +137,7 @@ pub struct Lens {
     pub kernel: String,
     /// Its name in the text.
     pub range: Range,
-    /// What it needs; nothing until it is asked for.
+    /// The resource use; `None` until it is requested.
     pub statistics: Option<KernelStatistics>,
 }
 

@@ -1,8 +1,8 @@
-//! How the intermediate representation of a kernel came about: its text after each phase that changed it, line by line with
-//! the line of the PTX that it stems from.
+//! The phases of a kernel's compilation: the text of its intermediate representation after each phase that changed it,
+//! each line with the line of PTX that it comes from.
 //!
-//! It is here because the database knows both, and because a reader wants to follow one instruction through all phases.
-//! What a page or a terminal makes of it must not enter.
+//! The database knows both, and a reader wants to follow one instruction through all phases. Rendering for a page or a
+//! terminal is not done here.
 
 use std::sync::Arc;
 
@@ -17,16 +17,16 @@ use crate::{Analysis, FileId, Range};
 pub struct OriLine {
     /// The line. Copies of an unchanged one share it.
     pub text: Arc<str>,
-    /// The line of the file that it stems from, the first one being 0.
+    /// The line of the file that it comes from, from 0.
     pub source: Option<u32>,
 }
 
-/// The intermediate representation at one moment.
+/// The intermediate representation after one phase.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct OriSnapshot {
-    /// Number and name of the phase that has just changed it; nothing for the first.
+    /// Number and name of that phase; `None` for the first.
     pub phase: Option<(u16, &'static str)>,
-    /// What the phase does.
+    /// The description of the phase.
     pub doc: &'static str,
     /// The lines.
     pub lines: Vec<OriLine>,
@@ -44,7 +44,7 @@ pub(crate) fn parts(analysis: &Analysis, file: FileId, kernel: &str, chip: Chip)
     let db = &analysis.db;
     let part = |unit: FunctionUnit<'_>| {
         let (text, start) = (unit.text(db), unit.start(db));
-        // White space before an item belongs to nobody.
+        // White space before an item belongs to no line.
         let skipped = (text.len() - text.trim_start().len()) as u32;
         (unit.name(db).to_string(), Range::new(start + skipped, start + text.trim_end().len() as u32))
     };
@@ -72,7 +72,7 @@ pub(crate) fn history(
         });
         members.push(snapshots.collect::<Vec<_>>());
     }
-    // Raw Ori comes first; then the phases in the order in which they act, which their places in the list tell.
+    // Raw Ori comes first; then the phases in the order in which they run, which is their order in the list.
     let place = |phase: Option<&oriole_pipeline::Phase>| {
         phase.map(|phase| oriole_pipeline::PHASES.iter().position(|known| known.number == phase.number))
     };
@@ -99,7 +99,7 @@ pub(crate) fn history(
     Ok(moments.into_iter().map(snapshot).collect())
 }
 
-/// The lines of a text; those that the text before has at the same distance from an end are shared with it.
+/// The lines of a text; lines that the earlier text has at the same distance from an end are shared with it.
 fn lines(
     analysis: &Analysis,
     file: FileId,
@@ -110,7 +110,7 @@ fn lines(
     let db = &analysis.db;
     let map = graph::source_map(db, unit);
     let source = |line: &str| {
-        // An instruction ends in the ordinal of its statement.
+        // The text of an instruction ends with the ordinal of its statement.
         let ordinal: usize = line.rsplit_once("; ")?.1.parse().ok()?;
         let place = map.instructions.get(ordinal)?;
         Some(analysis.file(file)?.lines.line(place.start + unit.start(db)))

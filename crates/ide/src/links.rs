@@ -14,17 +14,17 @@ use crate::{Analysis, Feature, FileId, Range};
 /// A link to a source.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Where it is.
+    /// Its range.
     pub range: Range,
     /// The path as the file states it.
     pub path: String,
-    /// Line, from 1; 0 for none.
+    /// Line, from 1; 0 if there is none.
     pub line: u32,
-    /// Column, from 1; 0 for none.
+    /// Column, from 1; 0 if there is none.
     pub column: u32,
 }
 
-/// A `.loc` of a unit: place, file number, line, column.
+/// A `.loc` of a unit: range, file index, line, column.
 type Line = (Range, u32, u32, u32);
 
 #[query(returns(ref), lru = 2048)]

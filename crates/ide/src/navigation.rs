@@ -10,7 +10,7 @@ use crate::cursor::{Spot, spot};
 use crate::names::{Access, DeclarationKind, Meaning, Names, Occurrence, names, names_like};
 use crate::{Analysis, Edit, FileId, Range};
 
-/// Where something is declared.
+/// The declaration of a name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Target {
     /// The file.
@@ -19,29 +19,29 @@ pub struct Target {
     pub range: Range,
     /// The whole declaration.
     pub full: Range,
-    /// The name that was asked for.
+    /// The name at the query.
     pub origin: Range,
 }
 
-/// A place that names something.
+/// A use of a name.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Reference {
     /// The file.
     pub file: FileId,
     /// The name.
     pub range: Range,
-    /// How it is used.
+    /// The kind of use.
     pub access: Access,
 }
 
-/// Why something cannot be renamed.
+/// The reason why a name cannot be renamed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RenameError {
-    /// No name is there, or one of the language.
+    /// There is no name, or it is one of the language.
     NoName,
-    /// The text is no name.
+    /// The text is not a name.
     BadName(String),
-    /// Another thing has that name where this one is used.
+    /// The name is in use where this one is used.
     Taken(String),
     /// It is one of a range of registers; the new name must be free of it.
     Range(String),
@@ -72,7 +72,7 @@ impl std::error::Error for RenameError {}
 pub(crate) struct Named<'a> {
     pub located: Located<'a>,
     pub spot: Spot<'a>,
-    /// Those of the unit that have to do with the name.
+    /// The names of the unit that are relevant to the name.
     pub names: Names,
     pub occurrence: Occurrence,
 }
@@ -115,7 +115,7 @@ pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Targ
     places.into_iter().filter_map(|(range, full)| target(range, full)).collect()
 }
 
-/// Where the module declares a name: where it is defined, or else declared first.
+/// The declarations of a name in the module: the definition, or else the first declaration.
 fn declarations(db: &dyn Db, source: SourceFile, name: &str) -> Vec<(Range, Range)> {
     let Some(unit) = graph::definition(db, source, name.into()) else { return Vec::new() };
     let start = unit.start(db);
@@ -249,7 +249,7 @@ pub(crate) fn rename(
     Ok(edits)
 }
 
-/// The number of a register of a range, by its name.
+/// The index of a register of a range, by its name.
 fn member(name: &str, prefix: &str) -> Option<u64> {
     let number = name.strip_prefix(prefix)?;
     let plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

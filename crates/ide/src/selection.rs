@@ -1,4 +1,4 @@
-//! The ranges round a position, each inside the next: word, operand, instruction, scope, function, file.
+//! The ranges around a position, each inside the next: word, operand, instruction, scope, function, file.
 
 use oriole_inputs::Db;
 use oriole_queries::graph;
@@ -27,7 +27,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
         ranges.push(Range::new(0, data.text.len() as u32));
     }
     ranges.retain(|range| range.touches(at));
-    // Each must hold the one before.
+    // Each must contain the one before.
     let mut chain: Vec<Range> = Vec::new();
     for range in ranges {
         if chain.last().is_none_or(|last| range.holds(*last) && range != *last) {

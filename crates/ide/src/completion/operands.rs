@@ -1,4 +1,4 @@
-//! Completion of operands: what is in scope and of a type that the place takes.
+//! Completion of operands: names in scope whose type fits the place.
 
 use oriole_inputs::Db;
 use oriole_ptx::table::Kind;
@@ -39,7 +39,7 @@ const SPECIAL: [&str; 24] = [
     "%dynamic_smem_size",
 ];
 
-/// What is possible as operand `index`; `usize::MAX` is a guard.
+/// Completions of operand `index`; `usize::MAX` is a guard.
 pub(super) fn operands(
     analysis: &Analysis,
     context: &Context<'_>,
@@ -71,7 +71,7 @@ pub(super) fn operands(
         labels(&visible, DeclarationKind::Label, out);
         return;
     }
-    // The callee comes first, or behind the results.
+    // The callee comes first, or after the results.
     let results = context.typing.operands.first().is_some_and(|first| first.starts_with('('));
     if has(&|kind| kind == Kind::Call) || context.typing.opcode == "call" && index == 1 && results {
         for &unit in &graph::index(db, source).functions {
@@ -135,7 +135,7 @@ fn registers(
             .collect();
         numbers.sort_unstable();
         numbers.dedup();
-        // The first one that is not used is what a new value wants.
+        // The first unused one is the best choice for a new value.
         let free = (0..count).find(|number| numbers.binary_search(number).is_err());
         numbers.extend(free);
         for number in numbers.into_iter().take(512) {

@@ -1,5 +1,4 @@
-//! Fixes for an address of another state space: convert it with `cvta`, name the space that it is of, or drop a
-//! conversion that is one too many.
+//! Fixes for an address of another state space: convert it with `cvta`, name its space, or drop a redundant conversion.
 
 use oriole_hir::AddressSpaceMismatch;
 use oriole_inputs::Db;
@@ -30,7 +29,7 @@ pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mend
     name_space(spot, &instruction, mismatch, out);
 }
 
-/// A `cvta` of what is converted already becomes a copy.
+/// A redundant `cvta` becomes a copy.
 fn drop_conversion(spot: &Spot<'_>, instruction: &ast::Instruction, place: Range, out: &mut Mender<'_>) {
     let operands: Vec<ast::Operand> = instruction.operands().collect();
     let (Some(opcode), [to, _]) = (instruction.opcode(), operands.as_slice()) else { return };
@@ -92,7 +91,7 @@ fn above_address(instruction: &ast::Instruction, name: &str) -> Option<Range> {
     Some(token_range(found))
 }
 
-/// Names the space that the address is of, or none for a generic one.
+/// Names the space of the address; a generic one gets no word.
 fn name_space(
     spot: &Spot<'_>,
     instruction: &ast::Instruction,
@@ -110,7 +109,7 @@ fn name_space(
             (Edit::new(token_range(token), format!(".{}", held.name())), format!("Write `.{}`", held.name()))
         }
         (None, held) => {
-            // The space follows what orders an access, before the operation of an atomic one and the type.
+            // The space follows the words of memory ordering, before the operation of an atomic and the type.
             let early = |text: &str| {
                 let words = ["weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "relaxed"];
                 words.contains(&text) || ["cta", "cluster", "gpu", "sys"].contains(&text)

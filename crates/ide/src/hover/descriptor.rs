@@ -1,4 +1,4 @@
-//! What is known of descriptors of matrices in shared memory, and of products, where an instruction takes them.
+//! Known bits of matrix descriptors in shared memory, and of instruction descriptors, where an instruction uses them.
 
 use oriole_hir::Descriptor;
 use oriole_inputs::{Db, FunctionUnit};
@@ -39,7 +39,7 @@ pub(super) fn of_instruction<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, plac
     text
 }
 
-/// The descriptor that a register is for the statement at hand, or for the first one that takes it for one.
+/// The descriptor that a register is for the current statement, or for the first one that uses it as a descriptor.
 pub(super) fn of_register(
     analysis: &Analysis,
     file: FileId,
