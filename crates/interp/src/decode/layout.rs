@@ -1,4 +1,4 @@
-//! Where everything lives: the module's variables, shared memory of a block, frames of functions, parameters.
+//! Memory layout: the module's variables, shared memory of a block, frames of functions, parameters.
 
 use std::collections::BTreeMap;
 
@@ -11,15 +11,14 @@ use crate::memory::{Memory, Place, function_address, span};
 use crate::program::Program;
 use crate::texture::Objects;
 
-/// Offset of the first shared variable: what lies below belongs to the system, and so no shared variable has
-/// address zero.
+/// Offset of the first shared variable: the space below is reserved, and so no shared variable has address zero.
 pub const SHARED_START: u32 = 1024;
 
-/// Bytes that constant memory may have: more than any chip has.
+/// Limit of constant memory in bytes: more than any chip has.
 const CONSTANT_LIMIT: usize = 1 << 20;
 
-/// The functions that a kernel reaches, itself first. Functions whose addresses are in initializers are reached by
-/// anyone.
+/// The functions that a kernel reaches, itself first. Functions whose addresses are in initializers always count as
+/// reached.
 pub fn reachable(program: &Program, entry: &str) -> Vec<String> {
     let mut names = vec![entry.to_string()];
     let add = |names: &mut Vec<String>, name: &str| {
@@ -56,7 +55,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Lays out what the functions reach and puts the initial values into memory.
+    /// Lays out the variables that the functions reach and writes the initial values to memory.
     pub fn new(
         program: &Program,
         functions: &[String],
@@ -125,7 +124,7 @@ impl Layout {
                 }
             }
         }
-        // Padding that no variable follows is outside every variable.
+        // Padding at the end is outside every variable.
         let padded = dynamic > 0 || !open.is_empty();
         let start = if padded { self.shared_end.next_multiple_of(open_align) } else { self.shared_end };
         for (module, index, number, name) in open {
@@ -176,7 +175,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Where a variable is that is neither in a frame nor a kernel's parameter.
+    /// The place of a variable that is neither in a frame nor a kernel's parameter.
     pub fn variable(&self, function: usize, variable: VariableId, name: &str) -> Option<(Place, u64)> {
         self.local.get(&(function, variable)).or_else(|| self.module.get(name)).copied()
     }
@@ -205,7 +204,7 @@ impl Frame {
             }
         }
         let bytes = bytes.min(u32::MAX - 4096).next_multiple_of(16);
-        // An array without a size comes last: the frame grows by what is passed for it.
+        // An array without a size comes last: the frame grows by the size of the argument.
         if let Some(open) = body.parameters.iter().position(oriole_hir::Parameter::is_open) {
             let variable = body.variable_of(VariableKind::Parameter(open as u32));
             if let Some(offset) = variable.and_then(|variable| offsets.get_mut(variable)) {
@@ -216,12 +215,12 @@ impl Frame {
     }
 }
 
-/// An argument that the launch gets back.
+/// An argument that is returned after the launch.
 #[derive(Clone, Copy, Debug)]
 pub enum Kept {
     /// A region of global memory, by its address.
     Region(u64),
-    /// An object, by its number.
+    /// An object, by its index.
     Object(usize),
 }
 

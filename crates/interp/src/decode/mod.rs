@@ -1,7 +1,7 @@
 //! From resolved bodies to steps: reachability, the layout of memory, and one step for each instruction.
 //!
-//! It is here so that names, types, modifiers and operand kinds are looked at once and not at every execution. No
-//! instruction is executed here.
+//! Names, types, modifiers and operand kinds are resolved once and not at every execution. No instruction is executed
+//! here.
 
 mod arithmetic;
 mod bulk;
@@ -30,7 +30,7 @@ use crate::step::{Action, Code, Formal, FunctionCode, Order, Source, Step};
 use layout::{Frame, Layout};
 pub use layout::{Kept, SHARED_START, arguments};
 
-/// A kernel with all that it reaches, and the memory it starts with.
+/// A kernel with all functions that it reaches, and its initial memory.
 pub struct Decoded {
     /// The steps.
     pub code: Code,
@@ -42,7 +42,7 @@ pub struct Decoded {
     pub dynamic_shared: u32,
     /// Index of the kernel in `code.functions`.
     pub entry: u32,
-    /// Whether something uses shared memory beside the threads.
+    /// Whether any step uses shared memory asynchronously.
     pub has_copies: bool,
 }
 
@@ -76,7 +76,7 @@ pub fn decode(program: &Program, kernel: &str, dynamic_shared: u32) -> Result<De
     Ok(Decoded { code, memory, shared_bytes, dynamic_shared, entry: 0, has_copies })
 }
 
-/// The instructions that a kernel reaches and that have no meaning here: function, ordinal, what is missing.
+/// The instructions that a kernel reaches and that are not supported: function, ordinal, reason.
 ///
 /// # Errors
 /// A fault if the module has no such kernel or its variables cannot be laid out.
@@ -124,7 +124,7 @@ fn external(program: &Program, name: &str) -> FunctionCode {
     }
 }
 
-/// Numbers the spellings of collective instructions.
+/// Assigns indices to the spellings of collective instructions.
 #[derive(Default)]
 struct Spellings(BTreeMap<String, u32>);
 
@@ -145,14 +145,14 @@ struct FunctionDecoder<'a> {
     functions: ArenaMap<FunctionId, u32>,
     /// First slot of each register.
     slots: ArenaMap<RegisterId, u32>,
-    /// Slots of a frame, one to throw results into included.
+    /// Slots of a frame, including one for dropped results.
     slot_count: u32,
     frame: Frame,
     /// Step of each label.
     labels: ArenaMap<LabelId, u32>,
 }
 
-/// What decoding an instruction gives: an action, or why there is none.
+/// The result of decoding an instruction: an action, or the reason why there is none.
 type Decode<T> = Result<T, String>;
 
 impl<'a> FunctionDecoder<'a> {
@@ -183,7 +183,7 @@ impl<'a> FunctionDecoder<'a> {
         FunctionDecoder { body, function, start, layout, functions, slots, slot_count, frame, labels }
     }
 
-    /// What calls need to know.
+    /// The data that calls need.
     fn summary(&self, name: String) -> Decode<FunctionCode> {
         let (results, parameters) = if self.body.is_entry {
             (Vec::new(), Vec::new())
@@ -200,7 +200,7 @@ impl<'a> FunctionDecoder<'a> {
         })
     }
 
-    /// A step for each instruction, and a return behind the last.
+    /// A step for each instruction, and a return after the last.
     fn decode(&mut self, spellings: &mut Spellings, steps: &mut Vec<Step>) {
         let mut ordinal = 0;
         let is_group = |statement: &Statement| matches!(statement, Statement::Instruction(i) if i.opcode == Opcode::Wgmma);
@@ -245,7 +245,7 @@ impl<'a> FunctionDecoder<'a> {
             St => self.store(instruction),
             Atom | Red => self.atomic(instruction),
             Cp if instruction.modifiers.has(oriole_ptx::Word::Bulk) => self.bulk(instruction),
-            // There is one device, and so one copy: reduced it is itself.
+            // There is one device, and so one copy: its reduction is itself.
             Multimem if instruction.modifiers.has(Word::LdReduce) => self.load(instruction),
             Multimem if instruction.modifiers.has(Word::Cp) => self.bulk(instruction),
             Multimem if instruction.modifiers.has(Word::Red) => self.atomic(instruction),
@@ -272,15 +272,14 @@ impl<'a> FunctionDecoder<'a> {
     }
 }
 
-/// What a fence orders.
+/// The ordering of a fence.
 fn fence(instruction: &Instruction) -> Order {
     let has = |word| instruction.modifiers.has(word);
     let between = has(Word::Async) || has(Word::AsyncGeneric);
     if has(Word::Proxy) && between { Order::BetweenProxies } else { Order::ThroughMemory }
 }
 
-/// Whether others may learn from an access what the thread has done, or the thread from others: it is atomic, or it is said to
-/// be seen by others.
+/// Whether an access may synchronize with other threads: it is atomic, or it has a scope.
 fn tells(instruction: &Instruction) -> bool {
     let has = |word| instruction.modifiers.has(word);
     match instruction.opcode {
@@ -294,7 +293,7 @@ fn tells(instruction: &Instruction) -> bool {
     }
 }
 
-/// The instruction word with all its suffixes, for messages and for telling collective instructions apart.
+/// The instruction word with all its suffixes, for messages and to distinguish collective instructions.
 fn spelling(instruction: &Instruction) -> String {
     let mut text = instruction.opcode.name().to_string();
     for modifier in instruction.modifiers.iter() {

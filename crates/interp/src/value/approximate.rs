@@ -1,5 +1,5 @@
 //! The approximated functions. PTX bounds their error and leaves the bits free; here each is the exact value rounded
-//! once, with the special values that PTX fixes. The functions are those of a crate, so that every host gives the same bits.
+//! once, with the special values that PTX defines. The functions come from a crate, so that every host gives the same bits.
 
 use rustc_apfloat::Round;
 
@@ -21,7 +21,7 @@ pub enum Function {
     Logarithm2,
     Exponential2,
     HyperbolicTangent,
-    /// `rcp.approx.ftz.f64`: 20 bits of the fraction, subnormal numbers flushed.
+    /// `rcp.approx.ftz.f64`: 20 fraction bits, subnormals flushed.
     ReciprocalRough,
     /// `rsqrt.approx.ftz.f64`
     ReciprocalSquareRootRough,
@@ -38,7 +38,7 @@ pub fn evaluate(function: Function, format: Format, flush: bool, a: u64) -> u64 
         Function::ReciprocalSquareRoot | Function::ReciprocalSquareRootRough => 1.0 / x.sqrt(),
         Function::Sine => libm::sin(x),
         Function::Cosine => libm::cos(x),
-        // Whole turns are taken away before, which rounds nothing.
+        // Whole turns are subtracted first, which is exact.
         Function::SineOfTurns => libm::sin(x.fract() * std::f64::consts::TAU),
         Function::CosineOfTurns => libm::cos(x.fract() * std::f64::consts::TAU),
         Function::Logarithm2 => libm::log2(x),
