@@ -1,9 +1,8 @@
-//! What the query graph starts from: files, configurations, units and their identity, the log of executed queries.
+//! The inputs of the query graph: files, configurations, units and their identity, the log of executed queries.
 //!
-//! It is here so that one small crate decides what an edit changes. [`SourceFile`] with the
-//! [`UnitInput`] of each of its units and [`Config`] are the only inputs; [`FunctionUnit`] is the only identity that stages are
-//! keyed by. No stage, no rule of PTX and no file
-//! access may enter; the host reads files and sets texts.
+//! One small crate decides what an edit changes. [`SourceFile`] with the [`UnitInput`] of each of its units and
+//! [`Config`] are the only inputs; [`FunctionUnit`] is the only identity that stages are keyed by. No stage, no rule of
+//! PTX and no file access may enter; the host reads files and sets texts.
 
 mod cancel;
 mod config;
