@@ -9,10 +9,10 @@ use std::fmt;
 
 use crate::Severity;
 
-/// Which part of the compiler speaks.
+/// The part of the compiler that reports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Family {
-    /// The text is no PTX: lexer, splitter and parser.
+    /// The text is not PTX: lexer, splitter and parser.
     Syntax,
     /// Names, types, operands and rules of the PTX language.
     Language,
@@ -44,12 +44,12 @@ macro_rules! codes {
                 match self { $( Code::$variant => $name, )* }
             }
 
-            /// Which part of the compiler speaks.
+            /// The part of the compiler that reports.
             pub const fn family(self) -> Family {
                 match self { $( Code::$variant => Family::$family, )* }
             }
 
-            /// The severity that a diagnostic of this code has by itself.
+            /// The default severity of diagnostics with this code.
             pub const fn severity(self) -> Severity {
                 match self { $( Code::$variant => Severity::$severity, )* }
             }
@@ -244,7 +244,7 @@ mod tests {
 
     use super::Code;
 
-    /// What is documented is said somewhere: the sources of the crates name each code.
+    /// A documented code is emitted somewhere: the sources of the crates name each code.
     #[test]
     fn every_code_is_given_by_something() {
         fn sources(folder: &std::path::Path, text: &mut String) {
@@ -260,7 +260,7 @@ mod tests {
         let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
         let mut text = String::new();
         for entry in std::fs::read_dir(crates).expect("the folder of crates").flatten() {
-            // What ptxas says for a code, and what a code means for an editor, gives none.
+            // ptxas's message for a code, and an editor's use of a code, do not emit it.
             if entry.path().join("src").is_dir()
                 && entry.file_name() != "ptxas"
                 && entry.file_name() != "diagnostics"
