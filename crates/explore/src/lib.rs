@@ -1,7 +1,7 @@
-//! Compiled code for readers: what the words of a cubin tell, and a page for a browser about a file of PTX.
+//! Compiled code for readers: the contents of a cubin, and a browser page about a file of PTX.
 //!
-//! It is here so that what people see of code is one thing, wherever it is shown. What is shown is known elsewhere: no pass,
-//! no table of a chip, no file and no terminal may enter.
+//! There is one view of code, wherever it is shown. The facts come from elsewhere: no pass, no table of a chip, no file
+//! and no terminal may enter.
 
 mod charts;
 mod code;
