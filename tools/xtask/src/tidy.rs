@@ -1,6 +1,6 @@
-//! Checks the rules of the house that a compiler cannot: allowed crate edges, purity, that files say what they are,
-//! that the seed map and the invariants name real modules and tests, that pages name real files and use the words of the
-//! glossary, that the project speaks of itself alone. Which crates of others may be used is in `deny.toml`.
+//! Checks the house rules that a compiler cannot: allowed crate edges, purity, that files say what they are, that the
+//! seed map and the invariants name real modules and tests, that pages name real files and use the words of the
+//! glossary, that the project refers to itself alone. The allowed third-party crates are in `deny.toml`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -33,7 +33,7 @@ const LAYERS: &[&[&str]] = &[
     &["cli", "python", "c-api"],
 ];
 
-/// Edges inside a layer that the design draws: latency speaks of opcodes, Ori of machine names.
+/// Edges inside a layer that the design has: latency refers to opcodes, Ori to register names.
 const EXTRA_EDGES: &[(&str, &str)] = &[];
 
 /// The crates that C calls: their lints are their own, since they allow what all others forbid.
@@ -43,7 +43,7 @@ const IMPURE: &[&str] = &["inputs", "queries", "lsp", "cli", "c-api"];
 const IMPURE_WORDS: &[&str] =
     &["std::env::", "std::fs::", "std::process::", "std::time::", "std::net::", "println!", "eprintln!"];
 
-/// Parts of the names of crates that speak a protocol, read arguments, watch files or run tasks: not for `ide`.
+/// Parts of the names of crates that implement a protocol, parse arguments, watch files or run tasks: not for `ide`.
 const PROTOCOL: &[&str] = &["lsp", "json", "clap", "notify", "tokio", "async", "crossbeam", "rayon", "serde"];
 
 /// Runs every check and reports all diagnostics.
@@ -84,7 +84,7 @@ fn check_edges(root: &Path, found: &mut Vec<String>) {
         let dependencies = section(&manifest, "[dependencies]");
         for line in &dependencies {
             let key = line.split(['=', '.', ' ']).next().unwrap_or("").trim();
-            // The facade has the project's own name among packages.
+            // The facade has the project's own name as a package.
             let own_crate = if key == "oriole" { Some("facade") } else { key.strip_prefix("oriole-") };
             if let Some(other) = own_crate {
                 let allowed = layer(other).is_some_and(|other| other < own)
@@ -183,12 +183,12 @@ fn tests_of<'a>(shown: &str, text: &'a str) -> Option<&'a str> {
     text.split_once("#[cfg(test)]").map(|(_, tests)| tests)
 }
 
-/// Lines behind a question to the environment in which a test may not turn back.
+/// Lines after a read of the environment in which a test may not return.
 const TURNING_BACK: usize = 6;
 
-/// A test without what it needs is `#[ignore]`d with a reason, and fails where it is asked for all the same; it never
-/// returns early as if it had passed. So behind a variable that is not set no `return` may be, and no test prints that
-/// it skipped something.
+/// A test without its prerequisites is `#[ignore]`d with a reason, and fails if it is run all the same; it never
+/// returns early as if it had passed. So there may be no `return` after a variable that is not set, and no test prints
+/// that it skipped something.
 fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
     let Some(tests) = tests_of(shown, text) else { return };
     let lines: Vec<&str> = tests.lines().collect();
@@ -239,7 +239,8 @@ fn check_seed_map(root: &Path, found: &mut Vec<String>) {
         if !root.join(module).exists() {
             found.push(format!("{place}: there is no {module}"));
         }
-        // The root of a crate hands out names of others, and what makes nothing is reached with what it belongs to.
+        // The root of a crate re-exports names of others, and a file without public items is reached together with its
+        // module.
         let stands_alone = |text: &String| !module.ends_with("/lib.rs") && !crate::reach::makes_nothing(text);
         if shipped.get(module).is_some_and(stands_alone) && !reached.contains(module) {
             found.push(format!("{place}: no command of the program reaches {module}"));
@@ -309,7 +310,7 @@ fn check_pages(root: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Words of the places where the project is worked on never enter it.
+/// Names of the places where the project is developed never enter it.
 fn check_words(root: &Path, found: &mut Vec<String>) {
     let foreign: Vec<String> = ["/wo rk/", "/t mp/", "sha red/corpus", "farm -", "before -stop"]
         .iter()
