@@ -1,4 +1,4 @@
-//! The ten units of the machine and how many issue cycles an instruction keeps each of them busy.
+//! The ten units of the hardware and the issue cycles that an instruction occupies each of them.
 
 use crate::Model;
 use oriole_sass::{Mods, Op};
