@@ -2,7 +2,7 @@
 
 use crate::{Chip, Limits, RegisterFiles};
 
-/// What a kernel uses.
+/// Resource usage of a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Usage {
     /// Registers of a thread.
@@ -33,11 +33,11 @@ pub struct Occupancy {
     pub blocks: u32,
     /// Warps of those blocks.
     pub warps: u32,
-    /// What ran out.
+    /// The limiting resource.
     pub limiter: Limiter,
 }
 
-/// The occupancy of a kernel, or `None` where the limits of the chip are not known.
+/// The occupancy of a kernel, or `None` if the limits of the chip are not known.
 pub fn occupancy(chip: Chip, usage: Usage) -> Option<Occupancy> {
     Some(chip.limits()?.occupancy(chip.register_files(), usage))
 }
@@ -59,7 +59,7 @@ impl Limits {
         Occupancy { blocks, warps: blocks * self.warps(usage), limiter }
     }
 
-    /// Whether an SM holds so many blocks of so many threads at a time, whatever else they need.
+    /// True if an SM holds this many blocks of this size at a time, regardless of other resources.
     pub fn holds(&self, blocks: u32, threads: u32) -> bool {
         let warps = threads.div_ceil(self.warp_threads).saturating_mul(blocks);
         blocks <= self.blocks_per_sm && warps <= self.warps_per_sm

@@ -1,17 +1,17 @@
-//! The register files of a chip as data: how many registers each has, where the free ones begin, and how wide the field
-//! is that names one. One row for a family; chips whose files are alike share it.
+//! The register files of a chip as data: the count of registers, the first usable one, and the width of the field
+//! that names one. One row for a family; chips whose files are alike share it.
 
-/// General registers of each thread that the hardware keeps for itself on every chip since Volta: a launch allocates so many
-/// more than code may name. Code that names one of them, or one that is not there, is an illegal instruction. Counts that
-/// programs state (`.maxnreg`, `setmaxnreg`) and that containers tell are of registers allocated.
+/// General registers of each thread that the hardware reserves on every chip since Volta: a launch allocates this
+/// many more than code may name. Code that names a reserved or missing register is an illegal instruction. The counts
+/// of `.maxnreg`, `setmaxnreg` and cubins are of allocated registers.
 const RESERVED: u16 = 2;
 
-/// How many general registers code may name, of so many that a thread is allocated.
+/// General registers that code may name, given the allocated count.
 pub const fn nameable(allocated: u16) -> u16 {
     allocated.saturating_sub(RESERVED)
 }
 
-/// How many general registers a thread is allocated whose code names so many: the highest one, and those below it.
+/// General registers allocated to a thread whose code names this many: the highest one, and those below it.
 pub const fn allocated(named: u16) -> u16 {
     named + RESERVED
 }
@@ -28,7 +28,7 @@ pub struct RegisterFile {
     pub end_usable: u8,
     /// Bits of a field that names a register.
     pub field_bits: u8,
-    /// True if the number with all bits of the field set reads as zero or as true, and forgets what is written to it.
+    /// True if the register with all field bits set reads as zero or true, and ignores writes.
     pub neutral: bool,
 }
 
@@ -48,7 +48,7 @@ pub struct RegisterFiles {
 }
 
 impl RegisterFile {
-    /// The number of the neutral register in a field: all bits set.
+    /// The index of the neutral register in a field: all bits set.
     pub const fn neutral_number(&self) -> u8 {
         ((1u16 << self.field_bits) - 1) as u8
     }
