@@ -56,8 +56,8 @@ pub fn decode_with_form(
     Ok((form, instruction))
 }
 
-/// Like `decode`, but bits without a meaning may hold anything: for those who only show words. What they do is not
-/// known, since a bit may have a meaning that the table does not know.
+/// Like `decode`, but unknown bits may have any value: for display only. The effect is not known, since such a bit
+/// may have a meaning that the table does not know.
 pub fn decode_lenient(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     find(chip, word).map(|(_, instruction)| instruction)
 }
@@ -91,7 +91,7 @@ fn find(chip: Chip, word: InstructionWord) -> Result<(&'static Form, Instruction
 pub(crate) const TOP_SHIFT: u32 = 17;
 /// The last place in a batch that is one.
 pub(crate) const LAST_BATCH: u8 = 5;
-/// What the field of a scoreboard holds where none is set.
+/// Value of a scoreboard field where none is set.
 pub(crate) const NO_SCOREBOARD: u32 = 7;
 /// How many scoreboards a warp has; their field could name one more.
 pub(crate) const SCOREBOARDS: u64 = 6;
@@ -167,7 +167,7 @@ fn read_control(form: &Form, bits: u32) -> Option<Control> {
     valid.then_some(control)
 }
 
-/// False where a field holds a number that no register or scoreboard has.
+/// False where a field holds an index that no register or scoreboard has.
 fn names_a_register(slot: &Slot, word: u128) -> bool {
     match slot.kind {
         SlotKind::Scoreboard => slot.fields[0].extract(word) < SCOREBOARDS,
@@ -178,7 +178,7 @@ fn names_a_register(slot: &Slot, word: u128) -> bool {
     }
 }
 
-/// What the slot names in this word. A name chosen by a set is filled in later.
+/// The operand of the slot in this word. A name selected by a set is filled in later.
 fn read_kind(slot: &Slot, word: u128) -> OperandKind {
     let fields = slot.fields;
     let raw = |n: usize| fields[n].extract(word);

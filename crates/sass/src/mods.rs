@@ -165,8 +165,8 @@ impl fmt::Debug for Mods {
 }
 
 impl Mod {
-    /// The text of the token. It is its name, but for a word in its second or third place (`F64_2` in `F2F.F32.F64`), whose
-    /// name is marked so that the set of modifiers can tell them apart.
+    /// The text of the token. It is its name, except for a token in second or third position (`F64_2` in
+    /// `F2F.F32.F64`), whose name is marked so that the set of modifiers can distinguish them.
     pub fn spelling(self) -> &'static str {
         let name = self.name();
         name.strip_suffix("_2").or_else(|| name.strip_suffix("_3")).unwrap_or(name)

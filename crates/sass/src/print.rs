@@ -1,6 +1,6 @@
-//! The text of an instruction, in the spelling of NVIDIA's disassembler: what it leaves out is left out, what it
-//! calls by another name (`IMAD.MOV`) gets that name. The exact style adds what that spelling loses: payloads of
-//! not-a-numbers, and the scheduling control behind a semicolon.
+//! The text of an instruction, in the spelling of NVIDIA's disassembler, with its omissions and its alternative names
+//! (`IMAD.MOV`). The exact style adds what that spelling loses: payloads of NaNs, and the scheduling control after a
+//! semicolon.
 
 use crate::choose::{Resolved, choose};
 use crate::error::EncodeError;
@@ -18,7 +18,7 @@ pub enum Style {
     /// As NVIDIA's disassembler prints it.
     #[default]
     Plain,
-    /// The same, with everything that is needed to get the same word back.
+    /// The disassembler's spelling, with everything that is needed to get the same word back.
     Exact,
 }
 
@@ -151,7 +151,8 @@ impl Printer<'_> {
             out.push('|');
         }
         self.core(out, operand, slot, at);
-        // The suffix for the half of a general register, or of the operand as a whole, is written behind the bars, any other within.
+        // The suffix for the half of a general register, or for the whole operand, is written after the bars, any
+        // other within.
         let half = |suffix: Mod| matches!(suffix, Mod::H0_H0 | Mod::H1_H1 | Mod::H0_NH1 | Mod::F32);
         // Bytes and nibbles of packed values come after the bars, too.
         let packed = matches!(self.instruction.op, Op::QADD4 | Op::QMUL4 | Op::QFMA4);
@@ -174,7 +175,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The suffixes in the order of the text. Those of factors in tensor memory are in the order of the opcode.
+    /// The suffixes in text order. Those of MMA factors in tensor memory are in the order of the opcode.
     fn suffixes(&self, operand: &Operand) -> SmallVec<[Mod; 4]> {
         let mut suffixes: SmallVec<[Mod; 4]> = operand.suffixes.iter().collect();
         if matches!(operand.kind, OperandKind::MatrixDescriptor(_) | OperandKind::TensorMemory { .. }) {
@@ -219,7 +220,7 @@ impl Printer<'_> {
             OperandKind::Barrier(n) => format!("B{n}"),
             OperandKind::Scoreboard(n) => format!("SB{n}"),
             OperandKind::Imm(value) => {
-                // The same 32 bits have one spelling, whether they came in signed or unsigned.
+                // The same 32 bits have one spelling, whether they were given as signed or unsigned.
                 let field = slot.fields.first();
                 let value = match (field, operand_bits(slot, operand)) {
                     (Some(field), Some(bits)) => field.number(bits[0]),

@@ -1,8 +1,8 @@
-//! What a form takes beside operands of the right kinds: modifiers, signs, suffixes and names as bits of a mask, so that
-//! legality is decided by comparing masks. The masks are computed with the table, when this crate is compiled. They are
-//! numbers in a few arrays that point nowhere, so that a process has them without doing anything.
+//! Constraints of a form besides operand kinds: modifiers, signs, suffixes and names as bits of a mask, so that
+//! legality is a comparison of masks. The masks are computed with the table, when this crate is compiled. They are
+//! integers in a few arrays without pointers, so that a process needs no initialization.
 //!
-//! No word is made here: whether numbers fit their fields is asked of the fields.
+//! No word is encoded here: the fields check whether values fit.
 
 use super::{Form, NO_BIT, SELF, Set, SlotKind, Token};
 use crate::{Mod, Mods, Operand, OperandKind, Symbol};
@@ -18,7 +18,7 @@ type Mask = [u64; MOST_WORDS];
 pub struct Constraints {
     /// Every modifier, sign, suffix and name that the form can say, sorted; the index is the bit.
     vocabulary: &'static [Word],
-    /// What the form always says.
+    /// Tokens that the form always has.
     always: &'static [Always],
     /// For each set how many rows it has.
     rows: &'static [u16],
@@ -28,8 +28,8 @@ pub struct Constraints {
     pub shares_fields: bool,
 }
 
-/// Something that an instruction says beside its numbers: what it is, the slot that says it, its name. One number, so that
-/// it is sorted and searched quickly.
+/// A token of an instruction besides its values: its kind, its slot, its name. One integer, for fast sorting and
+/// search.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Word(u32);
 
@@ -62,7 +62,7 @@ impl Word {
         Word::new(5, slot, symbol as u16)
     }
 
-    /// What a token stands for in a set of this slot; where a suffix is written plays no part.
+    /// The word of a token in a set of this slot; the position of a suffix in the text does not matter.
     const fn of(token: Token, slot: u8) -> Word {
         match token {
             Token::Mod(name) => Word::modifier(name),
@@ -80,7 +80,7 @@ const fn own_or(own: u8, slot: u8) -> u8 {
     if own == SELF { slot } else { own }
 }
 
-/// What a form always says: the bit, and the slot of the operand that says it where that is a suffix.
+/// A token that a form always has: the bit, and the slot of its operand if it is a suffix.
 #[derive(Clone, Copy, Debug)]
 struct Always {
     bit: u16,
@@ -126,12 +126,12 @@ impl Sizes {
     }
 }
 
-/// How many words of 64 bits a mask has where the vocabulary has so many words.
+/// Length in 64-bit words of a mask for a vocabulary of this size.
 const fn mask_len(vocabulary: usize) -> usize {
     if vocabulary == 0 { 1 } else { vocabulary.div_ceil(64) }
 }
 
-/// The constraints of all forms of a table, one form behind the other in each array.
+/// The constraints of all forms of a table, concatenated in each array.
 #[derive(Debug)]
 pub(in crate::form) struct Pool<
     const FORMS: usize,
@@ -173,7 +173,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         pool
     }
 
-    /// The same without the lengths in its type.
+    /// The pool without the lengths in its type.
     pub const fn table(&'static self) -> ConstraintTable {
         ConstraintTable {
             ends: &self.ends,
@@ -303,12 +303,12 @@ pub(in crate::form) struct ConstraintTable {
 }
 
 impl ConstraintTable {
-    /// True if two operands of the form of this number have a field in common.
+    /// True if two operands of this form share a field.
     pub fn shares_fields(&self, form: usize) -> bool {
         self.shares_fields[form]
     }
 
-    /// The constraints of the form of this number.
+    /// The constraints of a form, by index.
     pub fn get(&self, form: usize) -> Constraints {
         let first = form.checked_sub(1).map_or(Sizes::NONE, |before| self.ends[before]);
         let end = self.ends[form];
@@ -339,7 +339,7 @@ fn has_bit(mask: &Mask, bit: usize) -> bool {
     mask[bit / 64] >> (bit % 64) & 1 == 1
 }
 
-/// Of a set the row that says most of what is wanted and nothing else. The masks are those of the set.
+/// The row of a set that has most of the wanted tokens and no others. The masks are those of the set.
 fn best_row<'a>(masks: &'a [u64], wanted: &[u64]) -> Option<&'a [u64]> {
     let (said, rows) = masks.split_at(wanted.len());
     let mut rows = rows.chunks_exact(wanted.len());
