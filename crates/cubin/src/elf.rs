@@ -1,5 +1,5 @@
-//! The numbers of the ELF container as this chip family uses them, and the little-endian byte buffer that
-//! sections are written with. Nothing about kernels enters here.
+//! ELF constants as this chip family uses them, and the little-endian byte buffer that sections are written with.
+//! Nothing about kernels enters here.
 
 pub(crate) const EI_OSABI_CUDA: u8 = 0x41;
 /// That of files up to format version 7.

@@ -1,21 +1,21 @@
-//! What a finished module is before it becomes a file: kernels with their code and facts, variables, undefined
-//! functions. Plain data without behaviour; symbolic references are indices into the module's own lists, so that
-//! nothing here depends on the order of symbols in a file.
+//! The finished module before it becomes a file: kernels with code and properties, variables, undefined functions.
+//! Plain data without behaviour; symbolic references are indices into the module's own lists, so that nothing here
+//! depends on the symbol order of a file.
 
 use crate::RelocationKind;
 use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 use oriole_sass::InstructionWord;
 use triomphe::Arc;
 
-/// How the code of a module is put into sections, and what is left to others.
+/// Output form: the sections of the code, and the work left to a linker.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Form {
-    /// An executable: the code of each kernel holds clones of what it calls.
+    /// An executable: the code of each kernel contains clones of its callees.
     #[default]
     Whole,
     /// An executable that a linker completes: as a whole one, but what other files define is named by relocations.
     Extensible,
-    /// For a linker: each function has a section of its own, and relocations name what is elsewhere.
+    /// For a linker: each function has a section of its own, and relocations reference external symbols.
     Relocatable,
 }
 
@@ -30,9 +30,9 @@ pub struct Module {
     pub accelerated: bool,
     /// SM number of the PTX `.target`; at most `sm`.
     pub virtual_sm: u16,
-    /// Who made the file.
+    /// The tool that made the file.
     pub tool: Tool,
-    /// Kernels in source order, and functions with sections of their own; shared with whoever made them.
+    /// Kernels in source order, and functions with sections of their own; shared with the caller.
     pub kernels: Vec<Arc<KernelImage>>,
     /// Variables of user constant memory, bank 3; `Variable::offset` is theirs.
     pub constants: Vec<Variable>,
@@ -44,17 +44,17 @@ pub struct Module {
     pub opaque: Vec<Opaque>,
     /// The 8-byte slots of constant bank 4, in order: code reads slot `i` at `c[4][8 * i]`.
     pub slots: Vec<Slot>,
-    /// Sections for debuggers, in the order of the file.
+    /// Debug sections, in file order.
     pub debug: Arc<Vec<DebugSection>>,
-    /// What functions keep for their callers, in a module for debuggers: frames then tell it of every register.
+    /// Callee-saved registers, in a debug build: frames then describe every register.
     pub callee_saved: Option<CalleeSaved>,
     /// Variables of shared memory that kernels of other files may see, or that functions have; the linker places them.
     pub shared: Vec<Variable>,
-    /// Names that other files define: what is declared of them.
+    /// Names that other files define, with their declarations.
     pub undefined: Vec<Undefined>,
     /// Shared variables with places, in a whole module with functions in sections of their own.
     pub placed_shared: Vec<PlacedShared>,
-    /// What those of them are aligned to, together, that are of no kernel alone.
+    /// Common alignment of those undefined shared variables that no single kernel owns.
     pub common_shared_alignment: u64,
 }
 
@@ -79,7 +79,7 @@ impl CalleeSaved {
 pub struct PlacedShared {
     /// The variable; `Variable::offset` counts from the end of the system's part.
     pub variable: Variable,
-    /// The kernel in whose section it is told, index into [`Module::kernels`]; `None` if it is of no kernel alone.
+    /// The kernel whose section holds it, index into [`Module::kernels`]; `None` if no single kernel owns it.
     pub kernel: Option<usize>,
 }
 
@@ -90,7 +90,7 @@ pub struct DebugSection {
     pub name: String,
     /// Its bytes.
     pub bytes: Vec<u8>,
-    /// What linkers and loaders complete in it.
+    /// Addresses that linkers and loaders fill in.
     pub addresses: Vec<DebugAddress>,
 }
 
@@ -99,13 +99,13 @@ pub struct DebugSection {
 pub struct DebugAddress {
     /// Offset in the section.
     pub offset: u64,
-    /// What it points to.
+    /// Its target.
     pub target: DebugTarget,
     /// Bytes added to the address.
     pub addend: i64,
 }
 
-/// What a debug section refers to.
+/// Targets of references in a debug section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DebugTarget {
     /// Code or a variable, by an address of eight bytes.
@@ -116,7 +116,7 @@ pub enum DebugTarget {
     Shared(usize),
     /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, in the same way.
     OwnShared {
-        /// Whose variable it is.
+        /// The owner of the variable.
         code: usize,
         /// Which of them.
         index: usize,
@@ -128,7 +128,7 @@ pub enum DebugTarget {
 pub struct Undefined {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: UndefinedKind,
     /// Bytes of a variable, as far as they are known.
     pub size: u64,
@@ -162,12 +162,12 @@ pub struct Tool {
     pub arguments: String,
 }
 
-/// A texture, sampler or surface of the module: it lies in no memory.
+/// A texture, sampler or surface of the module: it has no memory.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Opaque {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: OpaqueKind,
 }
 
@@ -212,14 +212,14 @@ pub enum SymbolRef {
     OwnParameter(usize),
     /// Constant bank 2 of the code at hand.
     OwnConstants,
-    /// What the loader adds to the addresses of functions.
+    /// Offset that the loader adds to function addresses.
     FunctionTable,
 }
 
 /// An 8-byte slot of constant bank 4 that the loader fills with an address.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Slot {
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added to the address.
     pub addend: i64,
@@ -251,13 +251,13 @@ pub struct Variable {
 pub struct Pointer {
     /// Offset in the variable.
     pub offset: u64,
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added to the address.
     pub addend: i64,
     /// A generic address instead of one of the target's own space.
     pub generic: bool,
-    /// The number of the one byte that is taken of the address, from 0 (the lowest) to 7; `None` for all of it.
+    /// The index of the one byte of the address, from 0 (the lowest) to 7; `None` for all of it.
     pub byte: Option<u8>,
 }
 
@@ -268,7 +268,7 @@ impl Pointer {
     }
 }
 
-/// What a section of code is.
+/// Kinds of code sections.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum CodeKind {
     /// A kernel.
@@ -286,25 +286,25 @@ pub enum CodeKind {
 pub struct KernelImage {
     /// Name.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: CodeKind,
     /// Binding of its symbol.
     pub binding: Binding,
     /// Instruction words, without the closing self branch and padding: the writer adds those.
     pub code: Vec<InstructionWord>,
-    /// Offset of the kernel's own first instruction, behind what the chip asks for at the entry.
+    /// Offset of the kernel's own first instruction, after the entry sequence of the chip.
     pub own_start: u32,
     /// Cloned callees and helpers inside the code, by ascending offset.
     pub functions: Vec<InnerFunction>,
-    /// General registers used: the highest number and one.
+    /// General registers used: the highest index plus one.
     pub registers: u32,
     /// Bytes of the kernel's own stack frame.
     pub frame_size: u32,
-    /// What of the frame is true where, by offset, of code for debuggers.
+    /// Frame rules by offset, for debug builds.
     pub frame_rows: Vec<FrameRow>,
-    /// Bytes of the frame and the deepest call chain; `None` where recursion hides it.
+    /// Bytes of the frame and the deepest call chain; `None` if recursion makes it unknown.
     pub stack_size: Option<u32>,
-    /// Named barriers used: the highest number and one.
+    /// Named barriers used: the highest index plus one.
     pub barriers: u8,
     /// Bytes of static shared variables, without the reserved part; `None` if no shared memory is used at all,
     /// `Some(0)` if only dynamic shared memory is.
@@ -346,7 +346,7 @@ pub struct KernelImage {
     pub has_call: bool,
     /// Undefined functions called: indices into `Module::externs`.
     pub externs: Vec<usize>,
-    /// Kernels whose descriptors it reads from bank 4, by which it launches them.
+    /// Kernels that it launches, by descriptors in bank 4.
     pub launched: Vec<SymbolRef>,
     /// Offsets of the calls of undefined functions.
     pub syscalls: Vec<u32>,
@@ -358,23 +358,23 @@ pub struct KernelImage {
     pub mbarrier_count: u16,
     /// `setmaxnreg` occurs.
     pub reconfigures_registers: bool,
-    /// What it does with tensor memory.
+    /// Use of tensor memory.
     pub tensor_memory: TensorMemory,
     /// Sparse-matrix mask of the attribute of that name; 0 as a rule.
     pub sparse_mma_mask: u16,
     /// Its parameters that are textures, samplers or surfaces.
     pub opaque_parameters: Vec<OpaqueParameter>,
-    /// The slots behind the parameters with the header indices of textures, samplers and surfaces.
+    /// The slots after the parameters with the header indices of textures, samplers and surfaces.
     pub headers: Vec<HeaderSlot>,
     /// Addresses that the linker or the loader writes into the code.
     pub relocations: Vec<TextRelocation>,
-    /// What the relocations name beyond this code.
+    /// External names that the relocations reference.
     pub names: Vec<String>,
     /// Shared variables that a linker places: of the code alone.
     pub own_shared: Vec<Variable>,
-    /// For a linker: the types of results and parameters of what the code calls through pointers.
+    /// For a linker: the prototypes of indirect callees.
     pub pointed_prototypes: Vec<String>,
-    /// The same of the function itself; empty of a kernel.
+    /// The prototype of the function itself; empty for a kernel.
     pub prototype: String,
 }
 
@@ -383,21 +383,21 @@ pub struct KernelImage {
 pub struct FrameRow {
     /// Offset of the first instruction before which it is true.
     pub offset: u32,
-    /// What is true.
+    /// The rule.
     pub rule: FrameRule,
 }
 
-/// Where a frame is, or what its caller had in a general register.
+/// Position of a frame, or the caller's value of a general register.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FrameRule {
-    /// The frame ends so many bytes behind what the register points to.
+    /// The frame ends this many bytes after the address in the register.
     Frame {
         /// The register.
         register: u8,
         /// Bytes.
         bytes: u32,
     },
-    /// The caller's value of the register is in the frame, so many bytes before its end.
+    /// The caller's value of the register is in the frame, this many bytes before its end.
     Saved {
         /// The register.
         register: u8,
@@ -417,7 +417,7 @@ pub enum FrameRule {
     Lost(u8),
 }
 
-/// What a kernel does with tensor memory.
+/// Use of tensor memory by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorMemory {
     /// It does something in a group of one block.
@@ -455,7 +455,7 @@ impl KernelImage {
 /// The limit on the block that the source states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Bound {
-    /// None.
+    /// No launch requirement.
     #[default]
     None,
     /// `.maxntid`.
@@ -464,7 +464,7 @@ pub enum Bound {
     Exactly([u32; 3]),
 }
 
-/// What stands for an offset of a parameter that lies in no memory.
+/// Offset of a parameter that has no memory.
 pub const NO_OFFSET: u32 = 0xffff;
 
 /// A kernel parameter.
@@ -474,16 +474,16 @@ pub struct Parameter {
     pub offset: u32,
     /// Size in bytes; of an opaque type 0.
     pub size: u32,
-    /// Stated alignment of what a `.ptr` parameter points to, in bytes; 0 or 1 for none.
+    /// Declared alignment of the pointee of a `.ptr` parameter, in bytes; 0 or 1 for none.
     pub pointee_alignment: u32,
     /// Stated space of a `.ptr` parameter.
     pub space: ParameterSpace,
 }
 
-/// A parameter that is a texture, sampler or surface: it lies in no memory, and has a symbol of its kernel's.
+/// A texture, sampler or surface parameter: it has no memory, and has a symbol of its kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OpaqueParameter {
-    /// Its number in [`KernelImage::parameters`], which says what it is.
+    /// Its index in [`KernelImage::parameters`], which holds its kind.
     pub number: usize,
     /// Name.
     pub name: String,
@@ -494,11 +494,11 @@ pub struct OpaqueParameter {
 pub struct HeaderSlot {
     /// Offset in the bank, in bytes.
     pub offset: u32,
-    /// Whose header it is.
+    /// The owner of the header.
     pub header: Header,
 }
 
-/// What has a header.
+/// Objects with a header.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Header {
     /// `Module::opaque[i]`.
@@ -507,7 +507,7 @@ pub enum Header {
     Parameter(usize),
 }
 
-/// What a parameter is: the state space that a `.ptr` parameter names, or an opaque type.
+/// Kind of a parameter: the state space that a `.ptr` parameter names, or an opaque type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum ParameterSpace {
     /// No `.ptr`.
@@ -558,7 +558,7 @@ pub struct TextRelocation {
     pub offset: u32,
     /// Which field it patches.
     pub kind: RelocationKind,
-    /// What it points to.
+    /// Its target.
     pub target: SymbolRef,
     /// Bytes added.
     pub addend: i64,

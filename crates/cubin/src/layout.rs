@@ -1,12 +1,12 @@
-//! Where things lie: the packing of variables, and the padding after the code of a kernel. These rules are here because
-//! the compiler, the writer and the simulator must agree on them; nothing here reads or writes a file.
+//! Layout rules: the packing of variables, and the padding after the code of a kernel. They are here because the
+//! compiler, the writer and the simulator must agree on them; nothing here reads or writes a file.
 
 use oriole_chip::WordShape;
 
 /// Sections of code start at multiples of this many bytes.
 pub const TEXT_ALIGNMENT: u64 = 128;
 
-/// Least number of padding instructions.
+/// Minimum count of padding instructions.
 const MINIMUM_PADDING: usize = 8;
 
 /// Words in the section of a kernel whose code has this many: with the self branch, at least eight `NOP`s, and

@@ -1,5 +1,5 @@
-//! The two notes and the compatibility section. The driver and NVIDIA's tools read from them which release of
-//! the toolkit the file claims, which chip it was written for, and who made it.
+//! The two notes and the compatibility section. They give the driver and NVIDIA's tools the toolkit release, the chip
+//! and the tool of the file.
 
 use crate::attribute::Attributes;
 use crate::elf::Bytes;

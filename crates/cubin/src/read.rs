@@ -12,7 +12,7 @@ use oriole_chip::Chip;
 use oriole_chip::texture::OpaqueKind;
 use oriole_sass::{InstructionWord, words_of_bytes};
 
-/// A cubin, taken apart.
+/// A parsed cubin.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Cubin {
     /// SM number of the chip.
@@ -29,8 +29,8 @@ pub struct Cubin {
     pub info: Vec<Attribute>,
     /// Kernels in the order of the file.
     pub kernels: Vec<Kernel>,
-    /// Functions with sections of their own, in the order of the file: relocatable files have them, what linkers make of
-    /// those, and modules for debuggers.
+    /// Functions with sections of their own, in file order: relocatable files, their linked outputs and debug builds
+    /// have them.
     pub functions: Vec<Kernel>,
 }
 
@@ -123,7 +123,7 @@ pub struct Kernel {
     pub shared_size: u64,
     /// Parameters by ordinal.
     pub parameters: Vec<Parameter>,
-    /// Of its parameters that are textures, samplers or surfaces the numbers, and their symbols.
+    /// For texture, sampler and surface parameters: their indices and symbols.
     pub opaque_parameters: Vec<(usize, usize)>,
     /// Offset of the parameters in bank 0.
     pub parameter_base: u32,
@@ -142,7 +142,7 @@ pub struct Kernel {
 /// Why bytes are not a cubin that can be read.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum ReadError {
-    /// The bytes are not an ELF file for this kind of machine.
+    /// The bytes are not an ELF file for CUDA.
     NotACubin,
     /// A structure of the container is broken.
     Malformed {
@@ -171,7 +171,7 @@ const LE: LittleEndian = LittleEndian;
 /// Sections that a linker lays out in zeroed or shared memory: the file has none of their bytes.
 const NO_BYTES: [u32; 3] = [SHT_CUDA_GLOBAL, SHT_CUDA_SHARED, SHT_CUDA_RESERVED_SHARED];
 
-/// Takes a cubin apart.
+/// Parses a cubin.
 pub fn read(data: &[u8]) -> Result<Cubin, ReadError> {
     let header = FileHeader64::<LittleEndian>::parse(data).map_err(|_| ReadError::NotACubin)?;
     let ident = header.e_ident();
@@ -396,7 +396,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         functions,
         registers: cubin.module_value(code::REGCOUNT, symbol).unwrap_or(text.info >> 24),
         frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
-        // Where calls repeat nobody knows how deep they go.
+        // With recursion the depth is unknown.
         stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol).filter(|&size| size != u32::MAX),
         // Of an older file; today there is an attribute.
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,

@@ -12,7 +12,7 @@ use oriole_chip::SMALL_PARAMETER_BYTES;
 use oriole_chip::texture::OpaqueKind;
 use std::collections::BTreeSet;
 
-/// What a kernel with tensor memory has of the pool at first.
+/// Initial share of the pool for a kernel with tensor memory.
 const TENSOR_POOL: u8 = 0x80;
 
 impl<'a> Writer<'a> {
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
         }
         let tensor = kernel.tensor_memory;
         if tensor.takes_columns {
-            // What the driver runs first: it writes down that nothing is taken, for one block or for two.
+            // Entry fragments of the driver: they record that nothing is allocated, for one block or for two.
             rows.words(code::AT_ENTRY_FRAGMENTS, [if tensor.in_pairs { 7 } else { 6 }]);
         }
         if family.reserved_variable.is_some() || tensor.takes_columns {
@@ -255,7 +255,7 @@ impl<'a> Writer<'a> {
         each_once(found.filter(is_outside))
     }
 
-    /// The functions and kernels whose addresses a section of code takes, and those that variables hold that it names.
+    /// Functions and kernels whose addresses a section of code takes, and those in the variables that it references.
     fn reachable_by_address(&self, code: usize) -> Vec<u32> {
         each_once(self.addressed(code).into_iter().chain(self.named_by_variables(code)))
     }
@@ -291,7 +291,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The functions and kernels whose addresses a section of code takes.
+    /// Functions and kernels whose addresses a section of code takes.
     fn addressed(&self, code: usize) -> Vec<u32> {
         let undefined = self.module.undefined.iter().zip(&self.undefined_symbols);
         let functions = self.kernel_symbols.iter().copied();
@@ -304,7 +304,7 @@ impl<'a> Writer<'a> {
         each_once(found.into_iter())
     }
 
-    /// The functions and kernels whose addresses code or initial values take.
+    /// Functions and kernels whose addresses code or initial values take.
     pub(super) fn address_taken(&self) -> BTreeSet<u32> {
         let by_code = self.order.iter().flat_map(|&code| self.addressed(code));
         let variables = self.module.globals.iter().chain(&self.module.constants);
@@ -322,8 +322,8 @@ impl<'a> Writer<'a> {
         own.chain(others.map(|(other, &symbol)| (symbol, other.prototype.as_str())))
     }
 
-    /// What the call graph tells a linker: who calls whom, whose address is taken with its prototype, who calls through a
-    /// pointer by which prototype, and who takes whose address.
+    /// Call graph for a linker: calls, functions whose address is taken with their prototypes, indirect calls with
+    /// theirs, and address-taking pairs.
     fn linked_group(&self, group: u32, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<(u32, u32)> {
         let pairs = |of: &dyn Fn(usize) -> Vec<u32>| -> Vec<(u32, u32)> {
             let all = self.order.iter().map(|&code| (self.kernel_symbols[code], of(code)));
@@ -388,7 +388,7 @@ fn instruction_places(kernel: &KernelImage, rows: &mut Attributes) {
     }
     let mut left = &kernel.indirect_branches[..];
     while !left.is_empty() {
-        // As many branches as an attribute holds, and at least one: a single one that is too long is told.
+        // As many branches as fit an attribute, and at least one: a single one that is too long is reported.
         let mut words = 0;
         let fits = left.iter().take_while(|branch| {
             words += branch_words(branch).count();

@@ -30,14 +30,14 @@ const MOST_INITIALIZED: u64 = 1 << 30;
 pub enum WriteError {
     /// There are no rules for this SM number.
     UnsupportedChip(u16),
-    /// A reference names an index that the module does not have.
+    /// A reference has an index that the module does not have.
     BadReference {
         /// The section or kernel with the reference.
         place: String,
     },
     /// A size or offset does not fit its field or exceeds the chip's limit.
     TooLarge {
-        /// What is too large, with the name of its owner.
+        /// The item that is too large, with the name of its owner.
         what: String,
         /// Its size.
         size: u64,
@@ -70,7 +70,7 @@ impl std::fmt::Display for WriteError {
 
 impl std::error::Error for WriteError {}
 
-/// What `.nv.rel.action` says: the bits of the constant-bank field that one kind of relocation patches.
+/// Content of `.nv.rel.action`: the bits of the constant-bank field that one kind of relocation patches.
 const RELOCATION_ACTION: [u8; 16] = [0x73, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x11, 0x25, 0, 0x05, 0x36];
 
 /// Writes the module as the bytes of a cubin.
@@ -85,7 +85,7 @@ pub fn write(module: &Module) -> Result<Vec<u8>, WriteError> {
 struct Writer<'a> {
     module: &'a Module,
     rules: Rules,
-    /// Kernels in the order of the file: the reverse of the source.
+    /// Kernels in file order: the reverse of the source.
     order: Vec<usize>,
     initialized: Placed,
     zeroed: Placed,
@@ -107,13 +107,13 @@ struct Writer<'a> {
     own_shared_symbols: Vec<Vec<u32>>,
     constant2_symbols: Vec<u32>,
     debug_symbols: Vec<u32>,
-    /// The symbols of `.debug_frame` and of what the loader adds to addresses of functions.
+    /// The symbols of `.debug_frame` and of the loader's function offset.
     frame_symbol: u32,
     table_symbol: u32,
-    /// What code of another name may refer to.
+    /// Symbols that code references by name.
     symbols_by_name: FxHashMap<&'a str, u32>,
     sections: Vec<(Key, SectionDraft<'a>)>,
-    /// The place of each section in the file by the number of its key; of several with one key the first.
+    /// File index of each section by its key; for a repeated key, of the first one.
     section_indices: Vec<u32>,
 }
 
@@ -295,8 +295,8 @@ impl<'a> Writer<'a> {
         self.module.form != Form::Whole
     }
 
-    /// Whether functions inside a section of code are told. A linker takes them for functions of their own, which nobody calls, and
-    /// drops their section if it may.
+    /// True if functions inside a section of code get symbols. A linker treats them as unreferenced functions, and
+    /// may drop their section.
     fn tells_inner(&self, code: usize) -> bool {
         match self.module.form {
             Form::Whole => true,
@@ -310,12 +310,12 @@ impl<'a> Writer<'a> {
         if self.leaves_open() { 0 } else { self.rules.limits.static_shared_start.into() }
     }
 
-    /// The kernels among the code, in the order of the file.
+    /// The kernels among the code, in file order.
     fn kernels(&self) -> Vec<usize> {
         self.order.iter().copied().filter(|&index| self.module.kernels[index].is_kernel()).collect()
     }
 
-    /// What a section is called that a linker lays out, and what the loader finds in its place.
+    /// The section type: that for a linker to lay out, or that for the loader.
     fn kind_of(&self, linked: u32, loaded: u32) -> u32 {
         if self.leaves_open() { linked } else { loaded }
     }
@@ -341,8 +341,7 @@ impl<'a> Writer<'a> {
         list.get(index).copied().ok_or_else(|| WriteError::BadReference { place: place.to_string() })
     }
 
-    /// The same of what code refers to.
-    /// What has a header, and its symbol; of a kernel's parameter the kernel's own.
+    /// The kind and symbol of an object with a header; for a kernel parameter, of that kernel.
     fn header(&self, kernel: usize, header: Header) -> Option<(OpaqueKind, u32)> {
         match header {
             Header::Module(index) => Some((self.module.opaque.get(index)?.kind, self.opaque_symbols[index])),
@@ -607,9 +606,9 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Functions of which a linker is told what they take and give, by their symbols.
+    /// Functions whose prototypes a linker needs, by their symbols.
     fn prototypes(&self) -> impl Iterator<Item = (u32, &'a str)> + use<'a, '_> {
-        // The call graph has those of functions whose addresses are taken; nobody else knows those of the file alone.
+        // The call graph has those of functions whose addresses are taken; local ones are not needed elsewhere.
         let taken = self.address_taken();
         self.function_prototypes().filter(|_| self.is_relocatable()).filter(move |(symbol, prototype)| {
             let is_local = self.symbols[*symbol as usize].binding == STB_LOCAL;
@@ -621,7 +620,7 @@ impl<'a> Writer<'a> {
         self.section_indices.get(key.number()).copied().unwrap_or(0)
     }
 
-    /// Numbers the sections, all of which are drafted.
+    /// Assigns indices to the sections, all of which are drafted.
     fn number_sections(&mut self) {
         for (position, (key, _)) in self.sections.iter().enumerate() {
             let number = key.number();

@@ -7,7 +7,7 @@ use crate::relocation::RelocationKind;
 use oriole_chip::texture::OpaqueKind;
 
 impl<'a> Writer<'a> {
-    /// The section of relocations of code that has none.
+    /// The relocation section of code without relocations.
     fn empty_relocations(&mut self, kernel: usize) {
         let name = Name::of(".rela.text.", &self.module.kernels[kernel].name);
         let draft = self.add(Key::Relocations, name, SHT_RELA, SHF_INFO_LINK, 8, Vec::new());
@@ -83,7 +83,7 @@ impl<'a> Writer<'a> {
         if self.names_kernel(pointer.target) {
             return RelocationKind::Descriptor64;
         }
-        // Global memory is at the same place in the generic address space.
+        // Global memory has the same addresses in the generic space.
         let generic = pointer.generic || self.names_global(pointer.target);
         let whole = match (self.names_function(pointer.target), generic) {
             (true, _) if self.rules.family.function_table && self.is_relocatable() => RelocationKind::Unified,
@@ -113,7 +113,8 @@ impl<'a> Writer<'a> {
         for kernel in self.order.clone() {
             let image = &module.kernels[kernel];
             if image.relocations.is_empty() {
-                // Addresses of shared variables are in the code, and have been relocations before, whose section stays.
+                // Addresses of shared variables were relocations before they were resolved in the code; the section
+                // stays.
                 if image.addresses_shared && !self.is_relocatable() && self.rules.family.shared_cap.is_some()
                 {
                     self.empty_relocations(kernel);

@@ -1,4 +1,4 @@
-//! The symbol table of a module: which symbols there are, and in which order.
+//! The symbol table of a module: its symbols, and their order.
 
 use super::{COMMON_SHARED, Key, Name, SymbolDraft, Writer, binding_number};
 use crate::elf::*;
@@ -6,7 +6,7 @@ use crate::rules::Abi;
 use crate::{Binding, SymbolRef, UndefinedKind};
 use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 
-/// What the loader adds to the address of a function that is called through a pointer.
+/// Offset that the loader adds to the address of a function that is called through a pointer.
 const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
 
 /// The bytes of all constants of a program, in the names of linkers.
@@ -79,7 +79,7 @@ impl<'a> Writer<'a> {
         self.name_symbols();
     }
 
-    /// What code of another name may refer to: everything that the module defines or declares.
+    /// Symbols that code can reference by name: everything that the module defines or declares.
     fn name_symbols(&mut self) {
         let module = self.module;
         let code = module.kernels.iter().map(|code| code.name.as_str()).zip(&self.kernel_symbols);
@@ -206,7 +206,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What the system keeps of shared memory.
+    /// The shared memory reserved for the system.
     fn reserved_shared(&mut self) {
         let family = self.rules.family;
         let end = u64::from(family.reserved_bytes);
@@ -419,7 +419,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// What other files define.
+    /// Symbols that other files define.
     fn undefined_symbols(&mut self) {
         let module = self.module;
         for (index, other) in module.undefined.iter().enumerate() {
@@ -441,7 +441,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Moves the local symbols before the others, and renumbers what was handed out.
+    /// Moves the local symbols before the others, and updates the indices in use.
     fn put_local_symbols_first(&mut self) {
         let mut order: Vec<usize> = (0..self.symbols.len()).collect();
         order.sort_by_key(|&index| self.symbols[index].binding != STB_LOCAL);
@@ -472,7 +472,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// How a texture, sampler or surface is told in the symbol table.
+/// Symbol type of a texture, sampler or surface.
 fn opaque_symbol_type(kind: OpaqueKind) -> u8 {
     match kind {
         OpaqueKind::Texture => STT_CUDA_TEXTURE,
