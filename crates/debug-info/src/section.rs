@@ -2,7 +2,7 @@
 
 use crate::SourceFile;
 
-/// What a part of a module says for debuggers.
+/// Debug info of a part of a module.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct DebugData {
     /// Files of the source.
@@ -31,7 +31,7 @@ pub struct Reference {
     pub at: u64,
     /// Bytes of the value.
     pub bytes: u8,
-    /// What it names; a section begins with a dot.
+    /// The symbol that it references; a section begins with a dot.
     pub name: String,
     /// The label that is subtracted, if one is.
     pub minus: Option<String>,

@@ -8,7 +8,7 @@ use oriole_debug_info::{
 };
 use std::fmt::Write as _;
 
-/// The header, the rows, and what the reader passes over.
+/// The header, the rows, and the bytes that the reader skips.
 fn read(table: &Table) -> String {
     let mut out = String::new();
     let section = DebugLine::new(&table.bytes, LittleEndian);
@@ -111,7 +111,7 @@ fn rows_of_two_kernels() {
     );
 }
 
-/// A linker keeps the texts of several modules apart by their names, and each table says which is its.
+/// A linker distinguishes the texts of several modules by their names, and each table names its text.
 #[test]
 fn linked_modules_name_their_text() {
     let text = ptx_text_section(".version 8.0\n", true);
@@ -130,7 +130,7 @@ fn linked_modules_name_their_text() {
     assert_eq!(ptx_text_section(".version 8.0\n", false), ".nv_debug_ptx_txt");
 }
 
-/// The place of a call has a row of its own, by whose number in the sequence inlined code names it, whatever is how deep.
+/// The call location has a row of its own, whose index in the sequence inlined code names, at any depth.
 #[test]
 fn inlined_code_names_the_rows_of_its_calls() {
     let places = vec![place(1, 10), place(1, 12), inlined(9, 33, 1, 0), inlined(9, 44, 2, 5), place(1, 13)];
