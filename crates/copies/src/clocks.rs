@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A warp: the rank of its block, and its index there.
 pub type Who = (u32, usize);
 
-/// How far each warp has come, as far as is known. Warps that are missing at the end are at zero.
+/// Known progress of each warp. Missing warps at the end are at zero.
 #[derive(Clone, Default)]
 struct Clock(Vec<u32>);
 
@@ -76,12 +76,12 @@ impl Clocks {
         rank as usize * self.warps_of_block + warp
     }
 
-    /// How far a warp has come.
+    /// The progress of a warp.
     pub fn now(&self, warp: usize) -> u32 {
         self.clocks[warp].at(warp)
     }
 
-    /// True if a warp knows of what another one did then.
+    /// True if a warp knows of an event of another one at that time.
     pub fn knows(&self, warp: usize, other: usize, then: u32) -> bool {
         self.clocks[warp].at(other) >= then
     }
@@ -97,7 +97,7 @@ impl Clocks {
         self.clocks[warp].advance(warp);
     }
 
-    /// All have arrived there.
+    /// All have arrived at the barrier.
     pub fn met(&mut self, rank: u32, barrier: usize) {
         let Some(meeting) = self.meetings.remove(&(rank, barrier)) else { return };
         for warp in meeting.waiting {
@@ -117,7 +117,7 @@ impl Clocks {
         self.at_cluster.insert(self.number(who));
     }
 
-    /// A warp executes something.
+    /// A warp executes an instruction.
     pub fn go_on(&mut self, who: Who) {
         let warp = self.number(who);
         if self.at_cluster.remove(&warp) {
@@ -138,7 +138,7 @@ impl Clocks {
         }
     }
 
-    /// A warp has found a phase of an object over.
+    /// A warp has found a phase of an mbarrier complete.
     pub fn found_over(&mut self, object: u64, who: Who) {
         let warp = self.number(who);
         if let Some(object) = self.objects.get(&object) {
@@ -146,7 +146,7 @@ impl Clocks {
         }
     }
 
-    /// A warp does what others may learn from through memory, or learns itself.
+    /// A warp releases or acquires through memory.
     pub fn through_memory(&mut self, who: Who) {
         let warp = self.number(who);
         self.memory.join(&self.clocks[warp]);

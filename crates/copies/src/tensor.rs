@@ -70,7 +70,7 @@ impl Transfers {
         operation
     }
 
-    /// An operation of this warp meets accesses that may be in flight; with `reads` stores only.
+    /// Checks the accesses in flight that conflict with an operation of this warp; with `reads` stores only.
     fn note_accesses(&mut self, cell: TensorCell, who: Who, reads: bool) {
         let warp = self.clocks.number(who);
         let accesses = self.tensor.cells.get(&cell).map_or(&[][..], |cell| &cell.accesses);

@@ -43,14 +43,14 @@ pub const RANK_BIT: u32 = 24;
 pub struct Bytes {
     /// The rank of the block.
     pub rank: u32,
-    /// Where they begin.
+    /// Start address.
     pub start: u64,
-    /// How many there are.
+    /// Byte count.
     pub size: u64,
 }
 
 impl Bytes {
-    /// The address that names the block too.
+    /// The address, with the rank of the block in it.
     pub fn address(&self) -> u64 {
         u64::from(self.rank) << RANK_BIT | self.start
     }
@@ -61,7 +61,7 @@ impl Bytes {
     }
 }
 
-/// Bytes at an address of shared memory that names its block.
+/// Bytes at a shared address with the rank of its block.
 pub fn shared_bytes(address: u64, size: u32) -> Bytes {
     let (rank, start) = ((address >> RANK_BIT) as u32, address & ((1 << RANK_BIT) - 1));
     Bytes { rank, start, size: size.into() }
@@ -73,7 +73,7 @@ const CELL: u64 = 4;
 /// The time of a use that is still in flight.
 pub(crate) const GOING_ON: u32 = u32::MAX;
 
-/// A phase of a barrier object: its address, and the parity that is waited for.
+/// A phase of an mbarrier: its address, and the parity that is waited for.
 pub type Phase = (u64, bool);
 
 /// A copy that reads shared memory.
@@ -142,7 +142,7 @@ pub struct Transfers {
 }
 
 impl Transfers {
-    /// Whether the rules are followed.
+    /// True if the rules are checked.
     pub fn is_watched(&self) -> bool {
         self.watched
     }
@@ -179,7 +179,7 @@ impl Transfers {
         self.found.extend(early.map(|copy| (Race::CopyNotArrived, self.copies[copy].pc)));
     }
 
-    /// A warp uses the bytes until then.
+    /// A warp uses the bytes until `then`.
     fn use_cells(&mut self, bytes: Bytes, pc: u32, who: Who, then: u32) {
         let warp = self.clocks.number(who);
         for cell in self.cells(bytes) {
@@ -232,7 +232,7 @@ impl Transfers {
         self.found.extend(reader.map(|one| (Race::SourceOverwritten, one.pc)));
     }
 
-    /// The bytes change: operations on tensor memory that read them must be through, as far as the warp knows.
+    /// The bytes change: operations on tensor memory that read them must be complete, as far as the warp knows.
     fn overwrite_operands(&mut self, bytes: Bytes, who: Who, race: Race) {
         let warp = self.clocks.number(who);
         let mut readers: Vec<CopyNumber> =
@@ -254,7 +254,7 @@ impl Transfers {
         }
     }
 
-    /// A read that goes another way to memory than those of threads.
+    /// A read through another proxy than that of threads.
     fn read_apart(&mut self, bytes: Bytes, who: Who) {
         self.note_early(bytes, who);
         if let Some(memory) = self.written.get(&bytes.rank) {
@@ -375,14 +375,14 @@ impl Transfers {
         self.mark_written(bytes, 0);
     }
 
-    /// A warp arrives at a barrier of its block; with `waits` it goes on when all have met there.
+    /// A warp arrives at a barrier of its block; with `waits` it continues when all have arrived.
     pub fn arrive(&mut self, who: Who, barrier: usize, waits: bool) {
         if self.watched {
             self.clocks.arrive(who, barrier, waits);
         }
     }
 
-    /// All have met at a barrier of a block.
+    /// All have arrived at a barrier of a block.
     pub fn met(&mut self, rank: u32, barrier: usize) {
         self.clocks.met(rank, barrier);
     }
@@ -394,7 +394,7 @@ impl Transfers {
         }
     }
 
-    /// A warp finds a phase over.
+    /// A warp finds a phase complete.
     pub fn phase_over(&mut self, phase: Phase, who: Who) {
         if self.watched {
             self.clocks.found_over(phase.0, who);
@@ -403,7 +403,7 @@ impl Transfers {
         }
     }
 
-    /// A warp finds out that a copy is there.
+    /// A warp learns that a copy is complete.
     fn find_out(&mut self, copy: CopyNumber, who: Who) {
         let warp = self.clocks.number(who);
         if !self.has_come(copy, warp) {
@@ -412,14 +412,14 @@ impl Transfers {
         }
     }
 
-    /// A warp executes something.
+    /// A warp executes an instruction.
     pub fn go_on(&mut self, who: Who) {
         if self.watched {
             self.clocks.go_on(who);
         }
     }
 
-    /// A fence between the ways of threads and of copies to memory.
+    /// A proxy fence.
     pub fn fence(&mut self) {
         self.written.clear();
     }
@@ -438,7 +438,7 @@ impl Transfers {
         }
     }
 
-    /// A warp does what others may learn from through memory, or learns itself.
+    /// A warp releases or acquires through memory.
     pub fn through_memory(&mut self, who: Who) {
         if self.watched {
             self.clocks.through_memory(who);

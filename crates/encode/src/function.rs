@@ -54,12 +54,12 @@ pub struct Relocation {
     pub form: FormId,
     /// The value for the field.
     pub fixup: Fixup,
-    /// For a return address and the distance to it: the index of the instruction after the call that it belongs to. The word's
-    /// own index otherwise.
+    /// For a return address and the distance to it: the index of the instruction after its call. Otherwise the word's
+    /// own index.
     pub anchor: u32,
 }
 
-/// An instruction that has no encoding: an error of the compiler, never of its user.
+/// An instruction without encoding: a compiler bug, never a user error.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct EncodeFailure {
     /// Index of the instruction.
@@ -106,7 +106,7 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         match machine.fixup {
             Some(Fixup::Block(block)) => {
                 let start = starts.get(block).ok_or_else(|| fail("branch to no block".to_owned()))?;
-                // BSSY names the block that waits; the word names the instruction after the wait.
+                // `BSSY` names the block that waits; the encoding has the instruction after the wait.
                 let after_wait = match instruction.op {
                     Op::BSSY => function.blocks[block]
                         .instructions
@@ -209,7 +209,7 @@ pub fn patch(chip: Chip, relocation: &Relocation, value: i64) -> Result<Instruct
     oriole_sass::encode_as(chip, relocation.form, &instruction).map_err(|error| fail(error.to_string()))
 }
 
-/// Which operand a fixup fills.
+/// The operand that a fixup fills.
 #[derive(Clone, Copy)]
 enum Field {
     Target,

@@ -1,4 +1,4 @@
-//! Which rows a chip has, and their decision tree, made once for each backend.
+//! Row groups of each chip, and their decision tree, built once for each backend.
 
 use crate::rows::{PLAIN, choices, copies, long, shifts, sums};
 use crate::template::Template;

@@ -51,7 +51,7 @@ impl std::fmt::Display for SelectError {
 
 impl std::error::Error for SelectError {}
 
-/// Chooses the form of every instruction of an allocated function. Loop depths are filled in, control words are
+/// Selects the form of every instruction of an allocated function. Loop depths are filled in, control words are
 /// neutral.
 ///
 /// # Errors

@@ -25,14 +25,14 @@ pub struct Build {
     pub destinations: &'static [Target],
     /// Its sources.
     pub sources: &'static [Operand],
-    /// It does the work of the next instruction too.
+    /// It also does the work of the next instruction.
     pub covers_next: bool,
 }
 
 /// When the new operation acts.
 #[derive(Clone, Copy, Debug)]
 pub enum Guarding {
-    /// As the old one.
+    /// The old opcode.
     Same,
     /// When the n-th source, a predicate, holds.
     If(u8),
@@ -75,15 +75,15 @@ pub enum Operand {
     Name(Symbol),
 }
 
-/// The template names an operand that the instruction does not have, or not as it wants it.
+/// The template names an operand that the instruction lacks, or has in another shape.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mismatch;
 
 impl Build {
-    /// The operation on the operands of an instruction and of the one after it.
+    /// The operation on the operands of an instruction and of the next one.
     ///
     /// # Errors
-    /// The row does not ask all that its template needs.
+    /// The tests of the row do not ensure all that its template needs.
     pub fn apply(&self, from: &Instruction, next: Option<&Instruction>) -> Result<Instruction, Mismatch> {
         let source = |n: u8| from.sources.get(usize::from(n)).ok_or(Mismatch);
         let destination =

@@ -8,13 +8,13 @@ use oriole_sass::{Mod, Op};
 /// A 64-bit quantity, low word first.
 pub(crate) type Pair = [Value; 2];
 
-/// Appends instructions and names their results.
+/// Appends instructions and returns their results.
 pub(crate) struct Emit<'b, 'f> {
     pub b: &'b mut Builder<'f>,
 }
 
 impl Emit<'_, '_> {
-    /// One word from any operation.
+    /// Emits an operation with a one-word result.
     pub fn word(
         &mut self,
         op: impl Into<Opcode>,
@@ -38,7 +38,7 @@ impl Emit<'_, '_> {
         d
     }
 
-    /// Goes on where two ways meet, with the words of whichever was gone.
+    /// Continues where two paths merge, with phis of their words.
     pub fn merge(
         &mut self,
         join: BlockId,
@@ -66,7 +66,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A word that may stand where only registers may: a register, `RZ`, or a copy; signs stay.
+    /// A word in a register-only slot: a register, `RZ`, or a copy; signs stay.
     pub fn in_register(&mut self, source: Source) -> Source {
         let is_general = |value: &Value| self.b.function().file(*value) == File::R;
         match &source.kind {
@@ -84,7 +84,7 @@ impl Emit<'_, '_> {
         }
     }
 
-    /// A pair of registers holding this quantity: an immediate is extended with its sign.
+    /// A register pair with this quantity: an immediate is sign-extended.
     pub fn pair_of(&mut self, source: &Source) -> Pair {
         let [low, high] = halves(source);
         [self.register(low), self.register(high)]
@@ -177,7 +177,7 @@ impl Emit<'_, '_> {
         self.pair(Op::DMUL, &[], [a.into(), b.into()])
     }
 
-    /// An approximation unit function from high word to high word; the low word is zero.
+    /// An approximation function (`MUFU`) from high word to high word; the low word is zero.
     pub fn approximate_high(&mut self, function: Mod, high: impl Into<Source>) -> Pair {
         let high = self.word(Op::MUFU, &[function], [high.into()]);
         let low = self.register(Source::rz());

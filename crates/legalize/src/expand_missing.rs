@@ -65,7 +65,7 @@ fn upper_word(builder: &mut Builder<'_>, instruction: Instruction) {
     });
 }
 
-/// `a` if it is the one that is wanted, else `b`.
+/// Min or max by comparison and select.
 fn extreme(builder: &mut Builder<'_>, instruction: &Instruction) {
     let [a, b, least] = instruction.sources.as_slice() else { return };
     let unsigned = instruction.mods.has(Mod::U32);

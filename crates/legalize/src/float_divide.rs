@@ -30,7 +30,7 @@ pub(crate) const ONE: u32 = 0x3ff0_0000;
 /// 1.0 as f32.
 pub(crate) const ONE_F32: u32 = 0x3f80_0000;
 
-/// How a result is rounded.
+/// Rounding of a result.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rounding {
     Nearest,
@@ -72,7 +72,7 @@ impl Rounding {
 pub(crate) struct ShortWay {
     /// The words of the result if `holds`.
     pub result: Vec<Value>,
-    /// Whether the short way was allowed.
+    /// True where the fast path is valid.
     pub holds: Value,
 }
 
@@ -129,7 +129,7 @@ impl Emit<'_, '_> {
         ShortWay { result: vec![nearest], holds }
     }
 
-    /// The short way of an f32 reciprocal.
+    /// The fast path of an f32 reciprocal.
     pub fn reciprocal_f32_short(&mut self, b: Value, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f32(b);
         let nearest = self.refine_f32(b, y);
@@ -146,7 +146,7 @@ impl Emit<'_, '_> {
         ShortWay { result: vec![result], holds }
     }
 
-    /// The short way of an f64 division.
+    /// The fast path of an f64 division.
     pub fn divide_f64_short(&mut self, a: Pair, b: Pair, rounding: Rounding) -> ShortWay {
         let y = self.reciprocal_f64(b);
         let q = self.dmul(a, y);
@@ -168,7 +168,7 @@ impl Emit<'_, '_> {
         ShortWay { result: q.to_vec(), holds }
     }
 
-    /// The short way of an f64 reciprocal.
+    /// The fast path of an f64 reciprocal.
     pub fn reciprocal_f64_short(&mut self, b: Pair, rounding: Rounding) -> ShortWay {
         let nearest = self.reciprocal_f64(b);
         let mut result = nearest;

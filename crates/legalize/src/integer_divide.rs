@@ -81,7 +81,7 @@ impl Emit<'_, '_> {
         self.compare_and(Mod::NE, true, b[0], Source::rz(), words)
     }
 
-    /// The short way, a division of words: quotient and remainder.
+    /// The fast path, a 32-bit division: quotient and remainder.
     pub fn divide_64_short(&mut self, a: Pair, b: Pair) -> [Pair; 2] {
         let (quotient, remainder) = self.divide_magnitudes_32(a[0], b[0]);
         let zero = self.register(Source::rz());

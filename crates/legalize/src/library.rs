@@ -31,7 +31,7 @@ const fn row(name: &'static str, operation: Pseudo, mods: &'static [Mod]) -> Row
 use Mod::{F32, F64, FTZ, RM, RN, RP, RZ, S64, U64};
 use Pseudo::{Divide, FDivide, FReciprocal, FSquareRoot, Remainder};
 
-/// All of them: the name, and the operation that it is.
+/// All of them: the name, and the operation.
 #[rustfmt::skip]
 static ROWS: [Row; 40] = [
     row("__cuda_sm20_div_s64", Divide, &[S64]),
@@ -85,7 +85,7 @@ impl LibraryFunction {
         (0..ROWS.len()).map(LibraryFunction)
     }
 
-    /// The name by which code calls it.
+    /// Its linker name.
     pub fn name(self) -> &'static str {
         ROWS[self.0].name
     }

@@ -24,7 +24,7 @@ struct Operands {
 /// A division: its quotient and its remainder.
 #[derive(Default)]
 struct Division {
-    /// Which of them are asked for.
+    /// The requested ones.
     wanted: [bool; 2],
     /// The words of those, once it is made.
     words: Option<Vec<Value>>,

@@ -29,7 +29,7 @@ impl LongOperands {
         LongOperands(known.collect())
     }
 
-    /// Whether one of the two operands of a division in this block has a bit in its high word.
+    /// True if one of the two operands of a division in this block has a nonzero high word.
     pub fn divides_long(&self, id: BlockId, division: &Instruction) -> bool {
         let high = |source: &Source| pair(source).map(|[_, high]| high);
         let [left, right, ..] = division.sources.as_slice() else { return false };

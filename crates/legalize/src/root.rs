@@ -63,7 +63,7 @@ impl Emit<'_, '_> {
         let d = self.dfma(&[], Source::from(g).negated(), g, x);
         let g = self.dfma(&[], d, h, g);
         let d = self.dfma(&[], Source::from(g).negated(), g, x);
-        // For the nearest mode this second step repairs a g that was a unit off; it changes nothing else.
+        // For round to nearest this second step corrects a g that was off by one ulp; it changes nothing else.
         let g = self.dfma(rounding.mods(), d, h, g);
         // From 2^-900 on, finite.
         let above = self.add(x[1], 123u32.wrapping_neg() << 20);

@@ -48,7 +48,7 @@ impl Routine {
         Routine::RootF64,
     ];
 
-    /// The name by which code calls it. No name of PTX has a point in it.
+    /// Its linker name. No PTX name contains a dot.
     pub fn name(self) -> &'static str {
         match self {
             Routine::DivideF32 => "oriole.divide_f32",
@@ -111,7 +111,7 @@ pub(crate) struct Routines {
     code: [Option<Function>; Routine::ALL.len()],
     /// Called; otherwise copied to where they are needed.
     called: bool,
-    /// Functions of the library are called in their place.
+    /// Library functions are called instead.
     by_library: bool,
 }
 
@@ -120,7 +120,7 @@ impl Routines {
         Routines { chip, code: [const { None }; Routine::ALL.len()], called, by_library }
     }
 
-    /// The function of the library that does what this instruction does, where such are called.
+    /// The library function for an instruction, if those are called.
     pub fn of_library(&self, instruction: &Instruction) -> Option<LibraryFunction> {
         LibraryFunction::of(instruction).filter(|_| self.called && self.by_library)
     }
@@ -194,7 +194,7 @@ fn symbol(function: &mut Function, routine: Routine) -> SymbolId {
     })
 }
 
-/// The instructions of a routine, in values of the function at hand.
+/// Inlines the instructions of a routine into the current function.
 fn copy(emit: &mut Emit<'_, '_>, code: &Function, arguments: &[&[Value]]) -> Vec<Value> {
     let mut values: TiVec<Value, Option<Value>> = ti_vec![None; code.values.len()];
     let mut results = Vec::new();

@@ -1,11 +1,11 @@
-//! 64-bit integer operations in 32-bit ones. Each writes its last results into the values it is given.
+//! 64-bit integer operations as 32-bit ones. Each writes its last results to the given values.
 
 use crate::emit::{Emit, Pair, halves};
 use oriole_ori::{File, Pseudo, Source, Value};
 use oriole_sass::{Mod, Mods, Op};
 
 impl Emit<'_, '_> {
-    /// Writes a word that may already be the wanted value.
+    /// Copies a word, unless it already is the wanted value.
     pub fn deliver(&mut self, out: Value, source: impl Into<Source>) {
         let source = source.into();
         if source.as_plain_value() != Some(out) {
@@ -17,7 +17,7 @@ impl Emit<'_, '_> {
     pub fn add64(&mut self, out: Pair, a: &Source, b: &Source) {
         let (mut a, mut b) = (a.clone(), b.clone());
         if a.negate && b.negate {
-            // One negation at a time: two would make two carries.
+            // One negation at a time: two would need two carries.
             let negative = self.b.pair();
             self.add64(negative, &Source::rz(), &a);
             a = negative.into();

@@ -79,7 +79,7 @@ const EDGES_64: [u64; 16] = [
     u64::MAX,
 ];
 
-/// One that works on words only, and one that has integers of 64 bits.
+/// A chip with 32-bit integers only, and one with 64-bit integers.
 fn chips() -> [Chip; 2] {
     [Chip::SM_90, "sm_120".parse().expect("a chip")]
 }
@@ -182,8 +182,8 @@ b0:
     }
 }
 
-/// Where the chip has integers of 64 bits an operation is one instruction, of words of uniform registers only if one
-/// instruction fills the pair.
+/// Where the chip has 64-bit integers an operation is one instruction, with a uniform register pair as operand only
+/// if one instruction defines the pair.
 #[test]
 fn integers_of_64_bits_are_one_operand() {
     let [_, chip] = chips();
@@ -220,7 +220,7 @@ b0:
     .assert_eq(&lines);
 }
 
-/// An operation with its slow path called, and with it in place.
+/// An operation with its slow path called, and with it inlined.
 fn expanded(operation: &str) -> [Function; 2] {
     [true, false].map(|routines| {
         let mut function = template(operation);
@@ -264,7 +264,7 @@ fn integer_division_32() {
                     (true, false) => (b != 0).then(|| (a as i32).wrapping_div(b as i32) as u32),
                     (true, true) => (b != 0).then(|| (a as i32).wrapping_rem(b as i32) as u32),
                 };
-                // A division by zero gives all ones.
+                // A division by zero returns all ones.
                 let want = want.unwrap_or(u32::MAX);
                 let error = ERRORS[index % 3];
                 assert_eq!(
@@ -372,7 +372,7 @@ b3:
         assert_eq!(result(&function, a, b, 0), want, "{a:#x} {b:#x}");
     }
     assert_eq!(dividing("EQ.S64 {r10 r5}", "Remainder.S64 {r2 r3}, {r0 r1}").1, 0);
-    // The other answer, another question and other operands say nothing.
+    // The other branch, another condition and other operands imply nothing.
     for (asked, division) in [
         ("NE.S64 {r10 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),
         ("EQ.S64 {r4 r5}", "Divide.U64 {r0 r1}, {r2 r3}"),

@@ -16,10 +16,10 @@ use oriole_sass::Op;
 /// Offsets that a memory operand holds.
 const OFFSETS: std::ops::RangeInclusive<i64> = -0x80_0000..=0x7f_ffff;
 
-/// How many additions are looked through at most, for one operand.
+/// Most additions that are folded into one operand.
 const DEPTH: usize = 8;
 
-/// A base without the constant that was added to it.
+/// A base, and the constant that was added to it.
 struct Step {
     base: Values,
     symbol: Option<SymbolId>,

@@ -24,11 +24,11 @@ pub struct View<'a> {
     pub chip: Chip,
     /// The function.
     pub function: &'a Function,
-    /// Where values are defined.
+    /// Definitions of values.
     pub definitions: &'a Definitions,
     /// Facts about the values.
     pub facts: &'a ValueFacts,
-    /// Where contests are recorded.
+    /// Record of contests.
     pub decisions: Option<&'a Decisions>,
 }
 
@@ -332,7 +332,7 @@ impl View<'_> {
             while sources.len() < 3 {
                 sources.push(Source::rz());
             }
-            // An immediate stands in the middle.
+            // An immediate goes to the middle.
             if matches!(sources[0].kind, SourceKind::Imm(_) | SourceKind::Const { .. }) {
                 sources.swap(0, 1);
             }
@@ -636,7 +636,7 @@ impl View<'_> {
                 through = true;
             }
             let known = self.known(source);
-            // A byte of zero is taken from `RZ`, whichever byte.
+            // A zero byte is read from `RZ`, whichever byte it is.
             let source = if known == Some(0) { Source::rz() } else { source.clone() };
             let number = match inputs.iter().position(|input| *input == source) {
                 Some(number) => number,
@@ -838,7 +838,7 @@ impl View<'_> {
 
     // Signs of floats.
 
-    /// A negation or magnitude that the operand can carry itself.
+    /// A negation or magnitude that the operand can express as a modifier.
     fn float_signs(&self, i: &mut Instruction) -> bool {
         if !matches!(
             i.opcode,
@@ -852,7 +852,7 @@ impl View<'_> {
         for index in 0..i.sources.len() {
             let outer = &i.sources[index];
             let SourceKind::Values(values) = &outer.kind else { continue };
-            // Few operands have such a definition: how they are read is asked last.
+            // Few operands have such a definition: check how they are read last.
             let (inner, of) = match values.len() {
                 1 if !self.facts.has_signed_singles() => continue,
                 1 => (self.single_sign(outer, i.mods.has(Mod::FTZ)), SourceType::Single),
@@ -910,8 +910,8 @@ impl View<'_> {
 
     // 64-bit operations.
 
-    /// A pair that is a 32-bit value extended: the value, and how it may be taken as extended (without sign, with
-    /// sign).
+    /// For a pair that is an extended 32-bit value: the value, and whether it may count as zero-extended or
+    /// sign-extended.
     pub fn widened(&self, source: &Source) -> Option<(Source, bool, bool)> {
         if source.negate || source.invert || source.absolute {
             return None;

@@ -1,7 +1,7 @@
-//! Phase 83, OriBackCopyPropagate: a result that is only copied is written where the copy goes.
+//! Phase 83, OriBackCopyPropagate: a result that is only copied is written to the copy's destination directly.
 //!
-//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nothing else reads t, and d is neither read nor
-//! written between. Components of parallel copies count one by one.
+//! Outside SSA, within a block: `t <- ...; d <- t` becomes `d <- ...` if nothing else reads t, and d is neither read
+//! nor written between. Components of parallel copies are handled one by one.
 
 use oriole_options::Optimization;
 use oriole_ori::{FormChange, Function, Instruction, Opcode, Outcome, Pass, Pseudo, Value};
@@ -29,13 +29,14 @@ pub fn run(function: &mut Function) -> bool {
     // Per block, tagged with the block's index: last read or write of each value, and last write.
     let mut touched: TiVec<Value, (u32, usize)> = ti_vec![(u32::MAX, 0); count];
     let mut written: TiVec<Value, (u32, Option<usize>)> = ti_vec![(u32::MAX, None); count];
-    // The copy that named each value last, by block and place, and how often its components do.
+    // The last copy that names each value, by block and index, and the count of its components that do.
     let mut named: TiVec<Value, ((u32, usize), usize)> = ti_vec![((u32::MAX, 0), 0); count];
     for id in function.block_ids() {
         let mut instructions = std::mem::take(&mut function.block_mut(id).instructions);
         for at in 0..instructions.len() {
             if instructions[at].is_copy() && instructions[at].guard.is_none() {
-                // How often the components name each value: what another one touches would see the new value too early.
+                // Count how many components name each value: another component that touches it would see the new
+                // value too early.
                 for_each_component_value(&instructions[at], |v| {
                     let (copy, times) = named[v];
                     named[v] = ((id.0, at), if copy == (id.0, at) { times + 1 } else { 1 });

@@ -37,7 +37,7 @@ pub static PASS: Pass = Pass {
     })
 };
 
-/// Makes all pairs operands that are nothing else. True if there was one.
+/// Folds all pairs that are only addends into operands. True if there was one.
 pub fn run(function: &mut Function, chip: Chip) -> bool {
     if !chip.adds_long_constants() {
         return false;

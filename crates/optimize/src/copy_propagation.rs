@@ -1,5 +1,5 @@
 //! Copy propagation: an operand that reads a copy reads the original, in sources, addresses, guards, old values and
-//! phis. A predicate that is the contrary of another is read through the inversion of the operand.
+//! phis. A predicate that is the complement of another is read through the inversion of the operand.
 //!
 //! It changes operands only; the copies die later.
 
@@ -12,7 +12,7 @@ use oriole_ori::{File, Function, Instruction, Opcode, Phi, PhiSource, Pseudo, So
 pub struct Operands {
     /// Some were replaced.
     pub changed: bool,
-    /// Of some that are registers, or are indexed by one, there is a fact.
+    /// Some register or index operand has a fact.
     pub known: bool,
     /// Some are addresses.
     pub addresses: bool,
@@ -108,7 +108,7 @@ fn original(
         {
             Some((other, invert))
         }
-        // Where the chip reads no constants as operands, a copy of one that was loaded is known as that, too.
+        // Where the chip reads no constants as operands, copies of a loaded constant are propagated, too.
         Fact::Bank { .. } => copied(function, definitions, value).map(|other| (other, false)),
         _ => None,
     }

@@ -1,6 +1,6 @@
-//! Where values are defined and how often they are read.
+//! Definitions of values and counts of their uses.
 //!
-//! It is here because every pass that looks from an operand to what computed it must know when that is sound, in SSA
+//! It is here because every pass that looks from an operand to its definition must know when that is sound, in SSA
 //! and outside it: a value is *stable* if it has one definition, without a guard, that dominates every use. In SSA
 //! all values are; outside it most are, and the others are left alone.
 
@@ -19,15 +19,14 @@ pub enum Place {
     Instruction(BlockId, u32),
 }
 
-/// Definitions and use counts of one function. It stands for the function as it was: instructions may be changed in
-/// their places, but not moved.
+/// Definitions and use counts of one function, as a snapshot: instructions may be changed in place, but not moved.
 pub struct Definitions {
     places: TiVec<Value, Place>,
     stable: TiVec<Value, bool>,
     uses: TiVec<Value, u32>,
     /// Some values are undefined.
     any_undefined: bool,
-    /// Values of which [`Definitions::is_read_once`] said no.
+    /// Values for which [`Definitions::is_read_once`] returned false.
     shared: RefCell<Vec<Value>>,
 }
 
@@ -136,7 +135,7 @@ impl Definitions {
         self.stable.get(value).copied().unwrap_or(false)
     }
 
-    /// Where a stable value is defined.
+    /// The place where a stable value is defined.
     #[inline]
     pub fn place(&self, value: Value) -> Place {
         self.places.get(value).copied().unwrap_or(Place::Unknown)
@@ -154,7 +153,7 @@ impl Definitions {
         self.any_undefined
     }
 
-    /// How many operands read the value.
+    /// Count of operands that read the value.
     #[inline]
     pub fn uses(&self, value: Value) -> u32 {
         self.uses.get(value).copied().unwrap_or(0)
@@ -170,7 +169,7 @@ impl Definitions {
         once
     }
 
-    /// True if one operand reads a value now of which [`Definitions::is_read_once`] said no.
+    /// True if a value for which [`Definitions::is_read_once`] returned false has one use now.
     pub fn doubted(&self, function: &Function) -> bool {
         let shared = self.shared.borrow();
         if shared.is_empty() {
@@ -192,14 +191,14 @@ impl Definitions {
         self.places == other.places && self.stable == other.stable
     }
 
-    /// One more operand reads the value.
+    /// Adds a use.
     pub fn add_use(&mut self, value: Value) {
         if let Some(uses) = self.uses.get_mut(value) {
             *uses += 1;
         }
     }
 
-    /// One operand less reads the value.
+    /// Removes a use.
     pub fn drop_use(&mut self, value: Value) {
         if let Some(uses) = self.uses.get_mut(value) {
             *uses = uses.saturating_sub(1);
@@ -230,7 +229,7 @@ fn is_undefined(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Pseudo(Pseudo::Undefined)
 }
 
-/// True if the function begins with undefined values, as that of SSA does which reads registers that nothing has written.
+/// True if the function begins with undefined values, as SSA form does if it reads uninitialized registers.
 fn any_undefined(function: &Function) -> bool {
     let entry = function.blocks.first().map_or(&[][..], |block| &block.instructions);
     entry.iter().take(2).any(is_undefined)
@@ -256,7 +255,7 @@ mod tests {
     use super::*;
     use oriole_ori::{File, parse};
 
-    /// A pass may make values after it has asked.
+    /// A pass may make values after a query.
     #[test]
     fn values_made_later_are_counted() {
         let text =

@@ -21,7 +21,7 @@
 //! stay divergent until the next wait, which is slower and never wrong: later phases derive convergence from the
 //! barriers in place, and `WARPSYNC` is removed here, not before.
 //!
-//! `BSSY` names the block of its `BSYNC`; in the machine word its target is the instruction after that.
+//! `BSSY` names the block of its `BSYNC`; in the encoding its target is the instruction after that.
 
 use oriole_ori::convergence::{Anchor, Cover, Reconvergence, Site};
 use oriole_ori::divergence::is_bare_exit;
@@ -41,8 +41,8 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| run(function, context.options.level >= 2))
 };
 
-/// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; if asked, removes the `WARPSYNC` that they make superfluous.
-/// SSA in, SSA out.
+/// Phases 71 and 72: places `BSSY`, `BREAK` and `BSYNC`; with `optimized`, removes redundant `WARPSYNC`. SSA in, SSA
+/// out.
 pub fn run(function: &mut Function, optimized: bool) -> Outcome {
     if function.blocks.is_empty() {
         return Outcome::Unchanged;
@@ -82,7 +82,7 @@ fn returning_block(function: &Function) -> Option<BlockId> {
     all.next().filter(|_| all.next().is_none())
 }
 
-/// True of a function that some lanes may return from before others: a branch parts them for which there is no barrier.
+/// True for a function whose lanes may return at different times: it has a divergent branch without a barrier.
 fn returns_apart(function: &Function, sites: &[Barrier], divergence: &Divergence) -> bool {
     if returning_block(function).is_none() {
         return false;
@@ -140,8 +140,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
             into_join.push(block);
         }
         into_join.retain(|&block| function.block(block).successors.contains(&barrier.site.join));
-        // The wait ends the block that stands before the join in the source, or belongs to the instruction that all of this
-        // was made of.
+        // The wait ends the block before the join in the source, or belongs to the instruction that all of this was
+        // expanded from.
         let mut led = into_join.iter().map(|&block| ends[block]);
         let origin = match function.block(barrier.site.join).instructions.first().map(|first| first.origin) {
             Some(join) if led.any(|end| end == join) => join,
@@ -158,7 +158,7 @@ fn place(function: &mut Function, sites: &[Barrier]) {
         function.block_mut(gather).instructions.push(wait);
     }
     let mut preheaders: BTreeMap<BlockId, BlockId> = BTreeMap::new();
-    // A preheader changes the edges into its own header only, so one look at the graph serves all of them.
+    // A preheader changes only the edges into its own header, so one graph serves all of them.
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
     for barrier in sites {
@@ -203,8 +203,8 @@ fn place(function: &mut Function, sites: &[Barrier]) {
     canonical::order_blocks(function);
 }
 
-/// Gives each loop one back edge: threads that end an iteration in different ways meet there, before the next one. True if a
-/// loop had several.
+/// Gives each loop one back edge: threads that end an iteration in different blocks reconverge there. True if a loop
+/// had several.
 fn merge_latches(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
@@ -223,7 +223,7 @@ fn merge_latches(function: &mut Function) -> bool {
 fn end_blocks_at_calls(function: &mut Function) -> bool {
     let mut ended = false;
     for id in function.block_ids() {
-        // From the last one on: what follows it is in a block of its own then.
+        // From the last one on: the code after it is then in a block of its own.
         while let Some(at) = last_call_inside(function.block(id)) {
             let rest = function.blocks.next_key();
             let block = function.block_mut(id);
@@ -257,7 +257,7 @@ const REGISTERS_WITH_CALLS: u32 = 9;
 /// A barrier to be placed.
 struct Barrier {
     site: Site,
-    /// All threads of the branch wait, and not only some that meet earlier.
+    /// All threads of the branch wait, not only some that meet earlier.
     whole: bool,
     value: Value,
     /// The block that will wait.
@@ -314,7 +314,7 @@ fn candidate_sites(
         sites.extend(whole);
         wholes.extend(whole);
         sites.extend(meetings.iter().filter_map(|&join| reconvergence.partial_site(id, join)));
-        // Threads of one way come to a loop together, but for those that leave another one on that way one by one.
+        // Threads on one path reach a loop together, except those that leave another loop on that path one by one.
         let leaves_loop = |site: &Site| matches!(site.anchor, Anchor::Entry(_));
         let partial = headers.iter().filter_map(|&join| reconvergence.partial_site(id, join));
         sites.extend(partial.filter(leaves_loop));
@@ -337,8 +337,8 @@ fn candidate_sites(
     candidates.into_iter().map(|(.., site, inside)| (site, inside)).collect()
 }
 
-/// The sites that find a barrier register, each with the blocks between anchor and join. The threads of the others go on in
-/// parts until the next barrier.
+/// The sites that get a barrier register, each with the blocks between anchor and join. The threads of the others
+/// stay divergent until the next barrier.
 fn within_registers(
     function: &Function,
     reconvergence: &Reconvergence<'_>,
@@ -346,7 +346,7 @@ fn within_registers(
 ) -> Vec<(Site, bool, Vec<BlockId>)> {
     let calls = |block: &Block| block.instructions.iter().any(|i| i.opcode == Opcode::Pseudo(Pseudo::Call));
     let registers = if function.blocks.iter().any(calls) { REGISTERS_WITH_CALLS } else { REGISTERS };
-    // One is kept for the barrier before the return.
+    // One is reserved for the barrier before the return.
     let registers = registers - u32::from(returning_block(function).is_some());
     let mut live: TiVec<BlockId, u32> = ti_vec![0u32; function.blocks.len()];
     // Positions in the dominator tree where all registers are in use.
@@ -465,7 +465,7 @@ impl Inside {
     }
 }
 
-/// Threads that go this way leave the barrier.
+/// Threads on this edge leave the barrier.
 fn leave(
     function: &mut Function,
     barrier: &Barrier,
@@ -505,7 +505,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     let mut moving = from.to_vec();
     moving.sort_unstable();
     for mut phi in phis {
-        // One edge of what may be as many as there are blocks: only its source is touched.
+        // One edge out of possibly many: only its source is touched.
         if let ([predecessor], true) = (from, phi.sources.len() > 1) {
             let source = phi.sources.iter_mut().find(|(block, _)| block == predecessor);
             source.into_iter().for_each(|(block, _)| *block = new);
@@ -535,7 +535,7 @@ fn insert_block(function: &mut Function, target: BlockId, from: &[BlockId]) -> B
     new
 }
 
-/// A `WARPSYNC` of all lanes is not needed where the whole warp of a kernel is together anyway. True if one went.
+/// Removes a `WARPSYNC` of all lanes where the whole warp of a kernel is converged anyway. True if there was one.
 pub fn remove_warp_syncs(function: &mut Function) -> bool {
     if !has_removable_syncs(function) {
         return false;

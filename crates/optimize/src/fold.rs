@@ -157,7 +157,7 @@ fn machine(op: Op, operands: &Operands<'_>) -> Option<Results> {
     }
 }
 
-/// A negated addend is its complement and one: so the carry comes out as that of the one adder.
+/// A negated addend is its complement plus one, so the carry is that of a single adder.
 fn addend(source: &Source, bits: u32) -> (u64, u64) {
     let complement = source.negate || source.invert;
     (u64::from(if complement { !bits } else { bits }), u64::from(source.negate))
@@ -267,7 +267,7 @@ fn funnel_shift(operands: &Operands<'_>) -> Option<Results> {
     one(if operands.has(Mod::HI) { (shifted >> 32) as u32 } else { shifted as u32 })
 }
 
-/// How a comparison comes out.
+/// Result of a comparison.
 fn holds(compare: Mod, order: std::cmp::Ordering) -> Option<bool> {
     Some(match compare {
         Mod::LT => order.is_lt(),
@@ -360,7 +360,7 @@ fn wide(pseudo: Pseudo, operands: &Operands<'_>) -> Option<Results> {
 fn amount(operands: &Operands<'_>) -> Option<u32> {
     let source = operands.instruction.sources.get(1)?;
     let plain = !(source.negate || source.absolute || source.invert) && source.suffixes.is_empty();
-    // A pair would be something else than an amount.
+    // A pair is no shift amount.
     let single = !matches!(&source.kind, SourceKind::Values(values) if values.len() != 1);
     if plain && single { Some(operands.raw(1)? as u32) } else { None }
 }

@@ -22,7 +22,7 @@ use oriole_ori::{
 };
 use oriole_sass::Op;
 
-/// The most sweeps in one run. A run that meets the bound is right, only not finished.
+/// The most sweeps in one run. A run that reaches the bound is correct, but not at a fixed point.
 const SWEEPS: usize = 6;
 
 /// The most rewrites of one instruction in one sweep.
@@ -122,7 +122,7 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
         }
         function.block_mut(id).phis = phis;
     }
-    // Convergence barriers are placed for the graph that was there; only SSA comes before them for certain.
+    // Convergence barriers were placed for the old graph; only in SSA they are certain not to exist yet.
     if form == Form::Ssa {
         open |= fold_branches(function, definitions);
     }
@@ -141,7 +141,7 @@ fn sweep(function: &mut Function, context: &PassContext<'_>, known: &mut Definit
 
 /// Result of rewriting an instruction.
 pub(crate) struct Rewritten {
-    /// It changed.
+    /// The instruction changed.
     pub(crate) any: bool,
     /// Nothing more is found.
     pub(crate) finished: bool,
@@ -149,7 +149,7 @@ pub(crate) struct Rewritten {
     pub(crate) results: Evaluation,
 }
 
-/// Rewrites one instruction until nothing more is found.
+/// Rewrites one instruction until a fixed point.
 pub(crate) fn rewrite(view: &View<'_>, i: &mut Instruction) -> Rewritten {
     let &View { function, definitions, facts, .. } = view;
     let mut any = false;
@@ -175,7 +175,7 @@ pub(crate) fn rewrite(view: &View<'_>, i: &mut Instruction) -> Rewritten {
     Rewritten { any, finished: false, results: Evaluation::NotMade }
 }
 
-/// A guard that always holds goes away. One that never holds leaves the old values.
+/// A guard that is always true is removed. One that is never true leaves the old values.
 fn decided_guard(facts: &ValueFacts, i: &mut Instruction) -> bool {
     let Some(guard) = i.guard else { return false };
     let Some(word) = facts.word(guard.value) else { return false };

@@ -37,7 +37,7 @@ pub fn run(function: &mut Function) {
     construct(function);
 }
 
-/// One return block: the others copy their results and jump there.
+/// Creates one return block: the others copy their results and jump there.
 fn unify_returns(function: &mut Function) {
     let is_return = |instruction: &Instruction| instruction.opcode == Opcode::Pseudo(Pseudo::Return);
     let mut returns: Vec<(BlockId, usize)> = Vec::new();
@@ -126,7 +126,7 @@ fn construct(function: &mut Function) {
     let liveness = Liveness::new(function, &cfg);
     let count = function.values.len();
 
-    // Which blocks write each value.
+    // Blocks that write each value.
     let mut writes: Vec<(Value, BlockId)> = Vec::new();
     for &id in cfg.order() {
         for instruction in &function.block(id).instructions {
@@ -182,11 +182,11 @@ fn construct(function: &mut Function) {
 
 struct Renaming<'a> {
     function: &'a mut Function,
-    /// The SSA value that stands for each register at this point of the walk.
+    /// The SSA value of each register at this point of the walk.
     current: TiVec<Value, Option<Value>>,
     /// Registers whose id is taken: the first definition keeps it.
     taken: TiVec<Value, bool>,
-    /// Value that stands for the register where nothing was written.
+    /// The value of an uninitialized register.
     undefined: TiVec<Value, Option<Value>>,
     log: Vec<(Value, Option<Value>)>,
 }

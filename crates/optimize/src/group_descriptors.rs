@@ -53,12 +53,12 @@ pub fn run(function: &mut Function, chip: Chip) -> bool {
     changed
 }
 
-/// The block at hand.
+/// The current block.
 struct BlockRewrite<'a> {
     function: &'a mut Function,
     chip: Chip,
     definitions: &'a Definitions,
-    /// Uniform registers that hold what general ones hold.
+    /// Uniform registers that hold the same as general ones.
     known: FxHashMap<Value, Value>,
     /// General registers that are base words of adds in the block: they are copied anyway.
     wanted: FxHashSet<Value>,
@@ -198,7 +198,7 @@ impl<'a> BlockRewrite<'a> {
         true
     }
 
-    /// A word that was copied before in the block is copied from there.
+    /// Copies a word that was copied before in the block from that copy.
     fn copy_once(&mut self, copy: &Instruction, to: Value, from: Value) -> bool {
         if !self.definitions.is_stable(from) {
             return false;
@@ -244,7 +244,7 @@ impl<'a> BlockRewrite<'a> {
         let mut made = definition.clone();
         made.opcode = op.info().uniform?.into();
         made.origin = copy.origin;
-        // A name will do to ask whether there is such a form.
+        // A placeholder suffices to check whether there is such a form.
         let name = self.function.new_value(File::UR, None);
         made.destinations[0] = Destination::new(File::UR, [name]);
         for source in &mut made.sources {
@@ -362,7 +362,7 @@ fn widened_sum(i: &Instruction, [low, high]: [Value; 2]) -> Option<(Value, [Valu
     is_sum.then_some((word.as_plain_value()?, [a, b]))
 }
 
-/// The most that a word can be, by what makes it.
+/// Upper bound of a word, from its definition.
 fn most(i: &Instruction) -> Option<u32> {
     let bits = |source: Option<&Source>| match source?.kind {
         SourceKind::Imm(bits @ 0..32) => Some(bits),

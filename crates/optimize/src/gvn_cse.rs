@@ -57,13 +57,13 @@ pub fn run(function: &mut Function) -> Outcome {
         }
     }
     numbering.remove(function);
-    // Phis read at the ends of blocks that the walk may not have left yet when it stood at the phi.
+    // Phis read at the ends of blocks that the walk may not have finished when it visited the phi.
     for block in &mut function.blocks {
         for phi in &mut block.phis {
             numbering.lead_phi(phi);
         }
     }
-    // Of values that were two nothing is known that was not known of both, but that they are one.
+    // A merged value has only facts that both had; the only news is that they are equal.
     match numbering {
         Numbering { changed: false, .. } => Outcome::Unchanged,
         Numbering { reads_twice: true, .. } => Outcome::Changed,
@@ -93,9 +93,9 @@ struct Numbering {
     newest: FxHashMap<u64, u32>,
     /// Instructions that dominate the current point.
     entries: Vec<Entry>,
-    /// The value that stands for each value.
+    /// The leader of each value.
     leader: TiVec<Value, Value>,
-    /// Instructions that gave way.
+    /// Replaced instructions.
     gone: Vec<(BlockId, u32)>,
     changed: bool,
     /// Something may read one value twice that read two.
@@ -112,7 +112,7 @@ impl Numbering {
         }
     }
 
-    /// Puts what stands for a value into its place; true if that is another one.
+    /// Replaces a value by its leader; true if that is another one.
     fn lead(&self, value: &mut Value) -> bool {
         let leader = self.leader[*value];
         std::mem::replace(value, leader) != leader
@@ -133,7 +133,7 @@ impl Numbering {
         }
     }
 
-    /// The last instruction that computes what this one computes.
+    /// The last instruction with the same computation.
     fn known<'f>(&self, function: &'f Function, hash: u64, wanted: &Instruction) -> Option<&'f Instruction> {
         let mut at = self.newest.get(&hash).copied();
         while let Some(entry) = at.map(|at| &self.entries[at as usize]) {
@@ -191,7 +191,7 @@ impl Numbering {
         }
     }
 
-    /// A phi that merges what another one of the block merges is that one.
+    /// Merges equal phis of the block.
     fn phis(&mut self, function: &mut Function, id: BlockId) {
         let mut met: FxHashMap<PhiSources, Value> = FxHashMap::default();
         let mut phis = std::mem::take(&mut function.block_mut(id).phis);
@@ -213,7 +213,7 @@ impl Numbering {
         function.block_mut(id).phis = phis;
     }
 
-    /// Takes out what gave way.
+    /// Removes the replaced instructions.
     fn remove(&self, function: &mut Function) {
         // Removed instructions of a block are contiguous and in visiting order.
         for gone in self.gone.chunk_by(|one, other| one.0 == other.0) {
@@ -282,7 +282,7 @@ pub(crate) fn disturbs_memory(instruction: &Instruction) -> bool {
         && !effects::is_product_step(instruction)
 }
 
-/// How many of the first operands may be exchanged.
+/// Count of leading operands that commute.
 fn exchangeable(instruction: &Instruction) -> usize {
     let count = match instruction.opcode {
         Opcode::Sass(op) => op.info().commutes(&instruction.mods),

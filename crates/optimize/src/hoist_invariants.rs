@@ -15,10 +15,10 @@ use oriole_ori::{
 use oriole_sass::Op;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// General registers that a loop may fill before nothing more is moved out of it, where no limit is known.
+/// General registers at which a loop counts as full, if no limit is known.
 const REGISTERS: usize = 128;
 
-/// Registers that are kept free for what allocation needs between.
+/// Registers that are kept free for allocation.
 const MARGIN: usize = 16;
 
 /// Predicates that may be live throughout a loop. The rest of the file is for the loop's own conditions: one more
@@ -76,7 +76,7 @@ fn move_invariants(function: &mut Function, form: Form, cfg: &Cfg) -> Vec<Value>
         Form::Ssa => Definitions::in_ssa(function),
         _ => Definitions::of(function, cfg, &dominators),
     };
-    // Only what writes a uniform register asks where the whole warp is.
+    // Only writers of uniform registers need to know where the whole warp executes.
     let asks = |id: &BlockId| {
         loops.innermost(*id).is_some() && function.block(*id).instructions.iter().any(writes_uniform)
     };
@@ -164,7 +164,7 @@ fn blocks_of_definitions(function: &Function, cfg: &Cfg) -> TiVec<Value, Option<
     defined_in
 }
 
-/// The most registers that are live at once at the borders of blocks.
+/// Maximum general pressure at block boundaries.
 #[derive(Clone, Copy, Default)]
 struct Pressure {
     general: usize,
@@ -212,7 +212,7 @@ fn members_and_pressures(
     (members, pressures)
 }
 
-/// The end of a block before its transfer and the parallel copy that belongs to it.
+/// The insertion point at the end of a block, before its transfer and the parallel copy that belongs to it.
 fn place_before_copies(block: &Block) -> usize {
     let mut end = edges::end_of_code(block);
     while end > 0
@@ -236,7 +236,7 @@ fn preheader(function: &Function, cfg: &Cfg, loops: &Loops, index: usize) -> Opt
     found.filter(|&id| function.block(id).successors[..] == [header])
 }
 
-/// Gives every loop that is entered from several blocks, or by one way of a branch, a block before its header.
+/// Gives every loop that is entered from several blocks, or by a conditional branch, a preheader.
 fn make_preheaders(function: &mut Function) -> bool {
     let cfg = Cfg::new(function);
     let dominators = Dominators::new(function, &cfg);
@@ -296,7 +296,7 @@ fn writes_uniform(instruction: &Instruction) -> bool {
     instruction.destinations.iter().any(|destination| matches!(destination.file, File::UR | File::UP))
 }
 
-/// Pure, unguarded, and no fault or cost comes of running it before the loop.
+/// True if it is pure and unguarded, and executing it before the loop causes no fault and no cost.
 fn may_move(instruction: &Instruction, definitions: &Definitions) -> bool {
     let mut stable = true;
     instruction.for_each_definition(|value| stable &= definitions.is_stable(value));

@@ -24,7 +24,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Mods, Op};
 use smallvec::SmallVec;
 
-/// How often one instruction takes another one in, at most.
+/// Most instructions that are fused into one.
 const DEPTH: usize = 4;
 
 /// The pass, and the removal of fused inner operations.
@@ -127,7 +127,7 @@ pub fn run(function: &mut Function, chip: Chip, wants: Wants, decisions: Option<
             });
         }
     }
-    // From the back, so that indices stay right; each block is put together once.
+    // From the back, so that indices stay valid; each block is rebuilt once.
     let mut insertions = insertions.into_iter().rev().peekable();
     while let Some((id, index, instruction)) = insertions.next() {
         let mut here = vec![(index, instruction)];
@@ -170,7 +170,7 @@ fn release(function: &Function, definitions: &mut Definitions, instruction: &Ins
         if let Some(dead) = definitions.instruction(function, value) {
             let mut wanted = !oriole_ori::effects::is_removable(dead);
             dead.for_each_definition(|result| wanted |= definitions.uses(result) > 0);
-            // Of several results the last one to go takes the operands along.
+            // Of several results the last one to become dead releases the operands.
             if !wanted {
                 dead.for_each_use(|operand| work.push(operand));
             }
@@ -226,7 +226,7 @@ impl Fuser<'_> {
         is_legal(self.view.chip, self.view.function, &other).then_some(other)
     }
 
-    /// The operation that makes the components of an operand and nothing else.
+    /// The instruction that defines all components of an operand and nothing else.
     fn maker(&self, source: &Source) -> Option<&Instruction> {
         let SourceKind::Values(values) = &source.kind else { return None };
         let maker = self.view.definitions.instruction(self.view.function, values[0])?;
@@ -527,7 +527,7 @@ impl Fuser<'_> {
         None
     }
 
-    /// A table of a table over no more than three inputs.
+    /// LUT composition over at most three inputs.
     fn table(&self, i: &Instruction) -> Option<Instruction> {
         let (table, inputs) = inputs_of(i)?;
         for (at, input) in inputs.iter().enumerate() {
@@ -588,7 +588,7 @@ impl Fuser<'_> {
     }
 }
 
-/// The instruction with another operation on other sources; results, guard and place stay.
+/// The instruction with another operation on other sources; results, guard and position stay.
 fn rewritten(i: &Instruction, op: Op, mods: Mods, sources: impl IntoIterator<Item = Source>) -> Instruction {
     let mut made = i.clone();
     made.opcode = op.into();

@@ -11,8 +11,8 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 /// No entry in a list of definitions.
 const NONE: u32 = u32::MAX;
 
-/// One place where a value is defined that nothing was known to read when the sweep came by, and the entry of the next
-/// such place.
+/// A definition whose readers were not known when the sweep passed it, and the list index of the next definition of
+/// the value.
 struct Definition {
     block: BlockId,
     /// Index of the instruction, or of the phi with the highest bit set.
@@ -46,8 +46,8 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, _| Outcome::changed_if(run(function)))
 };
 
-/// The pass for code that is not optimized; elsewhere others remove what nothing reads on their way. Debuggers show that, too: in
-/// functions that they read it stays.
+/// The pass for unoptimized code; elsewhere other passes remove dead code. Debuggers show dead values, too: in
+/// functions for them it stays.
 pub static UNOPTIMIZED: Pass = Pass {
     optimization: Some(Optimization::DeadCode),
     ..Pass::new(|function, context| {
@@ -56,7 +56,7 @@ pub static UNOPTIMIZED: Pass = Pass {
     })
 };
 
-/// Removes dead code. Returns true if something went.
+/// Removes dead code. Returns true if there was some.
 pub fn run(function: &mut Function) -> bool {
     remove(function) != Removed::Nothing
 }
@@ -69,7 +69,7 @@ pub fn remove(function: &mut Function) -> Removed {
     marks.delete(function)
 }
 
-/// Which values and instructions are needed, as far as it is known.
+/// Values and instructions known to be needed.
 struct Marks {
     needed: TiVec<Value, bool>,
     /// The last entry of `passed` that defines the value.
@@ -79,7 +79,7 @@ struct Marks {
     /// Definitions that the sweep passed before their reader was found. Blocks are nearly in RPO, so they are few: a
     /// backward sweep visits most readers before the definitions.
     passed: Vec<Definition>,
-    /// Where the instructions of a block begin in `found`.
+    /// Start of each block's instructions in `found`.
     starts: TiVec<BlockId, usize>,
     /// [`KEPT`] and [`PREDICATE`] of all instructions in storage order.
     found: Vec<u8>,
@@ -132,7 +132,7 @@ impl Marks {
         }
     }
 
-    /// Keeps the definitions that the sweep passed before it met their readers, and what those read.
+    /// Keeps the definitions that the sweep passed before their readers, and transitively their operands.
     fn close(&mut self, function: &Function) {
         while let Some(value) = self.work.pop() {
             let mut at = self.last[value];
@@ -182,7 +182,7 @@ impl Marks {
         }
     }
 
-    /// The value is read. A definition that the sweep has still to come by needs no more than the mark.
+    /// Marks a value as read. A definition that the sweep has not reached needs no more than the mark.
     fn need(&mut self, value: Value) {
         if !std::mem::replace(&mut self.needed[value], true) && self.last[value] != NONE {
             self.work.push(value);
@@ -195,7 +195,7 @@ impl Marks {
     }
 }
 
-/// Predicate results that nothing reads are dropped, with the old values tied to them.
+/// Drops predicate results that are never read, with the old values tied to them.
 fn drop_predicates(instruction: &mut Instruction, needed: &TiSlice<Value, bool>) -> bool {
     if instruction.call.is_some() || matches!(instruction.opcode, oriole_ori::Opcode::Pseudo(_)) {
         return false;

@@ -69,7 +69,7 @@ pub fn run(view: &View<'_>, i: &mut Instruction) -> bool {
     changed
 }
 
-/// How an operand that is a known word, or the address of a variable, is written.
+/// Encodings of an operand that is a known word, or the address of a variable.
 static IMMEDIATE: Contest = Contest { name: "an operand that is known", alternatives: &OPERAND };
 /// Encodings of an operand that is a constant-bank word. A uniform register would need a load: that is tried later,
 /// for operands that are still in general registers then.
@@ -109,7 +109,7 @@ fn put(view: &View<'_>, i: &mut Instruction, index: usize, new: Source) -> bool 
             return true;
         }
         Opcode::Pseudo(_) => {
-            // 64-bit operations take nothing but registers and zero; predicates and amounts as they are.
+            // 64-bit operations take only registers and zero; predicates and shift amounts unchanged.
             let fits = matches!(new.kind, SourceKind::Zero(_) | SourceKind::True(_));
             if fits {
                 i.sources[index] = new;
@@ -153,7 +153,7 @@ enum Written {
     InARegister,
 }
 
-/// A wait for lanes that are all of the warp says so itself.
+/// Turns a wait for all lanes into its whole-warp form.
 fn all_lanes(view: &View<'_>, i: &mut Instruction) -> bool {
     if i.opcode != Opcode::Sass(Op::WARPSYNC) {
         return false;

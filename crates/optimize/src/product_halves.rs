@@ -10,7 +10,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Mods, Op};
 use rustc_hash::FxHashMap;
 
-/// No more instructions than this stand between the two.
+/// Most instructions between the two.
 const NEAR: usize = 6;
 
 /// Half of a product that an instruction computes.

@@ -119,7 +119,7 @@ impl Trader<'_> {
         invariant
     }
 
-    /// The addition that a term comes from, with its place, if nothing else reads it.
+    /// The add that defines a term, with its place, if nothing else reads it.
     fn inner(&self, source: &Source) -> Option<(&Instruction, (BlockId, u32))> {
         let SourceKind::Values(values) = &source.kind else { return None };
         if source.negate || values.iter().any(|&value| self.definitions.uses(value) != 1) {
@@ -144,7 +144,7 @@ impl Trader<'_> {
                 continue;
             }
             if let Some(inner_terms) = terms_of_pair(inner) {
-                // One of the inner terms changes: it goes out, the other addend comes in.
+                // Swap a variant inner term with the outer addend.
                 let [first, second] = inner_terms.as_slice() else { continue };
                 let (stays, goes) = match (self.is_invariant(first), self.is_invariant(second)) {
                     (true, false) => (first, second),

@@ -35,7 +35,7 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     let dominators = Dominators::new(function, &cfg);
     let loops = Loops::new(function, &cfg, &dominators);
     let mut changed = false;
-    // Blocks in which nothing more can be done.
+    // Blocks in which nothing more can be improved.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
     let graph = (&cfg, &dominators, &loops);
@@ -48,12 +48,12 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     changed
 }
 
-/// Where most registers of a block are missing.
+/// The point of a block with the largest excess.
 struct Highest {
     block: BlockId,
     /// The instruction before which that is.
     at: u32,
-    /// How many are missing.
+    /// Count of missing registers.
     excess: u32,
     /// The most predicates that are live at once around it.
     predicates: u32,
@@ -66,7 +66,7 @@ struct Peak<'a> {
     live: Vec<Value>,
 }
 
-/// How many values are live at a place.
+/// Counts of live values at a point.
 #[derive(Clone, Copy, Default)]
 struct Counts {
     general: u32,
@@ -87,7 +87,7 @@ impl Counts {
         (self.general + self.spilled(budget, predicates)).saturating_sub(budget.general[block])
     }
 
-    /// How many predicates take a general register each: those that live through a place with more of them than there are.
+    /// Predicates that take a general register: those live through a point with more predicates than the file has.
     fn spilled(self, budget: &Budget, predicates: u32) -> u32 {
         predicates.saturating_sub(budget.predicates).min(self.predicates)
     }
@@ -95,7 +95,7 @@ impl Counts {
 
 /// Values live at a point. One set serves all walks through blocks, to save allocation.
 struct Live {
-    /// For each value the last walk that found it live and not yet its end.
+    /// For each value the last walk that found it live and has not reached its end.
     walks: TiVec<Value, u32>,
     /// The current walk.
     walk: u32,
@@ -157,7 +157,7 @@ struct Analyses<'a> {
     liveness: Liveness,
     loops: &'a Loops,
     definitions: Definitions,
-    /// Where each value is read.
+    /// Uses of each value.
     uses: Csr<Value, (BlockId, u32)>,
 }
 
@@ -225,7 +225,7 @@ impl<'a> Analyses<'a> {
                 of_loops[index] = most[block].max(of_loops[index]);
             }
         }
-        // Outer loops stand before the loops in them.
+        // Outer loops come before the loops in them.
         for (index, lap) in self.loops.loops.iter().enumerate().rev() {
             if let Some(parent) = lap.parent {
                 of_loops[parent] = of_loops[index].max(of_loops[parent]);
@@ -237,7 +237,7 @@ impl<'a> Analyses<'a> {
         most
     }
 
-    /// Of each block but some the place where most registers are missing, if any are, those with most of them first.
+    /// For each block not in `left`, the point with the largest excess, if there is one; the largest first.
     fn highest(&self, live: &mut Live, budget: &Budget, left: &FxHashSet<BlockId>) -> Vec<Highest> {
         let mut counts = Vec::new();
         for &block in self.cfg.order() {
@@ -248,7 +248,7 @@ impl<'a> Analyses<'a> {
         for places in counts.chunk_by(|(one, ..), (other, ..)| one == other) {
             let block = places[0].0;
             let predicates = predicates[block];
-            // Of equals the first of the walk.
+            // Ties go to the first one of the walk.
             let here = places.iter().rev().map(|&(_, at, here)| (here.excess(budget, block, predicates), at));
             let (excess, at) =
                 here.max_by_key(|&(excess, _)| excess).expect("a walk visits the end of a block");

@@ -93,7 +93,7 @@ fn finds_any(function: &Function, graph: &Graph<'_>) -> bool {
     })
 }
 
-/// How far a computation may go down.
+/// How far a computation may sink.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
     Nowhere,
@@ -130,7 +130,7 @@ fn reach(instruction: &Instruction) -> Reach {
     if moves { reach } else { Reach::Nowhere }
 }
 
-/// True if no more registers are read there that nothing else reads from there on than are written.
+/// True if sinking lengthens the live ranges of no more registers than it shortens.
 fn pays(instruction: &Instruction, liveness: &Liveness, place: BlockId) -> bool {
     let mut written = 0;
     instruction.for_each_definition(|_| written += 1);
@@ -148,14 +148,14 @@ struct Graph<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
     loops: &'a Loops,
-    /// Blocks with nothing but the way back to the start of a loop. What goes there makes the loop go round by two branches.
+    /// Blocks that only lead back to the start of a loop. Code there would add a second branch to the loop.
     back_edges: TiVec<BlockId, bool>,
 }
 
 impl Graph<'_> {
     /// The last block that dominates both.
     fn common(&self, mut a: BlockId, mut b: BlockId) -> BlockId {
-        // Mostly one is above the other, however far.
+        // Mostly one dominates the other, however far.
         while a != b {
             if self.dominators.dominates(a, b) {
                 return a;
@@ -198,11 +198,11 @@ impl Graph<'_> {
     }
 }
 
-/// For each value the block that dominates all its uses, as far as they are known: from the end on.
+/// For each value the block that dominates all its uses known so far, from the end on.
 struct Uses(TiVec<Value, Option<BlockId>>);
 
 impl Uses {
-    /// The uses by phis, at the ends of the edges that they read on. Those by instructions come after their readers have their places.
+    /// Uses by phis, at the ends of their edges. Uses by instructions are added after their readers are placed.
     fn of_phis(function: &Function, graph: &Graph<'_>) -> Uses {
         let mut uses = Uses(ti_vec![None; function.values.len()]);
         for phi in function.blocks.iter().flat_map(|block| &block.phis) {

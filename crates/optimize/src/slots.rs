@@ -7,7 +7,7 @@ use oriole_ori::{File, Instruction, Opcode, Pseudo, Source, SourceKind};
 use oriole_sass::info::SourceType;
 use oriole_sass::{Mod, Op};
 
-/// How the source with this index is read: a column of the table of opcodes.
+/// The type of the source with this index: a column of the opcode table.
 pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     if let Some(source) = instruction.sources.get(index)
         && matches!(source.kind, SourceKind::True(_))
@@ -25,7 +25,7 @@ pub fn source_type(instruction: &Instruction, index: usize) -> SourceType {
     }
 }
 
-/// A known word as the slot reads it, the signs of the operand applied.
+/// A known word as the slot reads it, with the modifiers of the operand applied.
 pub fn signed_word(slot: SourceType, source: &Source, bits: u32) -> u32 {
     match slot {
         SourceType::Word => {
@@ -151,7 +151,7 @@ pub fn is_plain_permutation(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::PRMT) && instruction.mods.is_empty()
 }
 
-/// A truth table with two of its inputs exchanged; input 0 is the most significant.
+/// A truth table with two of its inputs swapped; input 0 is the most significant.
 pub fn exchange_inputs(table: u8, first: u32, second: u32) -> u8 {
     let (first, second) = (2 - first, 2 - second);
     (0..8u8).fold(0, |result, row| {

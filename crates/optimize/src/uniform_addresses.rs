@@ -10,7 +10,7 @@ use oriole_ori::{File, Function, Instruction, Opcode, Source, SourceKind, Value,
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// How an address is written of which a uniform register is a part.
+/// Encodings of an address with a uniform part.
 static UNIFORM_PART: Contest = Contest {
     name: "an address with a uniform part",
     alternatives: &[

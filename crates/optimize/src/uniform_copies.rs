@@ -20,7 +20,7 @@ use oriole_ori::{
 use oriole_sass::Op;
 use rustc_hash::FxHashMap;
 
-/// Most words that are copied once: they live in uniform registers from there to their last place.
+/// Most words that are copied once: they are live in uniform registers up to their last use.
 const MOST: usize = 16;
 
 /// The copies of one word.
@@ -54,7 +54,7 @@ pub fn run(function: &mut Function) -> bool {
     }
     shared.replace_pairs(function);
     for (block, mut copies) in behind {
-        // From the last place on, so that the others stay where they are.
+        // From the last one on, so that the others keep their indices.
         copies.sort_unstable_by(|a, b| b.cmp(a));
         let instructions = &mut function.block_mut(block).instructions;
         for (index, word, shared) in copies {
@@ -70,12 +70,12 @@ pub fn run(function: &mut Function) -> bool {
     changed
 }
 
-/// Uniform registers that stand for others.
+/// Uniform registers that replace others.
 #[derive(Default)]
 struct Shared {
     /// For each copy the register that it copies.
     of: FxHashMap<Value, Value>,
-    /// For each register of a pair its place there and the other register.
+    /// For each register of a pair its position there and the other register.
     partners: FxHashMap<Value, (usize, Value)>,
 }
 
@@ -106,7 +106,7 @@ impl Shared {
     }
 }
 
-/// The pair of registers that an operand names, if it names one.
+/// The register pair that an operand names, if it names one.
 fn pair_of(source: &mut Source) -> Option<&mut Values> {
     let values = match &mut source.kind {
         SourceKind::Values(values) => values,
@@ -130,7 +130,7 @@ fn copied(instruction: &Instruction) -> Option<&Source> {
     instruction.sources.first().filter(|source| copies && !source.negate && !source.invert)
 }
 
-/// Makes constants where they are wanted.
+/// Materializes constants where they are needed.
 fn constants(function: &mut Function, definitions: &Definitions) -> bool {
     let mut found: Vec<(BlockId, usize, u32)> = Vec::new();
     for block in function.block_ids() {

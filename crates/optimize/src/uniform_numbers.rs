@@ -49,7 +49,7 @@ pub fn run(function: &mut Function, chip: Chip) {
                 let Some(other) = in_uniform(function, chip, instruction, index, uniform) else { continue };
                 *instruction = other;
                 if met.is_none() {
-                    // The place that the other one comes before.
+                    // The later of the two places.
                     let (_, block, at) = low.max(high);
                     known.insert(pair, numbers.len());
                     numbers.push(Number { words: number, uniform, place: (block, at) });

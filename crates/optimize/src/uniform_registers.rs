@@ -36,7 +36,7 @@ pub static PASS: Pass = Pass {
     ..Pass::new(|function, context| Outcome::changed_if(run(function, context.chip, context.decisions)))
 };
 
-/// Moves what can be moved. True if there may have been something. Outside SSA.
+/// Moves values to uniform registers. True if there may have been some. Outside SSA.
 pub fn run(function: &mut Function, chip: Chip, decisions: Option<&Decisions>) -> bool {
     if !function.is_entry || function.blocks.is_empty() || !chip.has_uniform_datapath() {
         return false;
@@ -118,7 +118,7 @@ fn find(function: &mut Function, chip: Chip) -> Candidates {
     candidates
 }
 
-/// The instruction on the uniform datapath, if all it reads is uniform there; results still named as in R.
+/// The instruction on the uniform datapath, if all its sources are uniform there; results still named as in R.
 fn uniform_form(chip: Chip, instruction: &Instruction, candidates: &Candidates) -> Option<Instruction> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     let fixed =

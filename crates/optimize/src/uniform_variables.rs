@@ -7,7 +7,7 @@
 use oriole_ori::{Cfg, Divergence, File, Function, Instruction, Opcode, Pseudo, Source, SourceKind, Value};
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Most values of this kind: they live through loops, where descriptors and bounds need registers, too.
+/// Most values of this kind: they are live through loops, where descriptors and bounds need registers, too.
 const MOST: usize = 12;
 
 /// The values, in order of first definition.

@@ -27,7 +27,7 @@ pub enum Fact {
     Bank {
         /// Bank number.
         bank: u8,
-        /// Where the offset counts from.
+        /// Base of the offset.
         base: ConstBase,
         /// Offset in bytes.
         offset: i32,
@@ -36,7 +36,7 @@ pub enum Fact {
     Address {
         /// The variable.
         symbol: SymbolId,
-        /// Which word.
+        /// The word of the address.
         part: AddressPart,
         /// Offset in bytes.
         offset: i32,
@@ -65,7 +65,7 @@ impl Bits {
     /// Nothing is known.
     pub const UNKNOWN: Bits = Bits { zeros: 0, signs: 1, trailing: 0 };
 
-    /// Of a known word.
+    /// Bits of a known word.
     #[inline]
     pub fn of(word: u32) -> Bits {
         Bits {
@@ -84,7 +84,7 @@ impl Bits {
         Bits { zeros: 0, signs: signs.clamp(1, 32) as u8, trailing: 0 }
     }
 
-    /// Of a value that may be either.
+    /// Bits of a value that is one of two.
     fn either(self, other: Bits) -> Bits {
         Bits {
             zeros: self.zeros.min(other.zeros),
@@ -117,7 +117,7 @@ pub enum Evaluation {
 pub struct ValueFacts {
     facts: TiVec<Value, Fact>,
     bits: TiVec<Value, Bits>,
-    /// How many trailing bits of the addresses of variables are zero.
+    /// Trailing zero bits of the addresses of variables.
     alignments: TiVec<SymbolId, u8>,
     /// Some f32 value is an add of `-0`.
     signed_singles: bool,
@@ -148,7 +148,7 @@ impl ValueFacts {
         results
     }
 
-    /// How many trailing bits of the address of a variable are zero.
+    /// Trailing zero bits of the address of a variable.
     pub fn alignment(&self, symbol: SymbolId) -> u8 {
         self.alignments.get(symbol).copied().unwrap_or(0)
     }
@@ -274,7 +274,7 @@ impl ValueFacts {
         }
     }
 
-    /// Learns from a phi; true if something new came out.
+    /// Learns from a phi; true if there is a new fact.
     pub fn learn_phi(&mut self, definitions: &Definitions, phi: &Phi) -> bool {
         let mut common: Option<Fact> = None;
         let mut bits: Option<Bits> = None;
@@ -308,13 +308,13 @@ impl ValueFacts {
             self.bits[phi.destination] = bits;
         }
         match common {
-            // Banks and addresses would have to be loaded where the phi stands.
+            // Banks and addresses would have to be loaded at the phi.
             Some(fact @ (Fact::Word(_) | Fact::Same { .. })) => self.note(definitions, phi.destination, fact),
             _ => false,
         }
     }
 
-    /// Learns from an instruction; true if something new came out. `results` says whether it was evaluated already.
+    /// Learns from an instruction; true if there is a new fact. `results` holds its evaluation, if there was one.
     pub fn learn(
         &mut self,
         function: &Function,
@@ -402,10 +402,10 @@ impl ValueFacts {
                 if values.len() == 1 && instruction.sources.len() == 1 =>
             {
                 let fact = self.of_source(definitions, &instruction.sources[0]);
-                // A general register may copy a uniform one, but the one cannot stand for the other everywhere.
+                // A general register may copy a uniform one, but the uniform one cannot replace it everywhere.
                 match fact {
                     Fact::Same { value, .. } if function.file(value) != destination.file => return None,
-                    // A constant or address belongs to the general file; elsewhere it is loaded by other means.
+                    // A constant or address belongs to the general file; other files load it differently.
                     Fact::Bank { .. } | Fact::Address { .. } if destination.file != File::R => return None,
                     fact => [fact, Fact::Unknown],
                 }
@@ -473,7 +473,7 @@ impl ValueFacts {
         }
     }
 
-    /// A truth table of which only one input counts.
+    /// A truth table that depends on one input only.
     fn learn_predicate(&mut self, definitions: &Definitions, instruction: &Instruction) -> bool {
         let mut new = false;
         for (index, destination) in instruction.destinations.iter().enumerate() {
@@ -580,7 +580,7 @@ impl ValueFacts {
         }
     }
 
-    /// How many trailing bits of a source are zero, whatever its sign.
+    /// Trailing zero bits of a source, whatever its sign.
     fn trailing_zeros(&self, instruction: &Instruction, index: usize) -> u8 {
         match instruction.sources.get(index) {
             Some(source) if !source.invert && !source.absolute && source.suffixes.is_empty() => {
@@ -629,7 +629,7 @@ pub fn is_signed_single(instruction: &Instruction) -> bool {
         )
 }
 
-/// A load of one or two words from a fixed place of a constant bank.
+/// A load of one or two words from a fixed location of a constant bank.
 pub fn is_plain_constant_load(instruction: &Instruction) -> bool {
     instruction.opcode == Opcode::Sass(Op::LDC)
         && instruction.guard.is_none()
@@ -682,7 +682,7 @@ fn logic_zeros(table: u8, zeros: [u8; 3]) -> u8 {
             best = best.max(zeros);
         }
     }
-    // Where all inputs are zero, so is the result, if the table says so.
+    // If all inputs are zero, so is the result, unless the table says otherwise.
     if table & 1 == 0 {
         let used = (0..3).filter(|&input| uses_input(table, input));
         best = best.max(used.map(|input| zeros[input]).min().unwrap_or(32));

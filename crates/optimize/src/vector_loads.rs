@@ -40,7 +40,7 @@ struct Load {
     words: usize,
 }
 
-/// Loads of which the addresses differ by their offsets alone, and between which nothing disturbs memory.
+/// Loads whose addresses differ only in their offsets, with no memory disturbance between them.
 struct Group {
     /// The address of all of them, without an offset.
     address: Address,
@@ -145,14 +145,14 @@ fn loaded(instruction: &Instruction) -> Option<(&Address, usize)> {
     }
 }
 
-/// How many trailing bits of an address without an offset are zero.
+/// Trailing zero bits of an address without its offset.
 fn alignment(facts: &ValueFacts, address: &Address) -> u32 {
     let values = address.base.iter().chain(&address.uniform);
     let parts = values.map(|&value| facts.bits(value).trailing);
     parts.chain(address.symbol.map(|symbol| facts.alignment(symbol))).min().unwrap_or(32).into()
 }
 
-/// Which of the loads become one.
+/// Groups of loads that become one.
 fn joined(mut loads: Vec<Load>, alignment: u32) -> Vec<Joined> {
     loads.sort_by_key(|load| (load.offset, load.at));
     let mut found = Vec::new();
@@ -196,7 +196,7 @@ fn beside(loads: &[Load], words: usize, alignment: u32) -> Option<usize> {
     (count > 1 && end == first.offset + bytes && near).then_some(count)
 }
 
-/// Puts the loads in the place of the first of them; the others are left without results.
+/// Replaces the first of the loads by the wide one; the others are left without results.
 fn join(instructions: &mut [Instruction], joined: &Joined) {
     let values: Values =
         joined.loads.iter().flat_map(|&at| instructions[at].destinations[0].values.clone()).collect();

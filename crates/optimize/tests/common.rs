@@ -145,7 +145,7 @@ pub fn assert_verified(function: &Function, form: Form, what: &str) {
     }
 }
 
-/// A world that also checks what divergence analysis says of the function.
+/// A world that also checks the results of divergence analysis.
 pub fn checking_world(function: &Function, schedule: u64) -> World {
     let cfg = Cfg::new(function);
     let divergence = Divergence::new(function, &cfg);

@@ -1,4 +1,4 @@
-//! The passes that rewrite instructions: small functions before and after, and random ones that keep their meaning.
+//! The passes that rewrite instructions: small functions before and after, and semantics of random ones.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -15,7 +15,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op, Symbol};
 use typed_index_collections::ti_vec;
 
-/// All that linear replacement can be asked for.
+/// All options of linear replacement.
 const FUSED: linear_replacement::Wants = linear_replacement::Wants { contraction: true, folding: true };
 
 /// Runs the general optimizations with all options as they are by default.
@@ -811,7 +811,7 @@ struct Pool {
     pairs: Vec<[Value; 2]>,
 }
 
-/// A raw function with all kinds of integer operations, constants among the operands more often than not.
+/// A raw function with all kinds of integer operations, mostly with constants among the operands.
 fn random_arithmetic(seed: u64) -> Function {
     let mut dice = Dice::new(seed);
     let mut function = Function { is_entry: true, ..Function::default() };
@@ -1015,7 +1015,7 @@ fn random_operation(b: &mut Builder<'_>, dice: &mut Dice, pool: &Pool) {
             }
         }
         21 => {
-            // A word extended, with sign or without.
+            // An extended word, zero-extended or sign-extended.
             let x = dice.pick(&pool.words);
             b.mov(pair[0], x);
             if dice.roll(2) == 0 {

@@ -1,4 +1,4 @@
-//! The passes after SSA: uniform registers and back copy propagation keep what random functions do.
+//! The passes after SSA: uniform registers and back copy propagation preserve the semantics of random functions.
 
 use crate::common::*;
 use expect_test::{Expect, expect};
@@ -387,7 +387,7 @@ b4:
     assert_eq!(ends(2, 9), [vec![2, 3, 8, 9, 10], vec![1, 11, 12]]);
 }
 
-/// Two elected lanes give one address, a coordinate and a zero to the engine for copies, from which the warp made them.
+/// Two elected lanes pass an address, a coordinate and a zero to the copy engine; the whole warp computed them.
 #[test]
 fn words_for_several_elected_lanes_are_copied_once() {
     let text = "
@@ -453,7 +453,7 @@ b4:
     assert!(!uniform_copies::run(&mut function), "nothing is left to do");
 }
 
-/// A loop with more predicates than there are spills one that lives through it, though not where most registers are live.
+/// A loop with too many predicates spills one that is live through it, although not where most registers are live.
 #[test]
 fn predicates_of_a_loop_count_in_all_of_it() {
     let text = "

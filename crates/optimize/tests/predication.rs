@@ -106,7 +106,7 @@ b2:
     assert!(after == before);
 }
 
-/// The pass joins what has become a straight line, for the schedulers see one block at a time; its switch leaves it.
+/// The pass merges straight lines, since the schedulers see one block at a time; its switch disables that.
 #[test]
 fn straight_lines_are_joined() {
     let text = "

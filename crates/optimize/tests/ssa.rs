@@ -313,8 +313,8 @@ b3:
     );
 }
 
-/// Lanes with different targets come back from an indirect call at different times, and meet right after it. Where all have one
-/// target nothing parts them.
+/// Lanes with different targets return from an indirect call at different times, and reconverge right after it. With
+/// one target for all, nothing diverges.
 #[test]
 fn lanes_meet_after_an_indirect_call() {
     let text = "
@@ -510,7 +510,7 @@ b9:
     assert_eq!(barriers(text), ["b0 BSSY", "b3 BSYNC", "b8 BSSY", "b11 BSYNC"]);
 }
 
-/// Lanes that wait together for a barrier object get one answer, and so do those that vote: they need nothing to meet.
+/// Lanes that wait together for an mbarrier get one result, and so do voters: they need no reconvergence.
 #[test]
 fn lanes_that_get_one_answer_stay_together() {
     let text = |answer: &str| {

@@ -18,7 +18,8 @@ fn check(text: &str, expected: Expect) {
     expected.assert_eq(&code);
 }
 
-/// The counter is compared with a bound, which stays: one of two operands may be uniform. What else is copied with it goes its way.
+/// The counter is compared with a bound, which stays: one of two operands may be uniform. Other components of the
+/// copy are split off.
 #[test]
 fn a_counter_is_uniform() {
     check(
@@ -61,7 +62,8 @@ b2:
     );
 }
 
-/// A constant is one of the definitions; a reader that takes the variable from a general register only keeps it there.
+/// A constant is one of the definitions; a reader that takes the variable only from a general register keeps it
+/// there.
 #[test]
 fn definitions_are_constants_and_readers_decide() {
     let text = |reader: &str| {

@@ -1,7 +1,7 @@
 //! Rewrites of the branches that end blocks: folding of equal targets, and jump threading through empty blocks.
 //!
-//! It is here because control flow is simplified before SSA and again after allocation, in crates that do not know each
-//! other. Each rewrite works in SSA and outside of it: an edge is moved only where no phi would have to choose.
+//! It is here because control flow is simplified before SSA and again after allocation, in independent crates. Each
+//! rewrite works in SSA and outside of it: an edge moves only where no phi has to distinguish it.
 
 use crate::{BlockId, Function, Instruction, Opcode, Source, SourceKind, edges};
 use oriole_sass::Op;
@@ -82,7 +82,7 @@ fn resolve(forward: &mut TiVec<BlockId, BlockId>) {
             way.push(at);
             at = forward[at];
         }
-        // A block that leads to itself is the end of its way, and alone on it.
+        // A block that forwards to itself is the end of its chain, not a cycle.
         let is_ring = state[at] == State::OnTheWay && forward[at] != at;
         let end = if state[at] == State::Done { forward[at] } else { at };
         for id in way.drain(..) {

@@ -18,7 +18,7 @@ pub struct Builder<'f> {
     guard: Option<Guard>,
 }
 
-/// An instruction in the making; [`Draft::emit`] appends it.
+/// An instruction under construction; [`Draft::emit`] appends it.
 #[must_use = "a draft does nothing until it is emitted"]
 pub struct Draft<'b, 'f> {
     builder: &'b mut Builder<'f>,
@@ -379,7 +379,7 @@ impl<'f> Builder<'f> {
 
     // Floating point.
 
-    /// A floating operation on 32 bits with these modifiers: `FADD`, `FMUL`, `FFMA`, `MUFU` ...
+    /// A floating-point operation on 32 bits with these modifiers: `FADD`, `FMUL`, `FFMA`, `MUFU` ...
     pub fn float(&mut self, op: Op, mods: &[Mod], d: Value, sources: impl IntoIterator<Item = Source>) {
         self.op(op).mods(mods).to(d).from_all(sources).emit();
     }
@@ -408,7 +408,7 @@ impl<'f> Builder<'f> {
         self.function.block_mut(self.block).successors = smallvec::smallvec![target];
     }
 
-    /// Control goes on in `next` without a branch instruction; ends the block.
+    /// Continues in `next` by fall-through; ends the block.
     pub fn fall_through(&mut self, next: BlockId) {
         self.function.block_mut(self.block).successors = smallvec::smallvec![next];
     }
@@ -493,7 +493,7 @@ impl Draft<'_, '_> {
         self
     }
 
-    /// Says what memory it touches.
+    /// Sets the memory access.
     pub fn memory(mut self, memory: MemoryInfo) -> Self {
         self.instruction.memory = Some(memory);
         self

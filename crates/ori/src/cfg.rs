@@ -84,7 +84,7 @@ impl Cfg {
         self.position[block] != u32::MAX
     }
 
-    /// True if control can come back to a block.
+    /// True if the graph has a cycle.
     pub fn has_cycles(&self, function: &Function) -> bool {
         self.order.iter().any(|&block| {
             let successors = &function.block(block).successors;

@@ -18,7 +18,7 @@ pub fn values_across_blocks(function: &Function) -> TiVec<Value, bool> {
         }
         for instruction in &block.instructions {
             instruction.for_each_use(|value| crosses[value] |= written[value] != number);
-            // Where its guard fails, and in lanes that it leaves out, the old value stays.
+            // The old value stays where the guard is false, and in lanes that are left out.
             let partial = instruction.is_partial();
             instruction.for_each_definition(|value| {
                 crosses[value] |= partial && written[value] != number;

@@ -37,7 +37,7 @@ use rustc_hash::FxHashMap;
 pub use meetings::Cover;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Where a convergence barrier is set up.
+/// The place where a convergence barrier is set up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Anchor {
     /// At the end of the block, before its branch.
@@ -58,7 +58,7 @@ impl Anchor {
 /// Anchor and join of one branch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Site {
-    /// Where the barrier is set up.
+    /// The place where the barrier is set up.
     pub anchor: Anchor,
     /// The first block that all threads of the region execute together again.
     pub join: BlockId,
@@ -73,16 +73,16 @@ pub struct Reconvergence<'a> {
     cfg: &'a Cfg,
     placed: Option<Placed>,
     seen: TiVec<BlockId, u32>,
-    /// For each block the stamp of the branch that reached it last, and the first block of the way that leads there.
+    /// For each block the stamp of the branch that reached it last, and the first block of the path that leads there.
     labels: TiVec<BlockId, (u32, BlockId)>,
     stamp: u32,
     /// The blocks of the dominator tree by place.
     preorder: Vec<BlockId>,
     /// The places of bare exits.
     bare_exits: Vec<u32>,
-    /// Made when first asked for.
+    /// Computed on first use.
     escapes: Option<Escapes>,
-    /// Where the dominance of each block ends, back edges left out; made when first asked for.
+    /// Dominance frontier of each block without back edges; computed on first use.
     frontiers: Option<TiVec<BlockId, Vec<BlockId>>>,
     /// Loops with the dominator-tree positions of their headers, sorted by position.
     headers: Vec<(u32, usize)>,
@@ -92,7 +92,7 @@ pub struct Reconvergence<'a> {
     endless: bool,
     /// Sites that were found, by branch.
     sites: TiVec<BlockId, Option<Option<Site>>>,
-    /// Places in the dominator tree of the blocks that no barrier may be set up round: those that wait for all lanes of the
+    /// Dominator-tree positions of the blocks that must not be inside a barrier: those that wait for all lanes of the
     /// warp or all threads of the block, and those of cycles with several entries.
     barred: Vec<u32>,
     /// Cached result for each anchor and join that was tried.
@@ -100,7 +100,7 @@ pub struct Reconvergence<'a> {
 }
 
 impl<'a> Reconvergence<'a> {
-    /// Prepares the trees that [`Reconvergence::site`] asks.
+    /// Prepares the trees that [`Reconvergence::site`] needs.
     pub fn new(function: &'a Function, cfg: &'a Cfg) -> Reconvergence<'a> {
         let dominators = Dominators::new(function, cfg);
         let loops = Loops::new(function, cfg, &dominators);
@@ -152,12 +152,12 @@ impl<'a> Reconvergence<'a> {
         }
     }
 
-    /// True if there are blocks that no barrier may be set up round.
+    /// True if there are blocks that must not be inside a barrier.
     pub fn has_barred(&self) -> bool {
         !self.barred.is_empty()
     }
 
-    /// True if no barrier may be set up round one of these blocks.
+    /// True if one of these blocks must not be inside a barrier.
     pub fn any_barred(&self, blocks: &[BlockId]) -> bool {
         !self.barred.is_empty()
             && blocks.iter().any(|&block| {
@@ -207,7 +207,7 @@ impl<'a> Reconvergence<'a> {
 
     fn find_site(&mut self, branch: BlockId) -> Option<Site> {
         if let Some(placed) = &self.placed {
-            // Barriers are placed already: what counts is where they are, not where they could be.
+            // Barriers are placed already: their positions count.
             let mut join = placed.next(self.post.immediate(branch)?);
             while let Some((block, anchor)) = join {
                 if self.dominators.dominates(anchor, branch) {
@@ -258,7 +258,7 @@ impl<'a> Reconvergence<'a> {
             let wider = self.dominators.immediate(anchor.block())?;
             return Some(Site { anchor: Anchor::End(wider), join: self.common_join(join, wider)? });
         }
-        // A loop round the join that leads back into the region past the anchor: a later join.
+        // A loop around the join that leads back into the region past the anchor: a later join.
         let mut around = None;
         let mut at = self.loops.innermost(join);
         while let Some(index) = at.filter(|&index| !self.loops.contains(index, anchor.block())) {
@@ -278,8 +278,8 @@ impl<'a> Reconvergence<'a> {
         Some(Site { anchor, join })
     }
 
-    /// True if an edge leads from a block below the anchor, but not below the join, to somewhere that the anchor does not
-    /// dominate, other than to the join; or back to the block of an [`Anchor::End`].
+    /// True if an edge leaves the region: from a block below the anchor, but not below the join, to a block other
+    /// than the join that the anchor does not dominate; or back to the block of an [`Anchor::End`].
     fn leaves(&mut self, anchor: Anchor, join: Option<BlockId>) -> bool {
         let (function, cfg) = (self.function, self.cfg);
         let escapes = self.escapes.get_or_insert_with(|| Escapes::new(function, cfg, &self.dominators));
@@ -293,11 +293,11 @@ impl<'a> Reconvergence<'a> {
             || escapes.leave(skip_to..to, from, [join, header])
     }
 
-    /// A barrier for those threads of a branch that meet at `join` before all are together. Its anchor dominates the
-    /// join; threads that turn away from the join must leave the barrier. `None` if threads that passed the join could
-    /// come back into the region past the anchor.
+    /// A barrier for those threads of a branch that meet at `join` before the whole warp reconverges. Its anchor
+    /// dominates the join; threads that take another path must leave the barrier. `None` if threads that passed the
+    /// join could return into the region past the anchor.
     pub fn partial_site(&self, branch: BlockId, join: BlockId) -> Option<Site> {
-        // Where the way goes back, threads come at different times: no barrier can hold one iteration for the next.
+        // On a back edge threads arrive at different times: no barrier can hold one iteration for the next.
         if self.dominators.dominates(join, branch) {
             return None;
         }
@@ -332,18 +332,18 @@ impl<'a> Reconvergence<'a> {
     pub fn inside_whole(&self, site: Site) -> Option<Cover> {
         let Site { anchor, join } = site;
         if self.endless {
-            // Who never ends never comes to the join.
+            // Threads in an endless loop never reach the join.
             return None;
         }
         let cover = self.part(anchor, Some(join))?;
-        // Where a loop begins at the join, its blocks count as past it.
+        // If a loop begins at the join, its blocks count as past it.
         match self.dominators.dominates(join, anchor.block()) {
             true => Some(Cover { places: [0..0, 0..0], ..cover }),
             false => Some(cover),
         }
     }
 
-    /// The blocks on the ways from the anchor to the join, neither included.
+    /// The blocks on paths from the anchor to the join, neither included.
     pub fn inside(&mut self, site: Site) -> Vec<BlockId> {
         self.stamp += 1;
         let mut inside = Vec::new();
@@ -361,8 +361,8 @@ impl<'a> Reconvergence<'a> {
         inside
     }
 
-    /// Predecessors within a site: into the loop of an entry anchor only its own back edges lead, past the join nothing
-    /// counts, and others may come to the join by ways of their own.
+    /// Predecessors within a site. For an entry anchor only the back edges of its loop lead into the loop. Blocks
+    /// past the join do not count, and the join may have other predecessors.
     fn ways_in(&self, site: Site, block: BlockId) -> Vec<BlockId> {
         let arrives = site.anchor == Anchor::Entry(block);
         let counts = |p: BlockId| {
@@ -385,7 +385,8 @@ impl<'a> Reconvergence<'a> {
     }
 }
 
-/// The places of the blocks below the join, if it is in the range of those below the anchor; else nothing at its end.
+/// The positions of the blocks below the join, if it is in the range of those below the anchor; else an empty range
+/// at its end.
 fn below(dominators: &Dominators, join: Option<BlockId>, from: u32, to: u32) -> (u32, u32) {
     let inside =
         join.and_then(|join| dominators.interval(join)).filter(|(place, _)| (from..to).contains(place));

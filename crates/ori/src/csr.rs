@@ -1,14 +1,14 @@
-//! Compressed sparse rows (CSR): a row of items for each id, all rows in one piece of memory.
+//! Compressed sparse rows (CSR): a row of items for each id, all rows in one allocation.
 //!
-//! It is here because analyses give a list for each block or value: one after the other they take no memory that is not
-//! needed, and nothing has to be sorted to bring them together.
+//! It is here because analyses have a list for each block or value: concatenated, they need no additional memory and
+//! no sort.
 
 use std::marker::PhantomData;
 
 /// A row of items for each of the ids below some count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Csr<I, T> {
-    /// Where the row of each id begins, and where the last one ends.
+    /// Start of the row of each id, and the end of the last one.
     starts: Vec<u32>,
     items: Vec<T>,
     id: PhantomData<fn(I)>,

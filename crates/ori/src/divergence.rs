@@ -99,22 +99,22 @@ struct Analysis<'a> {
     loops: Loops,
     reconvergence: Reconvergence<'a>,
     uses: Chains,
-    /// Made when first asked for: many functions have no branch that parts a warp.
+    /// Computed on first use: many functions have no divergent branch.
     definitions: OnceCell<Chains>,
     result: Divergence,
-    /// For blocks executed in parts, where the region ends that was looked at when that came out; `None` if nowhere.
+    /// For divergent blocks, the end of the region through which that was found; `None` if it has none.
     parted_until: TiVec<BlockId, Option<BlockId>>,
     /// For each place in the dominator tree itself, or a later one if a part has covered it.
     whole_from: Vec<u32>,
     value_work: Vec<Value>,
     /// For parallel copies, by block and index: the values read, sorted, and the component that reads each.
     components: FxHashMap<(BlockId, usize), Vec<(Value, u32)>>,
-    /// Divergent branches by place in RPO, so that the outer ones come first.
+    /// Divergent branches by RPO number, so that the outer ones come first.
     branch_work: BinaryHeap<Reverse<(u32, BlockId)>>,
     /// First loop to consider for each loop: itself, or an outer one if lanes are known to leave it at different
     /// times. An index past the last means no loop.
     loop_from: Vec<usize>,
-    /// For each loop the values written in it and read outside of it; made when first asked for.
+    /// For each loop the values written in it and read outside of it; computed on first use.
     leaving: Option<Csr<usize, Value>>,
 }
 
@@ -155,7 +155,7 @@ impl<'a> Analysis<'a> {
                     self.mark_results(instruction);
                 }
             }
-            // A transfer whose target is in a register, or is unknown, may go anywhere.
+            // A transfer with a register or unknown target may go to any successor.
             if let Some(last) = block.instructions.last()
                 && block.successors.len() > 1
                 && last.guard.is_none()
@@ -180,8 +180,8 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// No place is known where the threads of a cycle with several entries meet: in it no value and no branch is taken as
-    /// uniform, and from there on the warp is executed in parts.
+    /// No reconvergence point is known for a cycle with several entries: no value or branch in it counts as uniform,
+    /// and from there on the warp is divergent.
     fn visit_irreducible(&mut self) {
         let (function, cycles) = (self.function, self.loops.irreducible.clone());
         for &id in &cycles {
@@ -272,7 +272,7 @@ impl<'a> Analysis<'a> {
             .copied()
             .filter(|&s| !is_bare_exit(self.function, s))
             .collect();
-        // Even two ways to one block part the threads, if only for a moment.
+        // Even two edges to one block split the threads, if only briefly.
         if live.len() > 1 {
             self.mark_branch(id);
         }

@@ -40,8 +40,8 @@ impl Dominators {
         Dominators::number(parent, cfg.order(), count)
     }
 
-    /// The post-dominator tree over a virtual exit. Blocks without successors hang below the virtual exit; so does every
-    /// block from which no end is reached: nothing post-dominates what never ends.
+    /// The post-dominator tree over a virtual exit. Blocks without successors are children of the virtual exit; so is
+    /// every block that reaches no end: nothing post-dominates it.
     pub fn post(function: &Function, cfg: &Cfg) -> Dominators {
         Dominators::post_with(function, cfg, |_| true)
     }
@@ -64,7 +64,7 @@ impl Dominators {
             .collect();
         let mut leads_out: TiVec<BlockId, bool> = ti_vec![false; count];
         let mut back = BackWalk { cfg, is_kept: &is_kept, seen: ti_vec![false; count] };
-        // Postorder of the reversed graph, from every end, then from cycles that no kept way leads out of.
+        // Postorder of the reversed graph, from every end, then from cycles without a kept exit.
         let mut order: Vec<BlockId> = Vec::with_capacity(count + 1);
         for &end in cfg.order().iter().filter(|&&block| kept[block].is_empty()) {
             leads_out[end] = true;
@@ -214,7 +214,7 @@ impl Dominators {
                 while runner != self.immediate(block) {
                     let Some(current) = runner else { break };
                     let frontier = &mut frontiers[current];
-                    // From here on an earlier predecessor has gone the same way.
+                    // From here on an earlier predecessor took the same path.
                     if frontier.last() == Some(&block) {
                         break;
                     }
@@ -234,7 +234,7 @@ pub(crate) fn ends_on_the_way(function: &Function, block: BlockId) -> bool {
     function.block(block).instructions.iter().any(|i| i.opcode == Opcode::Sass(Op::EXIT) && i.guard.is_some())
 }
 
-/// Walks against the edges between blocks that are kept.
+/// Backward walk over the kept blocks.
 struct BackWalk<'a> {
     cfg: &'a Cfg,
     is_kept: &'a TiVec<BlockId, bool>,
@@ -242,7 +242,7 @@ struct BackWalk<'a> {
 }
 
 impl BackWalk<'_> {
-    /// Adds what leads to `start` and was not seen before in postorder.
+    /// Adds the unseen blocks that lead to `start`, in postorder.
     fn walk(&mut self, start: BlockId, order: &mut Vec<BlockId>) {
         if std::mem::replace(&mut self.seen[start], true) {
             return;
@@ -334,7 +334,7 @@ fn solve(
     parent
 }
 
-/// Where two ways to the root meet; any place if the steps run out.
+/// The nearest common ancestor of two nodes; any node if the steps run out.
 fn meet(
     parent: &TiSlice<BlockId, BlockId>,
     position: &TiSlice<BlockId, u32>,

@@ -32,8 +32,8 @@ pub fn redirect(function: &mut Function, from: BlockId, old: BlockId, new: Block
     }
 }
 
-/// The jump table of an indexed branch: the one that its block reads, or else one that names the same targets. Tables
-/// are not shared between branches.
+/// The jump table of an indexed branch: the one that its block reads, or else one with the same targets. Tables are
+/// not shared between branches.
 fn redirect_table(function: &mut Function, from: BlockId, old: BlockId, new: BlockId) {
     let mut read = Vec::new();
     for instruction in &function.block(from).instructions {
@@ -108,8 +108,8 @@ pub fn forget_predecessor(function: &mut Function, block: BlockId, predecessor: 
     }
 }
 
-/// Index of the first of the trailing transfers of a block: code at the end of a block goes before it. A guarded exit
-/// is an ordinary instruction, so only branches (and what follows them) count.
+/// Index of the first of the trailing transfers of a block: code at the end of a block is inserted before it. A
+/// guarded exit is an ordinary instruction, so only branches (and instructions after them) count.
 pub fn end_of_code(block: &Block) -> usize {
     let mut end = block.instructions.len();
     while end > 0 {
@@ -137,8 +137,8 @@ pub fn end_origins(function: &Function, cfg: &Cfg) -> TiVec<BlockId, Origin> {
     ends
 }
 
-/// Gives the function an entry without predecessors: if control comes back to block 0, its contents move to a new
-/// block that block 0 falls into.
+/// Gives the function an entry without predecessors: if block 0 has some, its contents move to a new block that block
+/// 0 falls into.
 pub fn detach_entry(function: &mut Function) {
     if Cfg::new(function).predecessors(BlockId(0)).is_empty() {
         return;

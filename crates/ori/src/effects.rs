@@ -69,7 +69,7 @@ pub fn is_pure(instruction: &Instruction) -> bool {
     }
 }
 
-/// True if which lanes run it together matters: it must not be moved into or out of control flow, nor duplicated.
+/// True if the set of active lanes matters: it must not be moved into or out of control flow, nor duplicated.
 pub fn is_convergent(instruction: &Instruction) -> bool {
     match instruction.opcode {
         Opcode::Sass(op) => is_convergent_operation(op),
@@ -108,14 +108,14 @@ pub fn is_product_step_of(op: Op, mods: &Mods) -> bool {
     op == Op::HMMA && mods.has(Mod::_884)
 }
 
-/// True if all lanes of a warp that has converged run it at once: within a block it need not keep its place among
-/// operations that lanes run together.
+/// True if all lanes of a converged warp execute it at once: within a block it need not keep its order among
+/// collective operations.
 pub fn is_aligned(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Sass(op) if op.info().aligned) && !is_product_step(instruction)
 }
 
-/// True if lanes only learn values of each other, by shuffles, votes and copies to uniform registers. The lanes that run one
-/// instruction of a block run all of them: within the block it need not keep its place among its like.
+/// True if lanes only exchange values, by shuffles, votes and copies to uniform registers. The lanes that execute one
+/// instruction of a block execute all of them: within the block it need not keep its order among such operations.
 pub fn is_exchange(instruction: &Instruction) -> bool {
     let exchanges = matches!(instruction.opcode, Opcode::Sass(op) if is_exchange_operation(op));
     exchanges && instruction.memory.is_none() && !is_product_step(instruction)
@@ -137,8 +137,8 @@ pub fn gathers_warp(instruction: &Instruction) -> bool {
         && (instruction.mods.has(Mod::ALL) || matches!(instruction.sources.as_slice(), [mask] if all(mask)))
 }
 
-/// True if it waits for all live lanes of the warp or for threads of the whole block: lanes that will not run it must
-/// be free to end meanwhile.
+/// True if it waits for all live lanes of the warp or for threads of the whole block: lanes that will not execute it
+/// must be free to end meanwhile.
 pub fn waits_for_all(instruction: &Instruction) -> bool {
     let waits_at_barrier = instruction.opcode == Opcode::Sass(Op::BAR)
         && !instruction.mods.has(Mod::ARV)
@@ -166,7 +166,7 @@ pub fn is_uniform_datapath(op: Op) -> bool {
     op.info().effect == Effect::PureUniform
 }
 
-/// Operations whose results in a lane depend on nothing but the operands in that lane.
+/// Operations whose results in a lane depend only on the operands in that lane.
 pub fn is_lane_wise(op: Op) -> bool {
     op.info().effect == Effect::Pure
 }
@@ -187,7 +187,7 @@ pub fn leaves_function(instruction: &Instruction) -> bool {
     }
 }
 
-/// The address of the function that an indirect call goes to. Lanes with different ones come back at different times.
+/// The target address of an indirect call. Lanes with different targets return at different times.
 pub fn called_address(instruction: &Instruction) -> Option<&Source> {
     let indirect = instruction.call.as_ref().is_some_and(|call| call.callee.is_none());
     let calls = instruction.opcode == Opcode::Pseudo(Pseudo::Call);

@@ -17,7 +17,7 @@ pub struct BlockId(pub u32);
 
 oriole_index::index_of_tables!(BlockId);
 
-/// Something named outside the function (or a local variable): an index into [`Function::symbols`].
+/// A symbol outside the function (or a local variable): an index into [`Function::symbols`].
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolId(pub u32);
 
@@ -36,11 +36,11 @@ pub enum SymbolKind {
     Local(u32),
     /// A function of the module.
     Function,
-    /// A routine of the compiler.
+    /// A compiler routine.
     Helper,
     /// A function that the driver provides (vprintf, malloc ...).
     Extern,
-    /// A function that another file defines; a linker says where it is.
+    /// A function that another file defines; a linker resolves it.
     Outside,
     /// A texture, sampler or surface of the module.
     Opaque,
@@ -50,14 +50,14 @@ pub enum SymbolKind {
     DescriptorSize,
     /// The bytes of all constants of the program, [`CONSTANT_SIZE`].
     ConstantSize,
-    /// The bottom of the frame, with the arguments of calls that are in no register.
+    /// The bottom of the frame, with the stack arguments of calls.
     Arguments,
 }
 
 /// The linker's symbol for the size of all constants of a program.
 pub const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
 
-/// A named thing the function refers to.
+/// A symbol that the function references.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub struct SymbolRef {
     /// Name as written in PTX (or the routine's name).
@@ -88,7 +88,7 @@ pub struct LocalVariable {
     pub align: u32,
 }
 
-/// A table in constant bank 2: jump targets, literal words, or where the functions are.
+/// A table in constant bank 2: jump targets, literal words, or function offsets.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum Table {
     /// Text offsets of blocks, one 32-bit word each.
@@ -96,12 +96,12 @@ pub enum Table {
     /// Literal words.
     Words(Vec<u32>),
     /// Text offsets of the functions that a pointer may name, 8 bytes each; a function's address as a value is the
-    /// offset of its entry in bytes. Entry 0 belongs to the null pointer. The kernel's layout fills it in, one table
-    /// for all functions of the kernel.
+    /// byte offset of its entry. Entry 0 is the null pointer. The kernel's layout fills it in, one table for all
+    /// functions of the kernel.
     Functions,
 }
 
-/// Where control may go from a block. Few are stored in place: every walk over the graph reads them.
+/// Successors of a block. A few are stored inline: every walk over the graph reads them.
 pub type Successors = SmallVec<[BlockId; 4]>;
 
 /// A block: phis (in SSA only), then instructions. Control leaves only at the end: the block ends with an optional
@@ -154,8 +154,8 @@ pub struct Function {
     /// For a compiler routine: its clobbers. It preserves everything else, has no frame, and returns as its private
     /// convention says.
     pub routine: Option<Clobbers>,
-    /// The function has a section of its own, which a linker places: calls, returns and the addresses of functions are
-    /// absolute, and relocations complete them.
+    /// The function has a section of its own, which a linker places: calls, returns and function addresses are
+    /// absolute, with relocations.
     pub is_separate: bool,
     /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the compiler.
     pub calls_library: bool,
@@ -180,7 +180,7 @@ pub struct Function {
     pub block_threads: Option<u32>,
     /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not known.
     pub shared_bytes: u32,
-    /// It is at the fixed point of the general optimizations: they would find nothing to do.
+    /// It is at the fixed point of the general optimizations: they would change nothing.
     pub at_fixed_point: bool,
 }
 
@@ -215,7 +215,7 @@ impl Function {
         &mut self.blocks[id]
     }
 
-    /// Every place where a value is named: phi results and sources, guards, sources, old values, destinations.
+    /// Visits every occurrence of a value: phi results and sources, guards, sources, old values, destinations.
     pub fn for_each_occurrence(&self, mut visit: impl FnMut(Value)) {
         for block in &self.blocks {
             for phi in &block.phis {

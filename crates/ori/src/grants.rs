@@ -77,9 +77,9 @@ impl Grants {
     }
 }
 
-/// A function without the instructions that change how many registers a thread has, and without the loops that wait until more
-/// are granted; and where the first of them came from. `None` if there is none, or if whether more were granted is read
-/// anywhere else. Phis must be copies already.
+/// A function without the instructions that change its register count, and without the loops that wait for a grant;
+/// and the origin of the first of them. `None` if there is none, or if the result of a grant is read anywhere else.
+/// Phis must be copies already.
 pub fn without_grants(function: &Function) -> Option<(Function, Origin)> {
     let mut function = function.clone();
     let mut first = None;
@@ -111,13 +111,13 @@ pub fn without_grants(function: &Function) -> Option<(Function, Origin)> {
     if is_read { None } else { Some((function, first?)) }
 }
 
-/// Whether a predicate instruction passes on whether registers were granted.
+/// True if a predicate instruction copies the result of a grant.
 fn copies_predicate(instruction: &Instruction, granted: &[Value]) -> bool {
     let reads = |source: &Source| source.as_plain_value().is_some_and(|value| granted.contains(&value));
     instruction.opcode == Opcode::Sass(Op::PLOP3) && instruction.sources.iter().any(reads)
 }
 
-/// True if a function gives registers back or takes more.
+/// True if a function releases or acquires registers.
 pub fn changes_registers(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(|i| register_grant(i).is_some())
 }

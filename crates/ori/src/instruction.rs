@@ -33,9 +33,9 @@ pub struct Instruction {
     pub memory: Option<MemoryInfo>,
     /// Callee and clobbers of a call.
     pub call: Option<Box<CallShape>>,
-    /// A floating multiplication or addition that may be contracted: the source asks for no rounding between the two.
+    /// A floating-point multiply or add that may be contracted: the source requires no rounding between the two.
     pub contract: bool,
-    /// Where it stems from.
+    /// Its origin.
     pub origin: Origin,
 }
 
@@ -52,7 +52,7 @@ pub struct Guard {
 /// conflict, `Generic` conflicts with global, shared and local.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MemoryInfo {
-    /// Which memory.
+    /// The memory space.
     pub space: Space,
     /// Reads it.
     pub reads: bool,
@@ -154,7 +154,7 @@ pub enum Space {
     Spill,
 }
 
-/// Written out, since the lists are short: the copy that they make of themselves prepares for any length.
+/// Written by hand, since the lists are short: their generic clone prepares for any length.
 impl Clone for Instruction {
     fn clone(&self) -> Instruction {
         let mut destinations = SmallVec::new();

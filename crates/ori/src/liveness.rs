@@ -1,7 +1,7 @@
-//! Liveness: which values are needed at the borders of blocks.
+//! Liveness: values that are live at block boundaries.
 //!
-//! It is here because allocation, scheduling, spilling, the profile and dead-code removal ask. Sets are sorted lists,
-//! found value by value with a backward walk from each use, so that time and space are those of the answer.
+//! It is here because allocation, scheduling, spilling, the profile and dead-code removal need it. Sets are sorted
+//! lists, found value by value with a backward walk from each use, so time and space are proportional to the result.
 //!
 //! A phi reads its sources at the end of the predecessors and writes at the top of its block: phi results are not
 //! live-in. A guarded definition outside SSA keeps the old value, so it ends no live range.
@@ -10,7 +10,7 @@ use crate::csr::Csr;
 use crate::{BlockId, Cfg, Function, Opcode, Pseudo, Value};
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Values live at block borders.
+/// Values live at block boundaries.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Liveness {
     live_in: Csr<BlockId, Value>,
@@ -69,7 +69,7 @@ struct Local {
 }
 
 impl Local {
-    /// `keeping`: whether what keeps a value reads it.
+    /// `keeping`: true if an old value that is kept counts as read.
     fn of(function: &Function, cfg: &Cfg, wanted: impl Fn(Value) -> bool, keeping: bool) -> Local {
         let (values, blocks) = (function.values.len(), function.blocks.len());
         let mut kills: Vec<(Value, BlockId)> = Vec::new();

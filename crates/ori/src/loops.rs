@@ -8,7 +8,7 @@ use typed_index_collections::{TiVec, ti_vec};
 /// A natural loop: the header dominates every block of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Loop {
-    /// The block that every way into the loop goes through.
+    /// The block that every path into the loop goes through.
     pub header: BlockId,
     /// The loop around it: an index into [`Loops::loops`].
     pub parent: Option<usize>,
@@ -56,8 +56,8 @@ impl Loops {
             })
             .collect();
         let mut innermost: TiVec<BlockId, Option<u32>> = ti_vec![None; function.blocks.len()];
-        // Inner headers come later in RPO: going backwards, a block already claimed belongs to an inner loop, and the
-        // walk goes on from that loop's outermost known ancestor.
+        // Inner headers come later in RPO: in reverse order, a block that is already claimed belongs to an inner
+        // loop, and the walk continues from that loop's outermost known ancestor.
         for index in (0..loops.len()).rev() {
             let header = loops[index].header;
             let mut work: Vec<BlockId> = loops[index].latches.clone();
@@ -165,7 +165,7 @@ fn intervals(loops: &[Loop]) -> Vec<(u32, u32)> {
             sizes[parent] += sizes[index];
         }
     }
-    // Where the next loop inside each loop begins.
+    // Start of the next loop inside each loop.
     let mut next = vec![0u32; loops.len()];
     let mut outermost = 0;
     let mut intervals = Vec::with_capacity(loops.len());

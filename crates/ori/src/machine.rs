@@ -7,23 +7,23 @@ use oriole_sass::form::Table;
 use oriole_sass::{EncodeError, FormId};
 use typed_index_collections::TiVec;
 
-/// The physical register of each value: what register allocation decided. Values keep one register for their whole
-/// life; where allocation had to move or split one, it made a new value and a copy.
+/// The physical register of each value, as allocated. Values keep one register for their whole life; where allocation
+/// moved or split one, it made a new value and a copy.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Assignment {
     /// For each value the register number in its file; `None` if the value does not occur.
     pub registers: TiVec<Value, Option<u8>>,
-    /// General registers that a thread is allocated: the ones that code names and those of the hardware.
+    /// General registers allocated to a thread: the ones that code names and those reserved by the hardware.
     pub general_registers: u16,
     /// Bytes of the function's own stack frame: local variables, spill slots, saved registers.
     pub frame_bytes: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// Where they begin in the frame.
+    /// Their offset in the frame.
     pub spill_base: u32,
     /// Frame offset in bytes of each local variable.
     pub local_offsets: Vec<u32>,
-    /// How many spill stores and reloads were inserted.
+    /// Inserted spill stores and reloads.
     pub spill_stores: u32,
     /// See `spill_stores`.
     pub spill_loads: u32,
@@ -75,7 +75,7 @@ pub struct MachineInstruction {
     pub fixup: Option<Fixup>,
     /// Memory access.
     pub memory: Option<MemoryInfo>,
-    /// Where it stems from.
+    /// Its origin.
     pub origin: Origin,
 }
 

@@ -2,7 +2,7 @@
 //! that takes them. Passes query it before registers are assigned, to know whether an instruction is encodable;
 //! selection uses it to build the instruction.
 //!
-//! It is here because both must get the same answer. No choice of operation may enter.
+//! It is here because both must agree. No choice of operation may enter.
 
 use crate::{
     Address, ConstBase, Destination, File, Fixup, Function, IndexedConst, Instruction, Opcode, Source,
@@ -32,7 +32,7 @@ pub enum MarshalError {
     Pseudo,
     /// The value has no register.
     Unassigned(Value),
-    /// The registers of a tuple do not follow each other.
+    /// The registers of a tuple are not consecutive.
     TornTuple,
     /// A word has one field that layout may fill in.
     TwoSymbols,
@@ -205,7 +205,7 @@ fn tensor_address(operand: &Operand) -> Option<OperandKind> {
     }
 }
 
-/// Ori knows addresses and uniform registers; the form says which of them are addresses in tensor memory and descriptors.
+/// Ori has addresses and uniform registers; the form says which of them are tensor memory addresses and descriptors.
 fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
     let mut named = operands.clone();
     for operand in &mut named {
@@ -227,7 +227,7 @@ fn in_tensor_memory(form: &Form, operands: &Operands) -> Operands {
 enum Place {
     /// For zero: layout fills it in.
     Unknown,
-    /// For the one furthest from zero that it may come to.
+    /// The offset furthest from zero that is possible.
     Anywhere,
 }
 

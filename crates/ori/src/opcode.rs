@@ -63,7 +63,7 @@ pub enum Pseudo {
     /// `d <- stack pointer + offset of a local variable + byte offset`: the 32-bit local address of a variable;
     /// the source is [`crate::SourceKind::Address32`] of a local symbol. Expanded after allocation.
     FrameAddress,
-    /// `d <- stack pointer of the caller`, where the arguments begin that it put on the stack. Expanded after allocation.
+    /// `d <- stack pointer of the caller`, the start of its stack arguments. Expanded after allocation.
     CallerFrame,
     /// Allocates stack memory; the result is its local address. Sources: size in bytes, and alignment, a literal
     /// power of two. Expanded after allocation, like the two below.
@@ -72,14 +72,14 @@ pub enum Pseudo {
     StackSave,
     /// `stack pointer <- source`.
     StackRestore,
-    /// A value of which nothing is known (an uninitialized PTX register); destination only. Needs no code.
+    /// An undefined value (an uninitialized PTX register); destination only. Needs no code.
     Undefined,
     /// Reads its sources, each one component, so that their registers are theirs up to here. Needs no code.
     Keep,
 }
 
 impl Pseudo {
-    /// True if it reads or writes the stack pointer, which then moves while the function runs.
+    /// True if it moves the stack pointer while the function runs.
     pub fn moves_stack(self) -> bool {
         matches!(self, Pseudo::StackAllocate | Pseudo::StackSave | Pseudo::StackRestore)
     }

@@ -23,7 +23,7 @@ pub struct Address {
 pub struct Destination {
     /// Written components, all of one file. Empty: the result is dropped (`RZ`, `PT`).
     pub values: Values,
-    /// The file, known even when nothing is written.
+    /// The file, known even without components.
     pub file: crate::File,
     /// How many components the operand spans (equals `values.len()` unless that is 0).
     pub width: u8,
@@ -63,14 +63,14 @@ pub enum SourceKind {
     /// A small integer that is part of the instruction and no 32-bit immediate (a LUT, a shift count of LEA, a
     /// barrier index, a lane mask of SHFL).
     Literal(i64),
-    /// `c[bank][base+offset]`, offset in bytes, spanning one or two words as the form says.
+    /// `c[bank][base+offset]`, offset in bytes, one or two words wide, depending on the form.
     Const { bank: u8, base: ConstBase, offset: i32 },
     /// `c[bank][base+Rindex+offset]`, only in LDC.
     ConstIndexed(Box<IndexedConst>),
     /// A memory address.
     Address(Box<Address>),
-    /// One piece of the address of a variable or function, filled in by the layout of the kernel. That of a function
-    /// is the place of its entry in a table of functions, see [`crate::Table::Functions`].
+    /// One word of the address of a variable or function, filled in by the layout of the kernel. That of a function
+    /// is the offset of its entry in a table of functions, see [`crate::Table::Functions`].
     Address32 { symbol: SymbolId, part: AddressPart, offset: i32 },
     /// A branch target.
     Block(BlockId),
@@ -89,12 +89,12 @@ pub enum SourceKind {
     Scoreboard(u8),
 }
 
-/// A place in a constant bank that a register names. It is rare, and in a box of its own, so that sources are small.
+/// A constant-bank location indexed by a register. It is rare, and boxed, so that sources are small.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct IndexedConst {
     /// The bank.
     pub bank: u8,
-    /// Where the offset counts from.
+    /// The base of the offset.
     pub base: ConstBase,
     /// Bytes to be added.
     pub index: Value,
@@ -102,7 +102,7 @@ pub struct IndexedConst {
     pub offset: i32,
 }
 
-/// Where a constant operand's offset counts from.
+/// Base of a constant operand's offset.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum ConstBase {
     /// From the start of the bank.
@@ -118,7 +118,7 @@ pub enum ConstBase {
     Table(u32),
 }
 
-/// Which part of an address a 32-bit operand holds.
+/// The part of an address that a 32-bit operand holds.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, serde::Serialize, serde::Deserialize)]
 pub enum AddressPart {
     /// The low or only word (shared and local offsets are 32 bits).
@@ -128,7 +128,7 @@ pub enum AddressPart {
 }
 
 impl SourceKind {
-    /// Where the offset of a constant counts from, index or no index.
+    /// The base of a constant's offset, indexed or not.
     pub fn const_base(&self) -> Option<&ConstBase> {
         match self {
             SourceKind::Const { base, .. } => Some(base),
@@ -205,7 +205,7 @@ impl Source {
         Source::pt().inverted()
     }
 
-    /// A small integer that is part of the instruction.
+    /// A literal of the instruction.
     pub fn literal(number: i64) -> Source {
         Source::plain(SourceKind::Literal(number))
     }

@@ -1,5 +1,5 @@
-//! The parser of Ori text. It gives back the function that was printed; `//` comments, blank lines and free
-//! indentation are allowed for files written by hand. The grammar is that of [`crate::print`].
+//! The parser of Ori text, the inverse of the printer; `//` comments, blank lines and free indentation are allowed
+//! for handwritten files. The grammar is that of [`crate::print`].
 
 use crate::{
     Address, AddressPart, Block, BlockId, CallShape, Clobbers, ConstBase, Destination, File, Function, Guard,
@@ -38,7 +38,7 @@ pub fn parse(text: &str) -> Result<Function, ParseError> {
     let mut seen_header = false;
     for (index, line) in text.lines().enumerate() {
         let line = line.trim();
-        // A quoted name may hold two slashes.
+        // A quoted name may contain two slashes.
         let line = if line.contains('"') {
             line
         } else {
@@ -127,7 +127,7 @@ impl<'t> Cursor<'t> {
         Ok(number)
     }
 
-    /// A mask: hexadecimal digits alone.
+    /// A mask: hexadecimal digits only.
     fn mask(&mut self) -> Parsed<u64> {
         let digits = self.word();
         u64::from_str_radix(digits, 16).map_err(|_| format!("expected a mask, found `{digits}`"))

@@ -23,7 +23,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// A pass that works in SSA and outside of it, whatever the optimizations.
+    /// A pass that works in SSA and outside of it, regardless of optimization switches.
     pub const fn new(run: fn(&mut Function, &PassContext<'_>) -> Outcome) -> Pass {
         Pass { run, form: FormChange::Keeps, optimization: None, asks: &[], idle_at_fixed_point: false }
     }
@@ -72,12 +72,12 @@ pub struct PassContext<'a> {
     pub form: Form,
     /// Level and optimizations.
     pub options: &'a PassOptions,
-    /// Where contests that are decided before allocation are recorded, if they are to be shown.
+    /// Record of contests that are decided before allocation, if they are to be shown.
     pub decisions: Option<&'a Decisions>,
 }
 
 impl PassContext<'_> {
-    /// Whether an optimization is wanted.
+    /// True if an optimization is enabled.
     pub fn wants(&self, optimization: Optimization) -> bool {
         self.options.has(optimization)
     }
@@ -91,9 +91,9 @@ pub enum Outcome {
     Unchanged,
     /// Something may have been changed.
     Changed,
-    /// Something was changed, and stands as the general optimizations would leave it: a fixed point is still one.
+    /// Something was changed, and is simplified like the general optimizations would: a fixed point is still one.
     Kept,
-    /// Changed or not, the general optimizations and the removal of dead code would find nothing to do now.
+    /// Changed or not, the general optimizations and dead-code removal would change nothing now.
     FixedPoint,
 }
 

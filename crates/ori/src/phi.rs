@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 /// Sources of a phi, by predecessor.
 pub type PhiSources = SmallVec<[(BlockId, PhiSource); 4]>;
 
-/// A merged value.
+/// A phi.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Phi {
     /// The merged value.

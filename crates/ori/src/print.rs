@@ -1,6 +1,6 @@
-//! Canonical text of Ori. Equal functions have equal text, and the parser gives back the function that was printed.
+//! Canonical text of Ori. Equal functions have equal text, and the parser restores the printed function.
 //!
-//! The shape, by example:
+//! By example:
 //!
 //! ```text
 //! kernel params=24 barriers=1 registers=32
@@ -107,7 +107,7 @@ fn write_tables(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     Ok(())
 }
 
-/// A value is read off its occurrences; a line is needed only for what cannot be seen there.
+/// Values are implied by their occurrences; a line is needed only for other properties.
 fn write_values(function: &Function, f: &mut Formatter<'_>) -> fmt::Result {
     let mut occurs: TiVec<Value, bool> = ti_vec![false; function.values.len()];
     function.for_each_occurrence(|value| {
@@ -270,7 +270,7 @@ impl Display for DestinationText<'_> {
     }
 }
 
-/// An offset with its sign, `+0x10`; nothing if it is zero.
+/// An offset with its sign, `+0x10`; empty if it is zero.
 struct Offset(i32);
 
 impl Display for Offset {
@@ -393,7 +393,7 @@ fn write_address(f: &mut Formatter<'_>, function: &Function, address: &Address) 
     write!(f, "{}]", BracketOffset(*offset, separator.is_empty()))
 }
 
-/// An offset inside brackets: without a leading plus, and never nothing, where it is alone.
+/// An offset inside brackets: without a leading plus, and never empty where it is alone.
 struct BracketOffset(i32, bool);
 
 impl Display for BracketOffset {

@@ -10,7 +10,7 @@ pub struct Statistics {
     pub instructions: u32,
     /// Texture instructions.
     pub texture_instructions: u32,
-    /// Most general registers live at once: the registers that the function needs at least.
+    /// Most general registers live at once: a lower bound for the function.
     pub general_registers: u32,
     /// Most uniform registers live at once.
     pub uniform_registers: u32,

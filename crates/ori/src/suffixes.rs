@@ -1,7 +1,7 @@
 //! The dot-suffixes of one source.
 //!
-//! It is here because nearly no source has any, and sources are what functions consist of: those without suffixes spend
-//! one word on them, and a set needs memory of its own.
+//! It is here because nearly no source has any, and functions consist mostly of sources: those without suffixes use
+//! one word for them, and a set is heap-allocated.
 
 use oriole_sass::{Mod, Mods};
 
@@ -16,7 +16,7 @@ impl Suffixes {
         Suffixes(None)
     }
 
-    /// Adds a token; a second one of the same name changes nothing.
+    /// Adds a token; a repeated one changes nothing.
     pub fn insert(&mut self, token: Mod) {
         self.0.get_or_insert_default().insert(token);
     }
@@ -35,7 +35,7 @@ impl Suffixes {
         self.0.is_none()
     }
 
-    /// How many tokens there are.
+    /// Count of tokens.
     #[inline]
     pub fn len(&self) -> usize {
         self.0.as_ref().map_or(0, |mods| mods.len())

@@ -24,7 +24,7 @@ oriole_index::index_of_tables!(Value);
 /// Properties of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ValueData {
-    /// The file it lives in; it never changes.
+    /// Its register file; it never changes.
     pub file: File,
     /// The PTX register that it holds (declaration index in its function) and which 32-bit component of it;
     /// `None` for a compiler temporary.

@@ -5,12 +5,12 @@
 //! * every value is in range; the components of an operand are of one file; the width of a destination is its number
 //!   of components; guards are predicates;
 //! * the entry has no predecessor and no phi;
-//! * UR and UP are written only where the whole warp is, or for the same block.
+//! * UR and UP are written only where the whole warp executes, or for use in the same block.
 //!
 //! In SSA also: one definition for each value, which dominates every use; phis name exactly the predecessors, with
-//! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there
-//! are neither phis nor old values. After SSA a value may have several definitions, but on every path to a read there is
-//! one: code that was moved above the definition of its operand is found by that.
+//! sources of the file of the result; a guarded definition lists old values of the right files. Outside SSA there are
+//! neither phis nor old values. After SSA a value may have several definitions, but every path to a read has one:
+//! this finds code that was moved above the definition of its operand.
 
 use crate::effects;
 use crate::print::Name;
@@ -26,7 +26,7 @@ use typed_index_collections::{TiVec, ti_vec};
 const BASE_PARTS: usize = 3;
 const UNIFORM_PARTS: usize = 7;
 
-/// Which rules hold at a place in the pipeline.
+/// The form of Ori, by pipeline position, which selects the rules.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Form {
     /// Values may be defined several times or not at all; no phis (before phase 23).
@@ -37,7 +37,7 @@ pub enum Form {
     Assigned,
 }
 
-/// A rule that does not hold, and where.
+/// A broken rule, and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Violation {
     /// In which block.
@@ -300,7 +300,7 @@ impl Verifier<'_> {
                 self.say("an instruction follows an unconditional transfer");
             }
             if guarded && leaves_function {
-                // A guarded exit acts on some threads and lets the others go on: an ordinary instruction.
+                // A guarded exit ends some threads and lets the others continue: an ordinary instruction.
                 self.instruction = None;
                 continue;
             }

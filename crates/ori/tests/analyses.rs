@@ -164,7 +164,7 @@ fn liveness_of_a_loop() {
     assert_eq!(Statistics::new(&function), counted);
 }
 
-/// Liveness by the definition: a value is live where some path reads it before a write.
+/// Liveness by definition: a value is live where some path reads it before a write.
 fn live_by_paths(function: &Function, cfg: &Cfg, from: BlockId, value: Value) -> bool {
     let mut seen: TiVec<BlockId, bool> = ti_vec![false; function.blocks.len()];
     let mut work = vec![from];
@@ -369,7 +369,8 @@ fn verifier_accepts_and_refuses() {
     );
 }
 
-/// After SSA a read is wrong where on some path nothing was written: before the copy that writes it, or on one arm alone.
+/// After SSA a read without a reaching write on some path is an error: before the copy that writes it, or with a
+/// write on one arm only.
 #[test]
 fn verifier_wants_every_value_written_before_it_is_read() {
     let text = "kernel\nb0: -> b1\n  r0 = MOV 0x1 ; 0\n  r2 = IADD3 r1, 0x7, RZ ; 1\n  r1 = ParallelCopy r0 ; 2\nb1:\n  STG [0x0], r2 mem(global w) ; 3\n  EXIT ; 3";
@@ -440,7 +441,7 @@ b3: -> b2
     assert_eq!(verify(&function, Form::Plain), Ok(()));
 }
 
-/// A shuffle that names a lane gives its word to all that execute it together.
+/// A shuffle from a fixed lane gives its word to all that execute it together.
 #[test]
 fn a_word_of_one_lane_is_the_same_in_all() {
     let text = |lane: &str, lanes: &str| {

@@ -1,5 +1,4 @@
-//! How a value gets from one place to another: by a move of either pipe, by a read of the special register that is
-//! zero, between the files.
+//! Copies of values: by a move of either pipe, by a read of the zero special register, between the files.
 
 use super::{MOVES, Row, build};
 use crate::template::{Build, Guarding, Operand, Target, Template};
@@ -31,7 +30,7 @@ const ADDED: &[Operand] = &[Operand::Zero, Operand::Zero, Operand::Source(0)];
 
 /// The truth table of `a & b & c`.
 const ALL: Operand = Operand::Literal(0x80);
-/// The truth table of nothing.
+/// The truth table that is always false.
 const NEVER: Operand = Operand::Literal(0);
 
 /// The rows.

@@ -17,7 +17,7 @@ pub type Row = Pattern<Template>;
 /// Default: an instruction without a more specific row keeps its mnemonic.
 pub const PLAIN: &[Row] = &[Pattern { name: "as it is", tests: &[Test::Machine], template: Template::Keep }];
 
-/// The two ways in which Ori says that a value is moved.
+/// The two Ori spellings of a move.
 const MOVES: Test = Test::Opcodes(&[Opcode::Sass(Op::MOV), Opcode::Pseudo(Pseudo::Copy)]);
 
 const fn machine(op: Op) -> Test {

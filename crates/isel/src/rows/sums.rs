@@ -8,7 +8,7 @@ use oriole_sass::{Mod, Op};
 const ON_FMA: Test = Test::Pipe(Pipe::Fma);
 const SUM: Test = machine(Op::IADD3);
 const BARE: Test = Test::Mods(&[]);
-/// One result: no carry goes out.
+/// One result: no carry-out.
 const NO_CARRY: Test = Test::Destinations(1);
 const THREE: Test = Test::Sources(3);
 
@@ -132,7 +132,7 @@ pub const ROWS: &[Row] = &[
     },
 ];
 
-/// Of the chips that have `VIADD`.
+/// Rows for chips with `VIADD`.
 pub const VECTOR: &[Row] = &[
     Pattern {
         name: "sum with an immediate: VIADD",

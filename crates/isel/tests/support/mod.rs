@@ -33,7 +33,7 @@ impl Random {
 }
 
 const FILES: [File; 5] = [File::R, File::UR, File::P, File::UP, File::B];
-/// Values of each file in a function; value n of a file has register n + 2, but for one that shares its register.
+/// Values of each file in a function; value n of a file has register n + 2, except one that shares its register.
 const VALUES: u32 = 5;
 
 /// A function without instructions, whose values have registers: five in each file, of which the last one shares the
@@ -165,7 +165,7 @@ pub fn lacks_registers(chip: Chip, function: &Function, instruction: &Instructio
             || instruction.sources.iter().any(source))
 }
 
-/// A copy between any two places.
+/// A copy between two random places.
 pub fn copy(random: &mut Random) -> Instruction {
     let mut made = Instruction::new(Pseudo::Copy, Origin(0));
     let to = *random.pick(&FILES);
@@ -246,7 +246,7 @@ pub fn aimed<T>(
 pub fn other_half(function: &Function, instruction: &Instruction) -> Instruction {
     let mut other = instruction.clone();
     let half = |value: &mut Value| {
-        // Value n of a file has register n + 2, but for the last one.
+        // Value n of a file has register n + 2, except the last one.
         let n = value.0 % VALUES;
         if matches!(function.file(*value), File::R | File::UR) {
             *value = Value(value.0 - n + ((n % (VALUES - 1)) ^ 1));

@@ -21,7 +21,7 @@ pub struct World {
     pub constants: BTreeMap<i32, u32>,
     /// Error of `MUFU` as a multiple of its bound, -1, 0 or 1: ulps for f32, 16 ulps for f64 high words.
     pub mufu_error: i32,
-    /// Words that the function is given.
+    /// Arguments of the function.
     pub arguments: Vec<u32>,
     /// The code of the routines that it calls.
     pub routine: fn(&str) -> &'static Function,
@@ -60,7 +60,7 @@ pub struct Outcome {
     pub stores: Vec<Vec<(u64, u32)>>,
     /// Words that a `Return` gave, for each lane.
     pub returned: Vec<Vec<u32>>,
-    /// True if every lane came to its end.
+    /// True if every lane ended.
     pub ended: bool,
 }
 
@@ -118,7 +118,7 @@ impl Machine<'_> {
         let mut fuel = self.world.fuel;
         let mut seed = self.world.schedule | 1;
         while fuel > 0 {
-            // A group is the set of running lanes at one place; lanes that part never join but at a barrier, which
+            // A group is the set of running lanes at one place; divergent lanes reconverge only at a barrier, which
             // is stricter than the hardware.
             let mut groups: Vec<Vec<usize>> = Vec::new();
             for lane in 0..self.lanes.len() {
@@ -222,9 +222,9 @@ impl Machine<'_> {
         if let Some(uniform) = &self.world.uniform_blocks
             && uniform[id]
             && !is_bare_exit(function, id)
-            // Waiting is how lanes come together.
+            // Lanes reconverge by waiting.
             && function.block(id).instructions.get(index).is_some_and(|i| i.opcode != Op::BSYNC.into())
-            // After a branch of the block only its other side is left.
+            // After a branch of the block only its other side remains.
             && !function.block(id).instructions[..index].iter().any(|i| i.opcode == Op::BRA.into())
         {
             for (lane, state) in self.lanes.iter().enumerate() {
@@ -494,7 +494,7 @@ fn compute(instruction: &Instruction, raw: &dyn Fn(usize, usize) -> u32, mufu_er
     let wide = |i: usize| {
         let high = match &src(i).kind {
             SourceKind::Zero(_) => 0,
-            // An integer immediate of a 64-bit operation is extended with its sign.
+            // An integer immediate of a 64-bit operation is sign-extended.
             SourceKind::Imm(bits) => ((*bits as i32) >> 31) as u32,
             _ => raw(i, 1),
         };

@@ -5,10 +5,10 @@ use crate::{Block, Guard, Instruction, Origin};
 use std::collections::BTreeSet;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// From this seed on threads also end on the way through blocks.
+/// From this seed on threads may also end inside of blocks.
 const GUARDED_EXITS: u64 = 30_000;
 
-/// A graph of a few blocks with one or two ways on from most of them; some ends are bare.
+/// A graph of a few blocks, most of them with one or two successors; some ends are bare.
 fn random(seed: u64) -> Function {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     let mut roll = |below: u64| {
@@ -218,7 +218,7 @@ fn what_trees_say_is_what_walks_find() {
                 let meetings: BTreeSet<BlockId> =
                     reconvergence.meetings_ahead(branch, join).into_iter().collect();
                 assert_eq!(meetings, walks.meetings(branch, join), "{told}, {join:?}");
-                // On a cycle with several entries what goes back may lead to no header of a loop.
+                // In a cycle with several entries a back edge may lead to no loop header.
                 if !walks.loops.is_irreducible() {
                     let headers = reconvergence.headers_between(branch, join).into_iter().collect();
                     assert_eq!(walks.headers(branch, join), headers, "{told}, {join:?}");

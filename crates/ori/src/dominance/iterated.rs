@@ -103,7 +103,7 @@ mod tests {
     use crate::{Block, Function};
     use typed_index_collections::TiSlice;
 
-    /// Blocks where a value is live: backwards from uses, up to definitions. A block may use it first and define it then.
+    /// Blocks where a value is live: backwards from uses, up to definitions. A block may both use and then define it.
     fn live(
         cfg: &Cfg,
         uses: &TiSlice<BlockId, bool>,

@@ -139,7 +139,7 @@ mod tests {
             let visit = |node: BlockId, add: &mut dyn FnMut(BlockId)| {
                 predecessors.of(node).iter().for_each(|p| add(*p))
             };
-            // A preorder will do: the iterative algorithm only takes longer.
+            // A preorder suffices: the iterative algorithm only takes longer.
             let order = Walk::new(count as usize, BlockId(0), &successors).nodes;
             let plain = |dropped: BlockId| {
                 let mut seen: TiVec<BlockId, bool> = ti_vec![false; count as usize];

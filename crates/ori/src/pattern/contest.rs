@@ -9,16 +9,16 @@ use crate::Origin;
 use smallvec::SmallVec;
 use std::cell::RefCell;
 
-/// One thing to write.
+/// A choice between alternatives.
 #[derive(Debug)]
 pub struct Contest {
     /// Its name in explanations.
     pub name: &'static str,
-    /// How it can be written, the cheapest first.
+    /// The alternatives, the cheapest first.
     pub alternatives: &'static [Alternative],
 }
 
-/// One way to write it.
+/// An alternative.
 #[derive(Debug)]
 pub struct Alternative {
     /// Its name in explanations.
@@ -56,8 +56,8 @@ impl Cost {
 }
 
 impl Contest {
-    /// Asks for the alternatives by their index, the cheapest first, and takes the first one that is possible. Where one
-    /// is not, the pass says why.
+    /// Tries the alternatives by index, the cheapest first, and takes the first possible one. For an impossible one
+    /// the pass returns the reason.
     pub fn decide<T>(
         &'static self,
         decisions: Option<&Decisions>,
@@ -121,7 +121,7 @@ impl Decisions {
         }
     }
 
-    /// All decisions in the order of the source.
+    /// All decisions in source order.
     pub fn into_sorted(self) -> Vec<Decision> {
         let mut all = self.0.into_inner();
         all.sort_by_key(|decision| decision.origin);

@@ -14,7 +14,7 @@ pub struct RowId(u16);
 #[derive(Debug)]
 pub struct Patterns<T: 'static>(pub &'static [&'static [Pattern<T>]]);
 
-/// Two rows that an instruction may match both, with the same priority: the table does not say which is meant.
+/// Two rows with equal priority that an instruction may both match: the table is ambiguous.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tie {
     /// Name of the one.
@@ -74,18 +74,18 @@ impl<T> Patterns<T> {
 pub struct Tree<T: 'static> {
     /// All rows, best first.
     rows: Vec<Open<T>>,
-    /// For each operation that a row names, in order: its part.
+    /// The decision tree of each operation that a row names, sorted.
     named: Vec<(Opcode, OnceLock<Part<T>>)>,
-    /// The part of any other machine operation, and of any other pseudo-operation.
+    /// The trees of any other machine operation, and of any other pseudo-operation.
     others: [OnceLock<Part<T>>; 2],
 }
 
 /// The decision tree of one operation.
 #[derive(Debug)]
 struct Part<T: 'static> {
-    /// Where to start; `None` where no row is left.
+    /// The root; `None` if no row is left.
     root: Option<Node<T>>,
-    /// Some row of the operation asks which pipe serves it better.
+    /// Some row of the operation tests the preferred pipe.
     weighs_pipes: bool,
 }
 
@@ -97,7 +97,7 @@ enum Node<T: 'static> {
     Ask(Box<Ask<T>>),
 }
 
-/// A test, and where to go on if it holds and if it does not, found out when an instruction first goes there.
+/// A test and its two branches, built when an instruction first takes them.
 #[derive(Debug)]
 struct Ask<T: 'static> {
     test: Test,
@@ -107,7 +107,7 @@ struct Ask<T: 'static> {
     no: OnceLock<Option<Node<T>>>,
 }
 
-/// A row with the tests that are not answered yet.
+/// A row with its open tests.
 #[derive(Debug)]
 struct Open<T: 'static> {
     number: RowId,
@@ -183,7 +183,7 @@ impl<T> Tree<T> {
         })
     }
 
-    /// True if some row of the operation asks which pipe serves it better.
+    /// True if some row of the operation tests the preferred pipe.
     pub fn weighs_pipes(&self, opcode: Opcode) -> bool {
         self.part(opcode).weighs_pipes
     }
@@ -235,7 +235,7 @@ impl<T> Node<T> {
 }
 
 impl<T> Ask<T> {
-    /// Where to go on if the test holds, or if it does not.
+    /// The branch for a test result.
     fn side(&self, holds: bool) -> Option<&Node<T>> {
         let side = if holds { &self.yes } else { &self.no };
         let remains = if holds { Open::passed } else { Open::failed };

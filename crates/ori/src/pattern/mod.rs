@@ -1,7 +1,7 @@
 //! Patterns: rows of tests over one instruction; the most specific row that holds wins. The template of a row says
 //! what the instruction becomes; the table that holds the rows defines the template type.
 //!
-//! It is here because choices before allocation and after it are declared in the same way. No row and no template may
+//! It is here because choices before and after allocation are declared in the same way. No row and no template may
 //! enter.
 
 mod contest;
@@ -26,7 +26,7 @@ pub struct Pattern<T: 'static> {
 }
 
 impl<T> Pattern<T> {
-    /// The more a pattern asks, the more it knows: its priority over others that match too.
+    /// Priority over other matching patterns: the more a pattern tests, the higher.
     pub fn priority(&self) -> u32 {
         self.tests.iter().map(|test| test.weight()).sum()
     }

@@ -1,4 +1,4 @@
-//! The questions that a row may ask.
+//! The tests of rows.
 
 use super::{Kinds, Signs, Width};
 use crate::{
@@ -45,7 +45,7 @@ impl Site<'_> {
     }
 }
 
-/// A question about an instruction.
+/// A test of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Test {
     /// It is this operation.
