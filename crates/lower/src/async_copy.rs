@@ -17,14 +17,14 @@ const EVERYTHING: MemoryInfo = MemoryInfo { ordered: true, ..BOTH };
 /// The scoreboard that counts groups of copies.
 pub(crate) const COPIES: u8 = 0;
 
-/// How much of its source a copy reads; zeros follow in the target.
+/// Bytes of its source that a copy reads; zeros fill the rest of the target.
 enum Extent {
     Whole,
     /// This many bytes, known.
     Bytes(i64),
     /// This many bytes, in a register.
     Counted(Source),
-    /// All or, where the predicate holds, nothing.
+    /// All bytes, or none where the predicate holds.
     UnlessIgnored(Source),
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn operation_mod(operation: Operation) -> Mod {
     }
 }
 
-/// One atomic operation, its operands read.
+/// An atomic operation with its operands.
 struct Atomic {
     operation: Mod,
     ty: Type,
@@ -42,7 +42,7 @@ struct Atomic {
     c: Words,
     /// The old value is dead.
     reduction: bool,
-    /// One is added to a word, where the chip has an instruction for just that.
+    /// Increments a word, where the chip has an instruction for that.
     counts: bool,
     /// L2 policy for the line.
     policy: Option<[Source; 2]>,
@@ -200,7 +200,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Whether nothing reads the old value.
+    /// True if the old value is unread.
     fn is_unread(&mut self, i: &Instruction) -> Result<bool, LowerError> {
         Ok(match self.operand(i, 0)? {
             Operand::Sink => true,
@@ -210,7 +210,7 @@ impl Lower<'_> {
         })
     }
 
-    /// The words of an operand, vector elements one after the other.
+    /// The words of an operand, vector elements concatenated.
     fn atomic_words(&mut self, operand: &Operand, ty: Type) -> Result<Words, LowerError> {
         let mut words = Words::new();
         let elements = self.elements(operand);
@@ -294,7 +294,7 @@ impl Lower<'_> {
         let shared = place.space == Space::Shared;
         let memory = Self::memory_info(place.space, true, true, true);
         if shared && a.counts && a.reduction {
-            // Lanes that meet in a word are counted, and take no turns.
+            // Lanes with the same word are counted by the hardware, without a waterfall loop.
             let address = self.memory_operand(place, false);
             let result = oriole_ori::Destination::dropped(File::R, 1);
             let draft = self.b.op(Op::ATOMS).mods(&[Mod::POPC, Mod::INC, Mod::_32]).destination(result);
@@ -344,7 +344,7 @@ impl Lower<'_> {
         Ok(old)
     }
 
-    /// A generic address: shared memory one way, global memory the other.
+    /// A generic address: branches on shared or global memory.
     fn by_space(&mut self, a: &Atomic, place: Place) -> Result<Words, LowerError> {
         let mut base = place.base.clone();
         if place.offset != 0 {
@@ -411,7 +411,7 @@ impl Lower<'_> {
         if a.narrow() { self.narrow_loop(a, place) } else { self.wide_loop(a, place) }
     }
 
-    /// A loop round a compare-and-swap of one or two words.
+    /// A compare-and-swap loop on one or two words.
     fn wide_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
         if a.vector != 1 || a.bytes() > 8 {
             return Err(self.unsupported("this atomic operation on shared memory"));
@@ -440,7 +440,7 @@ impl Lower<'_> {
         Ok(old)
     }
 
-    /// A loop on the word around 16 bits.
+    /// A compare-and-swap loop on the word that contains 16 bits.
     fn narrow_loop(&mut self, a: &Atomic, place: &Place) -> Result<Words, LowerError> {
         let mut base = place.base.clone();
         let low = self.b.r();

@@ -28,7 +28,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Drops lines of the first-level cache, so that later reads see what others wrote.
+    /// Invalidates lines of the L1 cache, so that later reads see writes of other threads.
     pub fn invalidate(&mut self) {
         self.b.op(Op::CCTL).m(Mod::IVALL).memory(MemoryInfo::EVERYTHING).emit();
     }
@@ -178,7 +178,7 @@ impl Lower<'_> {
         let mut count =
             if has_count { Some(self.barrier_number(self.operand(i, first + 1)?)?) } else { None };
         if let Some(Source { kind: SourceKind::Literal(threads), .. }) = &mut count {
-            // No block has that many threads; as in other PTX compilers, the field takes the low bits.
+            // No block has that many threads; like ptxas, keep the low bits of the field.
             *threads &= THREAD_COUNT;
         }
         if let Some(threads) = &count
@@ -322,7 +322,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `setmaxnreg`, in a kernel that says how many registers a thread starts with; another one keeps those it has.
+    /// `setmaxnreg`, in a kernel that declares its initial register count; others keep their registers.
     pub fn change_registers(&mut self, i: &Instruction) -> Lowered {
         let Operand::Immediate(Immediate::Integer(count)) = *self.operand(i, 0)? else {
             return Err(self.unsupported_form(i));
@@ -339,7 +339,7 @@ impl Lower<'_> {
             self.end_region(behind);
             return Ok(());
         }
-        // Others may have yet to give theirs back.
+        // Other warps may not have released theirs yet.
         let again = self.b.new_block();
         let granted_all = self.b.new_block();
         self.run_into(again);

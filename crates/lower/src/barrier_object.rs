@@ -1,8 +1,8 @@
-//! Barrier objects in shared memory: `mbarrier`, and the signal of asynchronous copies to one.
+//! mbarriers in shared memory: `mbarrier`, and the signal of asynchronous copies to one.
 //!
-//! Later chips have a unit for them. Earlier ones count in the object with ordinary instructions: its low word holds
-//! `2^30 - count` for the phases to come, the high word counts from `2^31 - count` up to its top bit, which is the parity of the
-//! phase, and an atomic operation begins the next phase when it is reached.
+//! Later chips have a unit for them. On earlier ones, ordinary instructions count in the mbarrier. Its low word holds
+//! `2^30 - count` for the following phases. The high word counts from `2^31 - count` up to its top bit, which is the
+//! parity of the phase; when that is reached, an atomic operation begins the next phase.
 
 use crate::LowerError;
 use crate::atomics::operation_mod;

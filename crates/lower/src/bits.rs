@@ -152,7 +152,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// `shl` and `shr`: amounts beyond the width give what shifting by the width gives.
+    /// `shl` and `shr`: amounts beyond the width act like the width.
     pub fn shift(&mut self, i: &Instruction) -> Lowered {
         let ty = self.ty(i, 0)?;
         let left = i.opcode == Opcode::Shl;
@@ -201,7 +201,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A byte amount in a register or immediate, as `bfe` and `bfi` take it.
+    /// A byte amount in a register or immediate, as for `bfe` and `bfi`.
     fn byte_amount(&mut self, operand: &Operand) -> Result<Source, LowerError> {
         if let Operand::Immediate(Immediate::Integer(value)) = operand {
             return Ok(imm(*value as u32 & 0xff));
@@ -455,7 +455,7 @@ impl Lower<'_> {
         self.b.sel(start, far, base, down);
         self.op(Op::IABS, &[], count, [offset]);
         self.b.mov(one, imm(1));
-        // An offset of zero asks for the bit at the base itself: only that bit is kept.
+        // An offset of zero selects the bit at the base itself: only that bit is kept.
         let [above, single, kept, wanted, left] =
             [self.b.r(), self.b.r(), self.b.r(), self.b.r(), self.b.r()];
         let ones = self.in_register(imm(!0));

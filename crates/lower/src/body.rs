@@ -1,4 +1,4 @@
-//! Lowers a body: its directives, its parameters, and its statements one after the other.
+//! Lowers a body: its directives, its parameters, and its statements in order.
 
 use crate::context::{Lower, Lowered};
 use crate::error::Errors;
@@ -46,7 +46,7 @@ impl Lower<'_> {
         errors.finish()
     }
 
-    /// Makes room in the block at hand for what comes before the next label: most statements become one instruction.
+    /// Reserves space in the current block up to the next label: most statements become one instruction.
     fn make_room(&mut self, rest: &[Statement]) {
         let is_label = |statement: &Statement| matches!(statement, Statement::Label(_));
         self.b.reserve(rest.iter().position(is_label).unwrap_or(rest.len()));
@@ -56,7 +56,7 @@ impl Lower<'_> {
         let bytes = self.body.parameters.iter().map(|p| u64::from(p.offset) + p.size()).max().unwrap_or(0);
         let limit = limits::register_limit(self.body, self.chip);
         let threads = self.body.directives.block_threads();
-        // It matters where it is known how many blocks an SM holds.
+        // It matters where the occupancy is known.
         let counted =
             self.body.variables.values().filter(|it| threads.is_some() && it.space == Space::Shared);
         let shared: u64 = counted.map(|variable| variable.size).fold(0, u64::saturating_add);

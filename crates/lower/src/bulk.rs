@@ -34,7 +34,7 @@ pub(crate) struct Bulk {
     pub policy: Option<[Source; 2]>,
 }
 
-/// How a box is walked, where that is not dimension by dimension.
+/// Traversal of a TMA tile, if it is not dimension by dimension.
 fn box_walk(i: &Instruction) -> Option<Mod> {
     let ways = [
         (Word::Im2col, Mod::IM2COL),
@@ -47,7 +47,7 @@ fn box_walk(i: &Instruction) -> Option<Mod> {
     ways.into_iter().find(|(word, _)| i.modifiers.has(*word)).map(|(_, walk)| walk)
 }
 
-/// Whether several blocks get a copy, which a mask names.
+/// True if several blocks get a copy, as a mask says.
 fn several_blocks(i: &Instruction) -> bool {
     i.modifiers.has(Word::MulticastCluster) || i.modifiers.has(Word::MulticastCluster16b)
 }
@@ -78,7 +78,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A block of bytes: copied, reduced into memory, or brought into the second cache.
+    /// A byte block: copied, reduced into memory, or prefetched into L2.
     fn copy_bytes(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         let masked = has(Word::CpMask);
@@ -101,7 +101,7 @@ impl Lower<'_> {
             target.push(self.shared_address(self.operand(i, object)?)?);
         }
         let multicast = several_blocks(i);
-        // Which blocks get a copy, or which bytes of sixteen are written.
+        // Mask of blocks that get a copy, or of bytes of sixteen that are written.
         let mask = match (multicast, masked) {
             (true, _) => Some(self.operand(i, 4)?),
             (_, true) => Some(self.operand(i, i.operands.len().saturating_sub(1))?),
@@ -166,7 +166,7 @@ impl Lower<'_> {
         })
     }
 
-    /// A box of a tensor: copied to or from shared memory, reduced into the tensor, or brought into the second cache.
+    /// A TMA tile: copied to or from shared memory, reduced into the tensor, or prefetched into L2.
     fn copy_box(&mut self, i: &Instruction) -> Lowered {
         let has = |word| i.modifiers.has(word);
         let dimensions = match i.modifiers.at() {
@@ -183,7 +183,7 @@ impl Lower<'_> {
         let offsets = has(Word::Im2col) || matches!(walk, Some(Mod::W | Mod::W128));
         let prefetches = has(Word::Prefetch);
         let stores = i.space == Some(Space::Global) && !prefetches;
-        // A load names its target first; what else there is names the tensor first.
+        // A load names its target first; the others name the tensor first.
         let (tensor, shared) = match (prefetches, stores) {
             (true, _) => (0, None),
             (_, true) => (0, Some(1)),
@@ -345,7 +345,7 @@ impl Lower<'_> {
         self.write_all(&elements, Type::B32, parts)
     }
 
-    /// The cache policy of an instruction that has one: its last operand but for a mask of bytes.
+    /// The cache policy of an instruction that has one: its last operand apart from a byte mask.
     pub fn policy(&mut self, i: &Instruction) -> Result<Option<[Source; 2]>, LowerError> {
         if !i.modifiers.has(Word::L2CacheHint) {
             return Ok(None);

@@ -107,7 +107,7 @@ impl Lower<'_> {
         let counted = self.b.r();
         let most = self.in_register(imm(UNITS_MASK));
         self.b.sel(counted, count[0], most, few);
-        // The fields, from the top: kind and unit, start, count, five bits of nothing.
+        // The fields, from the top: kind and unit, start, count, five zero bits.
         let scale = self.b.r();
         self.b.iadd3(scale, unit, imm(LEAST_UNIT.wrapping_neg()), Source::rz());
         let kind = self.in_register(imm(kind));
@@ -141,7 +141,7 @@ impl Lower<'_> {
         unit
     }
 
-    /// An address counted in units.
+    /// An address in units.
     fn units_of(&mut self, address: [Value; 2], unit: Value) -> [Value; 2] {
         let d = self.b.pair();
         self.b.shf(d[0], &[Mod::R, Mod::U64], address[0], unit, address[1]);

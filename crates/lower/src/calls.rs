@@ -19,7 +19,7 @@ enum Callee {
     Indirect(Source),
 }
 
-/// Where the results of a call arrive: in registers, in words of which registers are made, and in the block.
+/// Locations of the results of a call: registers, words that registers are extracted from, and the block.
 #[derive(Default)]
 struct Results<'o> {
     destinations: Vec<Destination>,
@@ -49,7 +49,7 @@ impl Lower<'_> {
         let results = if at > 0 { list(i.operands.first()) } else { Vec::new() };
         let arguments = list(i.operands.get(at + 1));
         let (callee, signature) = self.callee(i, at)?;
-        // For an array without a size nothing need be passed.
+        // An array without a size may have no argument.
         let wanted = signature.parameters.len();
         let takes = wanted == arguments.len() || signature.is_open() && wanted == arguments.len() + 1;
         if !takes || signature.results.len() != results.len() {
@@ -103,7 +103,7 @@ impl Lower<'_> {
             let Some(base) = block else { continue };
             self.fetch_result(result, parameter, base, offset as i32)?;
         }
-        // Results in registers wider than their type are extended before control goes on.
+        // Results in registers wider than their type are extended before control continues.
         for pending in std::mem::take(&mut self.pending) {
             self.write_widened(pending);
         }
@@ -199,7 +199,7 @@ impl Lower<'_> {
         u32::try_from(bytes).map_err(|_| self.unsupported("an argument as large as this"))
     }
 
-    /// Where the results of a call arrive.
+    /// Locations of the results of a call.
     fn call_results<'o>(
         &mut self,
         results: &'o [Operand],
@@ -242,12 +242,12 @@ impl Lower<'_> {
 }
 
 impl Lower<'_> {
-    /// Whether another file defines the function.
+    /// True if another file defines the function.
     fn is_outside(&self, symbol: SymbolId) -> bool {
         self.b.function().symbols[symbol].kind == SymbolKind::Outside
     }
 
-    /// Whether the function takes memory from the stack while it runs.
+    /// True if the function allocates stack memory dynamically.
     fn moves_stack(&self) -> bool {
         let moves = |statement: &Statement| match statement {
             Statement::Instruction(i) => {
@@ -258,7 +258,7 @@ impl Lower<'_> {
         self.body.statements.iter().any(moves)
     }
 
-    /// A pointer to a function, which is where that is, as a pair.
+    /// A function pointer, which is an address, as a pair.
     fn pointer(&mut self, pointer: &Operand) -> Result<Source, LowerError> {
         let words = self.words(pointer, Type::B64)?;
         let words: Words = words.into_iter().map(|word| self.value_of(word)).collect();
@@ -283,7 +283,7 @@ impl Lower<'_> {
         Ok(target.into())
     }
 
-    /// The frame's block for calls, at least this large.
+    /// The frame's block for calls, with at least this size.
     fn call_block(&mut self, size: u32) -> SymbolId {
         let symbol = match self.call_block {
             Some(symbol) => symbol,

@@ -147,7 +147,7 @@ impl Lower<'_> {
             Mod::OR => (0xfc, 0xcf),
             _ => (0x3c, 0xc3),
         };
-        // A result may be the predicate that the other combination still reads.
+        // A result may be the predicate that the other combination reads.
         let first = d[0].map(|d| (d, self.b.p()));
         if let Some((_, temporary)) = first {
             self.b.plop3(temporary, holds, c.with.clone(), Source::pt(), table);

@@ -170,7 +170,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A conversion between scalar floating types, without saturation.
+    /// A conversion between scalar floating-point types, without saturation.
     fn float_value(&mut self, i: &Instruction, to: Type, from: Type, d: &[Value], a: &[Value]) -> Lowered {
         let ftz = i.modifiers.has(Word::Ftz);
         let rounding = Self::rounding(i);
@@ -298,7 +298,7 @@ impl Lower<'_> {
             }
             (_, limit) => self.tuple(limit.unwrap_or(NORMAL).map(imm)),
         };
-        // Not less, or NaN: keep it.
+        // Greater or equal, or NaN: keep it.
         let keep = self.compare_double(Mod::GEU, Source::from(a).magnitude(), limit);
         let zero = self.b.r();
         self.b.and(zero, narrowed, 0x8000_0000u32);

@@ -14,7 +14,7 @@ pub struct LowerError {
     pub statement: Option<u32>,
     /// The unsupported construct, as a clause without a full stop.
     pub message: String,
-    /// How many instructions of the function it is about, the one named among them.
+    /// Count of affected instructions of the function, the named one included.
     pub count: u32,
 }
 

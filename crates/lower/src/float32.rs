@@ -100,7 +100,7 @@ impl Lower<'_> {
             let a = if i.opcode == Opcode::Abs { magnitude(a, SIGN) } else { minus_float(a, SIGN) };
             let a = self.in_register(a);
             let d = self.result_word(self.operand(i, 0)?, ty)?;
-            // Adding minus zero changes nothing but flushes and quiets.
+            // Adding minus zero only flushes and quiets.
             self.op(Op::FADD, &mods, d, [a, Source::rz().negated()]);
             return Ok(());
         }
@@ -276,12 +276,12 @@ impl Lower<'_> {
         p
     }
 
-    /// A copy of `a` that is multiplied by `factor` where the predicate is `when`.
+    /// A copy of `a`, multiplied by `factor` where the predicate is `when`.
     fn scaled(&mut self, a: Value, factor: f32, p: Value, when: bool, ftz: bool) -> Value {
         self.adjusted(Op::FMUL, a, Source::imm(factor.to_bits()), p, when, ftz)
     }
 
-    /// A copy of `a` to which the operation is done where the predicate is `when`.
+    /// A copy of `a`, with the operation applied where the predicate is `when`.
     fn adjusted(&mut self, op: Op, a: Value, by: Source, p: Value, when: bool, ftz: bool) -> Value {
         let d = self.b.r();
         self.b.mov(d, a);
@@ -310,7 +310,7 @@ impl Lower<'_> {
         match i.opcode {
             Opcode::Sin | Opcode::Cos => {
                 let mut turns = a;
-                // The unit takes the angle in turns, and so does the form that says it.
+                // The unit takes the angle in turns, and so does the form with that modifier.
                 if !i.modifiers.has(Word::_2pi) {
                     turns = self.b.r();
                     let mods: &[Mod] = if ftz { &[Mod::RZ, Mod::FTZ] } else { &[Mod::RZ] };

@@ -33,7 +33,7 @@ impl Lower<'_> {
             }
             _ => {}
         }
-        // One operand may be an immediate, the second or the third.
+        // One operand may be an immediate: the second or the third.
         let mut a = self.double(self.operand(i, 1)?, true)?;
         let mut b = self.double(self.operand(i, 2)?, true)?;
         if i.opcode == Opcode::Sub {
@@ -158,7 +158,7 @@ impl Lower<'_> {
         let high = self.high_word(&a);
         let result = self.b.r();
         self.op(Op::MUFU, &[function], result, [high.clone()]);
-        // A NaN whose set bits are all in the low word looks like an infinity to the unit.
+        // The unit takes a NaN whose set bits are all in the low word for an infinity.
         let nan = self.compare_double(Mod::NAN, a.clone(), a);
         let quiet = self.b.r();
         self.b.or(quiet, high, 0x0008_0000u32);

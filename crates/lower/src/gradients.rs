@@ -71,7 +71,7 @@ impl Lower<'_> {
         number.into()
     }
 
-    /// The square of the distance that derivatives stand for, each multiplied by its factor.
+    /// The squared length of the derivatives, each multiplied by its factor.
     fn squared_distance(&mut self, derivatives: Vec<Source>, factors: Option<&[Source]>) -> Value {
         let mut sum: Option<Value> = None;
         for (index, part) in derivatives.into_iter().enumerate() {
@@ -94,8 +94,8 @@ impl Lower<'_> {
         sum.unwrap_or_else(|| self.b.r())
     }
 
-    /// Derivatives of a direction as those of the place on a face of the cube, times the largest coordinate. Of the largest
-    /// coordinate nothing is left, so that which face it is does not matter.
+    /// Derivatives of a direction as those of the point on a cube face, times the largest coordinate. The largest
+    /// coordinate itself cancels, so the face does not matter.
     fn along_the_face(&mut self, on_cube: &[Source], derivatives: Vec<Source>) -> Vec<Source> {
         let sizes: Vec<Source> = on_cube.iter().map(|c| magnitude(c.clone(), SIGN)).collect();
         let [two, all] = [self.b.r(), self.b.r()];

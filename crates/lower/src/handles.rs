@@ -14,7 +14,7 @@ use oriole_ori::{
 use oriole_sass::{Mod, Op};
 use std::collections::BTreeMap;
 
-/// Places all handles. `uniform` says that uniform registers may live across blocks.
+/// Moves all handles. `uniform` says that uniform registers may be live across blocks.
 pub(crate) fn settle(function: &mut Function, chip: Chip, uniform: bool) {
     if !chip.uniform_handles() {
         return;
@@ -63,11 +63,11 @@ fn has_calls(function: &Function) -> bool {
     function.blocks.iter().flat_map(|block| &block.instructions).any(|instruction| instruction.call.is_some())
 }
 
-/// Where a value is written.
+/// The definition of a value.
 struct Definition {
     block: BlockId,
     index: usize,
-    /// Which component of the first destination it is.
+    /// The component of the first destination.
     component: usize,
 }
 

@@ -121,8 +121,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A chain of additions with carry, one for each word. The first takes the carry if `takes`, the last gives it
-    /// if `gives`.
+    /// A chain of adds with carry, one for each word. The first uses the carry flag if `takes`, the last sets it if
+    /// `gives`.
     pub fn add_chain(
         &mut self,
         d: &[Value],

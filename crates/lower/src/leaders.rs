@@ -26,9 +26,9 @@ enum Times {
 fn times(instruction: &Instruction) -> Option<Times> {
     let Opcode::Sass(op) = instruction.opcode else { return None };
     match op {
-        // A barrier object counts the bytes of each, and a reduction adds each.
+        // An mbarrier counts the bytes of each lane, and a reduction adds each.
         Op::UBLKRED | Op::UTMALDG | Op::UTMAREDG => Some(Times::EachLane),
-        // Each asks for a cluster of its own.
+        // Each lane requests a cluster of its own.
         Op::UGETNEXTWORKID => Some(Times::EachLane),
         // Each thread requests an MMA, a copy, or a signal of its own.
         Op::UTCHMMA | Op::UTCQMMA | Op::UTCIMMA | Op::UTCOMMA | Op::UTCCP | Op::UTCSHIFT | Op::UTCBAR => {
@@ -42,7 +42,8 @@ fn times(instruction: &Instruction) -> Option<Times> {
     }
 }
 
-/// Puts loops round the instructions that need them. Each is in a block of its own that one block runs into.
+/// Builds waterfall loops around the instructions that need them. Each is in a block of its own that one block falls
+/// into.
 pub fn take_turns(function: &mut Function) {
     let alone = |id: BlockId| {
         let block = function.block(id);
@@ -74,7 +75,7 @@ pub fn take_turns(function: &mut Function) {
     }
 }
 
-/// Puts a loop round the block `body`, into which `before` runs.
+/// Builds a loop around the block `body`, into which `before` falls.
 fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
     let origin = function.block(body).instructions[0].origin;
     let behind = function.block(body).successors[0];
@@ -97,7 +98,7 @@ fn wrap(function: &mut Function, before: BlockId, body: BlockId) {
     b.branch(Guard { value: any, negated: false }, head, behind);
 }
 
-/// Which conditions hold in one lane only.
+/// Conditions that hold in one lane only.
 struct Elections<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -107,7 +108,7 @@ struct Elections<'a> {
 }
 
 impl Elections<'_> {
-    /// True if all ways to the block go by a branch that only an elected lane takes.
+    /// True if all paths to the block go through a branch that only an elected lane takes.
     fn one_lane_reaches(&self, block: BlockId) -> bool {
         let mut at = Some(block);
         while let Some(id) = at {
@@ -173,7 +174,7 @@ impl Elections<'_> {
         self.elects(block, values[0], wanted != source.invert, depth - 1)
     }
 
-    /// A table of three predicates elects if it has the truth only where one of them has a truth that elects.
+    /// A LUT of three predicates elects if it is true only where one of them has an electing value.
     fn logic_elects(&self, block: BlockId, logic: &Instruction, wanted: bool, depth: u32) -> bool {
         let SourceKind::Literal(table) = logic.sources[3].kind else { return false };
         let allowed = |row: i64| {
@@ -208,8 +209,7 @@ impl Elections<'_> {
         unequal && zero && a.as_plain_value().is_some_and(|value| self.is_set_by_one(block, value, depth - 1))
     }
 
-    /// True if the word is other than zero in one lane at most: zero at first, and then written under a condition that
-    /// elects.
+    /// True if the word is nonzero in at most one lane: zero at first, and then written under an electing condition.
     fn is_set_by_one(&self, block: BlockId, value: Value, depth: u32) -> bool {
         let Some((block, writers)) = self.writers(block, value).filter(|_| depth > 0) else { return false };
         let zero = |source: &Source| self.is_zero(source);
@@ -234,7 +234,7 @@ impl Elections<'_> {
         }
     }
 
-    /// True if the source is zero, perhaps from a register that nothing but a move of zero writes.
+    /// True if the source is zero, possibly in a register that is only written by moves of zero.
     fn is_zero(&self, source: &Source) -> bool {
         self.constant(source) == Some(0)
     }
@@ -264,7 +264,7 @@ impl Elections<'_> {
             || is_wait && matches!(instruction.sources.as_slice(), [mask] if names_all(mask))
     }
 
-    /// The constant that the source is, perhaps in a register that nothing but a move of it writes.
+    /// The constant of the source, possibly in a register that is only written by moves of it.
     fn constant(&self, source: &Source) -> Option<u32> {
         let known = |source: &Source| match source.kind {
             SourceKind::Zero(_) => Some(0),
@@ -282,7 +282,7 @@ impl Elections<'_> {
     }
 }
 
-/// True if it does nothing but move its source.
+/// True if it only moves its source.
 fn is_move(instruction: &Instruction) -> bool {
     matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy) | Opcode::Sass(Op::MOV))
 }

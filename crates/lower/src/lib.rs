@@ -91,12 +91,12 @@ pub struct Environment {
 
 /// Lowers one function.
 ///
-/// The function comes out in canonical form: blocks in RPO, unreachable ones left out. It is not in SSA: a value may
-/// be written several times.
+/// The result is in canonical form: blocks in RPO, without unreachable ones. It is not in SSA: a value may be written
+/// several times.
 ///
 /// # Errors
 ///
-/// Every instruction, operand or construct that the back end does not support, or a chip that it does not know.
+/// Every instruction, operand or construct without back-end support, or an unknown chip.
 pub fn lower(body: &Body, environment: &Environment) -> Result<Function, Vec<LowerError>> {
     let function = attempt(body, environment, true)?;
     let (mut function, uniform) = match writes_uniform_in_parts(&function) {
@@ -134,7 +134,7 @@ fn writes_uniform_in_parts(function: &Function) -> bool {
     };
     let writers: Vec<BlockId> = function.block_ids().filter(writes).collect();
     let cfg = Cfg::new(function);
-    // The whole warp begins the entry; usually no other block writes uniform registers.
+    // The whole warp executes the entry; usually no other block writes uniform registers.
     if writers.iter().all(|&block| block == BlockId(0)) && cfg.predecessors(BlockId(0)).is_empty() {
         return false;
     }

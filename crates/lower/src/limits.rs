@@ -27,7 +27,7 @@ pub fn frame(function: &Function) -> Result<(), LowerError> {
     Err(LowerError::new(Code::TooLarge, None, message))
 }
 
-/// Fewest registers that a thread is left with, whatever the directives say.
+/// Minimum registers of a thread, whatever the directives say.
 const FEWEST: u32 = 24;
 
 /// The most registers that a thread starts with, as far as the source says; `None` if it says nothing. Where parts of
@@ -49,8 +49,8 @@ pub fn register_cap(body: &Body, chip: Chip) -> Option<u16> {
         // Bounds beyond the capacity of an SM cannot be met with few registers either, and are ignored.
         let asked = directives.minnctapersm.unwrap_or(1).max(1);
         let blocks = [asked, 1].into_iter().find(|&blocks| limits.holds(blocks, threads))?;
-        // All threads of the blocks that must fit at a time share the registers of one SM. A warp is the smallest
-        // piece, and each quarter of the SM holds its share of the warps in its share of the registers.
+        // All threads of the resident blocks share the registers of one SM. The allocation unit is a warp, and each
+        // quarter of the SM holds its share of the warps in its share of the registers.
         let warps = threads.div_ceil(limits.warp_threads) * blocks;
         let resident = warps
             .div_ceil(limits.warp_granularity)

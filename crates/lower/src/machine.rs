@@ -1,4 +1,5 @@
-//! Operations that chips write in different ways. Each asks which opcodes and forms the chip has, never which chip it is.
+//! Operations with different encodings on different chips. The code checks for opcodes and forms of the chip, never
+//! for the chip itself.
 
 use crate::context::Lower;
 use crate::sparse::LOWER_HALVES;

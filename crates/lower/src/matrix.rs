@@ -113,7 +113,7 @@ impl Lower<'_> {
         }
     }
 
-    /// One machine instruction: the fragments as they are.
+    /// One SASS instruction: the fragments unchanged.
     pub fn emit_product(
         &mut self,
         op: Op,
@@ -320,7 +320,7 @@ impl Lower<'_> {
         [of_a, of_b]: [usize; 2],
         factors: u32,
     ) -> Result<Source, LowerError> {
-        // As many factors as there are begin where they can.
+        // Mask of the byte position, which is aligned to the count of factors.
         let bytes = 4 - factors;
         let mut known = 0;
         let mut others = Vec::new();

@@ -1,6 +1,6 @@
-//! `multimem`: memory of which several devices hold copies, under one address.
+//! `multimem`: memory with a copy on each of several devices, under one address.
 //!
-//! Stores and reductions are those of other addresses. A load gives the copies reduced to one value.
+//! Stores and reductions are like those of other addresses. A load reduces the copies to one value.
 
 use crate::LowerError;
 use crate::atomics::packed_type;

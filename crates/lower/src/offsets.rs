@@ -1,7 +1,8 @@
-//! Offsets of addresses that the form of their instruction has no room for move into the base.
+//! Moves address offsets that do not fit the form of their instruction into the base.
 //!
-//! Fields differ by form: most have 24 bits, the two of a copy to shared memory 12 and 20, those of the widest accesses
-//! count units of 32 bytes. So each instruction is asked by itself, when all of its operands and modifiers are known.
+//! Fields differ by form: most have 24 bits, the two of a copy to shared memory 12 and 20, those of the widest
+//! accesses are in units of 32 bytes. So each instruction is checked individually, when all of its operands and
+//! modifiers are known.
 
 use crate::operand::imm;
 use oriole_chip::Chip;
@@ -10,7 +11,7 @@ use oriole_ori::{
 };
 use oriole_sass::Mod;
 
-/// Moves what does not fit.
+/// Moves offsets that do not fit.
 pub(crate) fn settle(function: &mut Function, chip: Chip) {
     let blocks: Vec<BlockId> = function.block_ids().collect();
     for block in blocks {
@@ -43,7 +44,7 @@ fn set_offset(instruction: &mut Instruction, at: usize, offset: i32) {
 /// Every field of an offset takes these, but those that count larger units.
 const ALWAYS: std::ops::RangeInclusive<i32> = -128..=127;
 
-/// A field of 24 bits takes these, whatever the address in shared memory of a variable that they count from.
+/// Offsets that fit a 24-bit field, whatever the shared-memory address of the variable that they are relative to.
 const USUAL: std::ops::RangeInclusive<i32> = -0x80_0000..=0x7f_ffff - SHARED_MEMORY;
 
 /// More bytes than shared memory has on any chip.

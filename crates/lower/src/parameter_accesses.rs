@@ -5,7 +5,7 @@ use oriole_hir::{AddressBase, Body, Instruction, Operand, Statement, VariableId}
 use oriole_ptx::Opcode;
 use std::collections::BTreeMap;
 
-/// The words of a variable that a function touches in one way.
+/// The words of a variable that a function reads or writes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Touched {
     /// Every word may be.
@@ -44,9 +44,9 @@ impl Touched {
 /// Accesses of a function to the words of a variable.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Accesses {
-    /// Those that it may write.
+    /// Words that it may write.
     pub written: Touched,
-    /// Those that it may read.
+    /// Words that it may read.
     pub read: Touched,
 }
 
@@ -92,7 +92,7 @@ fn visit(instruction: &Instruction, found: &mut BTreeMap<VariableId, Accesses>) 
     }
 }
 
-/// The address is known elsewhere: anything may be done there.
+/// The address escapes: any access is possible.
 fn escapes(accesses: &mut Accesses) {
     accesses.written.all = true;
     accesses.read.all = true;

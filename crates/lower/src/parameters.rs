@@ -1,6 +1,5 @@
-//! Parameters: where the calling convention puts them, how a function receives and returns them, and reading and
-//! writing `.param` variables that live in registers. The kernel's own parameters are constant-bank accesses in
-//! `memory`.
+//! Parameters: their places in the calling convention, how a function receives and returns them, and accesses to
+//! `.param` variables in registers. The kernel's own parameters are constant-bank accesses in `memory`.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, ParameterMemory, Words};
@@ -12,10 +11,10 @@ use oriole_sass::{Mod, Op};
 
 /// First register of parameters and results.
 const FIRST: u8 = 4;
-/// How many registers hold parameters and results.
+/// Registers for parameters and results.
 const COUNT: u8 = 12;
 
-/// Where a parameter or result travels.
+/// Location of a parameter or result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Home {
     /// In registers: the first, and how many.
@@ -78,7 +77,7 @@ fn in_memory(size: &mut u32, parameter: &Parameter) -> u32 {
     at
 }
 
-/// The convention of a signature; `separate` of a function that a linker joins with others.
+/// The convention of a signature; `separate` for a separately linked function.
 pub(crate) fn convention(parameters: &[Parameter], results: &[Parameter], separate: bool) -> Convention {
     if let Some((open, sized)) = parameters.split_last().filter(|(last, _)| last.is_open()) {
         let mut whole = convention(sized, results, separate);
@@ -137,7 +136,7 @@ impl Lower<'_> {
         self.body.variable_of(kind)
     }
 
-    /// The words of a `.param` variable that lives in registers.
+    /// The words of a `.param` variable in registers.
     pub fn parameter_words(&mut self, variable: VariableId) -> Words {
         if let Some(words) = self.parameters.get(&variable) {
             return words.clone();
@@ -155,7 +154,7 @@ impl Lower<'_> {
         words
     }
 
-    /// Where a `.param` variable lives, if not in registers.
+    /// The memory of a `.param` variable that is not in registers.
     pub fn parameter_memory(&mut self, variable: VariableId) -> Option<ParameterMemory> {
         if let Some(&memory) = self.parameter_memory.get(&variable) {
             return Some(memory);
@@ -287,7 +286,7 @@ impl Lower<'_> {
         found
     }
 
-    /// The words that a function returns, each in its register; what returns in memory is written there.
+    /// The words that a function returns, each in its register; results in memory are written there.
     pub fn return_words(&mut self) -> Result<Vec<Source>, LowerError> {
         let convention = convention(&self.body.parameters, &self.body.results, self.separate);
         let mut sources = Vec::new();
@@ -393,7 +392,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Whether an access to a parameter that is in memory reaches beyond the end of it.
+    /// True if an access to a parameter in memory extends past its end.
     pub fn reaches_beyond(&self, variable: VariableId, offset: i64, bytes: u32) -> bool {
         let declared = &self.body.variables[variable];
         if let VariableKind::Parameter(index) = declared.kind
@@ -439,7 +438,7 @@ impl Lower<'_> {
         }
     }
 
-    /// True if a `.param` variable of this kind lives in registers here.
+    /// True if a `.param` variable of this kind is in registers here.
     pub fn in_registers(&self, variable: VariableId) -> bool {
         let declared = &self.body.variables[variable];
         match declared.kind {

@@ -85,7 +85,7 @@ impl Lower<'_> {
         self.ask_header(handle, mask, level, d);
     }
 
-    /// How many levels a texture has.
+    /// The count of mip levels of a texture.
     pub fn levels_of(&mut self, handle: Source, d: Value) {
         self.ask_header(handle, 8, Source::rz(), d);
     }

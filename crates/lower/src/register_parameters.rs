@@ -1,8 +1,8 @@
-//! Parameters and results that are declared as registers: the words in which they travel between functions.
+//! Parameters and results that are declared as registers: the words that pass them.
 //!
-//! A register of 32 bits and more travels in its own words, and so does a vector of such registers. What else there is
-//! travels in words of its own: a predicate as 1 or 0, narrow components of a vector packed as in memory, and all that
-//! does not fit into the registers of the convention.
+//! A register of at least 32 bits is passed in its own words, and so is a vector of such registers. All others have
+//! separate words: a predicate is 1 or 0, narrow vector components are packed as in memory, and so are those that do
+//! not fit into the registers of the convention.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered, Words};
@@ -22,7 +22,7 @@ fn packed_type(parameter: &Parameter) -> Type {
     }
 }
 
-/// Whether a parameter or result travels in the words of its registers.
+/// True if a parameter or result is passed in the words of its registers.
 pub(crate) fn travels_in_own_words(parameter: &Parameter) -> bool {
     parameter.ty != Type::Pred && (parameter.components() == 1 || parameter.ty.bits() >= 32)
 }
@@ -122,7 +122,7 @@ impl Lower<'_> {
         }
     }
 
-    /// A predicate as it travels between functions: a word, 1 or 0.
+    /// A predicate as it is passed: a word, 1 or 0.
     fn word_of_predicate(&mut self, predicate: Source) -> Value {
         let word = self.b.r();
         self.b.sel(word, Source::rz(), 1u32, predicate.inverted());

@@ -49,7 +49,7 @@ impl Lower<'_> {
         };
         self.has_address(variable)?;
         let mut align = u64::from(declared.align.max(1));
-        // A linker has a layout of its own.
+        // A linker has its own layout.
         if kind == SymbolKind::Shared && !self.options.linking.leaves_open() {
             align = shared_alignment(declared.size, align);
         }
@@ -58,7 +58,7 @@ impl Lower<'_> {
         Ok(symbol)
     }
 
-    /// Refuses what has no address: textures, samplers and surfaces.
+    /// Rejects objects without an address: textures, samplers and surfaces.
     fn has_address(&self, variable: VariableId) -> Result<(), LowerError> {
         let declared = &self.body.variables[variable];
         if !declared.ty.is_opaque() {
@@ -108,7 +108,7 @@ impl Lower<'_> {
                     None => self.b.mov(d[0], own),
                 }
             }
-            // A linker writes sixteen bits of a place in constant memory.
+            // A linker fills in sixteen bits of an address in constant memory.
             (Space::Constant, _) if (self.separate || self.options.linking.leaves_open()) && small < 0 => {
                 let symbol = self.variable_symbol(variable)?;
                 let start = self.b.r();
@@ -246,7 +246,7 @@ impl Lower<'_> {
     pub fn parameter_bounds(&mut self, i: &Instruction) -> Result<(Source, Source), LowerError> {
         match self.bank.parameter_window {
             ParameterWindow::Bounds(place) => Ok((self.window(place), self.window(place + 8))),
-            // Where the parameters begin in the bank depends on the kernel, and a function has several.
+            // The start of the parameters in the bank depends on the kernel, and a function has several.
             ParameterWindow::Bank { .. } if !self.body.is_entry => Err(self.unsupported_form(i)),
             ParameterWindow::Bank { start, end } => {
                 let bank = self.window(start);

@@ -55,7 +55,7 @@ impl Lower<'_> {
         [0, 1].map(|selector| Metadata { word: word.into(), selector })
     }
 
-    /// One of two constants.
+    /// Selects one of two constants.
     pub fn constant_by(&mut self, p: Value, yes: u32, no: u32) -> Value {
         let [first, d] = [self.b.r(), self.b.r()];
         self.b.mov(first, yes);

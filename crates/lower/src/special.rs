@@ -7,7 +7,7 @@ use oriole_ptx::SpecialRegister;
 use oriole_sass::{Mod, Op, Symbol};
 use smallvec::smallvec;
 
-/// How a special register is read.
+/// Source of a special register.
 enum Home {
     /// A special register of the hardware.
     Register(Symbol),

@@ -25,7 +25,7 @@ const CLOSED: i32 = 0x1c;
 
 /// Columns of a unit, as a shift.
 const UNIT: u32 = 5;
-/// All units, which an exclusive allocation takes whatever it asks for.
+/// All units, which an exclusive allocation takes whatever it requests.
 const ALL_UNITS: u32 = 512 >> UNIT;
 /// State of a block that allocates no more columns, and of one that has all of them.
 const NO_MORE: u32 = 1;
@@ -38,13 +38,13 @@ const PAUSE: u32 = 0x64;
 const UNDER_WAY: i64 = 0x36;
 /// Returned to the pool when a kernel allocates no more columns.
 const POOL: u32 = 0x80;
-/// Replaces the upper byte, which names the block of the cluster, of the second operand by the lowest of the first.
+/// Replaces the upper byte of the second operand, which is the block in the cluster, by the lowest byte of the first.
 const OTHER_BLOCK: u32 = 0x654;
 
 const ORDERED: MemoryInfo =
     MemoryInfo { space: oriole_ori::Space::Shared, reads: true, writes: true, ordered: true, object: None };
 
-/// Whether the first unit is a multiple of how many there are. All of them begin with the first.
+/// Alignment of the first unit to the count of units. An allocation of all of them starts at the first.
 fn alignment(i: &Instruction) -> &'static [Mod] {
     if i.modifiers.has(Word::Exclusive) { &[] } else { &[Mod::ALIGN] }
 }
@@ -147,7 +147,7 @@ impl Lower<'_> {
         unit
     }
 
-    /// Writes down which units were taken, and their address where the program wants it.
+    /// Records the allocated units, and writes their address where the program wants it.
     fn write_down(&mut self, to: Value, unit: Value, units: &Source) {
         let (taken, start) = self.masks(unit, units);
         self.change_word(TAKEN, Mod::OR, taken);
@@ -275,7 +275,7 @@ impl Lower<'_> {
         self.open(behind);
     }
 
-    /// An arrival at a barrier object of another block.
+    /// An arrival at an mbarrier of another block.
     fn arrive_at(&mut self, object: Value, counts: &[Mod], bytes: Source) {
         let place = self.at(object.into());
         self.b
@@ -289,7 +289,7 @@ impl Lower<'_> {
             .emit();
     }
 
-    /// Goes on with one lane of the warp; the others go to `others`.
+    /// Continues with one lane of the warp; the others go to `others`.
     fn elect_one(&mut self, others: BlockId) {
         let (leads, one) = (self.b.p(), self.b.new_block());
         self.b.op(Op::ELECT).to(leads).drop_result(File::UR).from(Source::pt()).emit();
@@ -327,7 +327,7 @@ impl Lower<'_> {
         Source::plain(SourceKind::Address(Box::new(OriAddress { base, ..OriAddress::default() })))
     }
 
-    /// A place in the system's part of shared memory.
+    /// An address in the system's part of shared memory.
     fn partition(&mut self, offset: i32) -> Source {
         let base = self.cluster_base().into_iter().collect();
         let offset = offset + self.partition_start();

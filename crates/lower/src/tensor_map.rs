@@ -1,6 +1,6 @@
-//! `tensormap`: changes of the fields of a tensor map, 128 bytes in memory, and its copy for the engine that reads it.
+//! `tensormap`: modifies fields of a tensor map, 128 bytes in memory, and its copy for the TMA.
 //!
-//! A field is changed by an ordinary load and a store; there is no instruction for it.
+//! A field is modified by an ordinary load and a store; there is no instruction for it.
 
 use crate::LowerError;
 use crate::context::{Lower, Lowered};
@@ -23,7 +23,7 @@ const BOX: i32 = 0x38;
 
 /// Strides are in units of 2^STRIDE_UNIT bytes.
 const STRIDE_UNIT: u32 = 4;
-/// Where the type of the elements is.
+/// Position of the element type.
 const TYPE: u32 = 0x780;
 /// Marks the type that is rounded on reads: f32, and types that come four after a counterpart in the list of types.
 const TYPE_MARK: u32 = 1 << 16;
@@ -128,7 +128,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Sizes and steps are kept less one.
+    /// Sizes and steps are stored less one.
     fn less_one(&mut self, value: &Operand) -> Result<Source, LowerError> {
         let value = self.word(value, Type::B32)?;
         let less = self.b.r();
@@ -136,8 +136,8 @@ impl Lower<'_> {
         Ok(less.into())
     }
 
-    /// Bits 4 to 35 of the stride are a word; bits 36 to 39 of four strides share one. The fifth stride, which no tensor
-    /// has, falls into that word itself, as in the code of other compilers.
+    /// Bits 4 to 35 of a stride are a word; bits 36 to 39 of four strides share one. The fifth stride, which no
+    /// tensor has, overlaps that word itself, as in ptxas code.
     fn replace_stride(&mut self, place: &Place, ordinal: u32, value: &Operand) -> Lowered {
         let words = self.words(value, Type::B64)?;
         let low = self.in_register(words[0].clone());

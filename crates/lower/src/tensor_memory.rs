@@ -56,7 +56,7 @@ fn count_of(count: TensorCount) -> Option<Mod> {
     })
 }
 
-/// The shape of a copy; the largest one is not named.
+/// The shape of a copy; the largest one has no modifier.
 fn copy_of(shape: TensorCopy, warps: Option<TensorWarps>) -> Option<Mod> {
     Some(match (shape, warps) {
         (TensorCopy::_128x256b, _) => return None,
@@ -283,7 +283,7 @@ impl Lower<'_> {
     }
 
     fn commit_products(&mut self, i: &Instruction) -> Lowered {
-        // A generic address of shared memory has that of shared memory in its low word.
+        // The low word of a generic address is the shared address.
         let object = self.shared_address(self.operand(i, 0)?)?;
         let mut told = vec![(Told::Place(vec![object], 0), Vec::new()), (Told::Nothing, Vec::new())];
         let mut mods = self.group_mods(i);
@@ -396,7 +396,7 @@ impl Lower<'_> {
         if known { Mod::_4X } else { Mod::BLOCK16 }
     }
 
-    /// Whether two blocks do it together.
+    /// Modifier for two cooperating blocks.
     fn group_mods(&self, i: &Instruction) -> Vec<Mod> {
         if i.modifiers.at() == Some(CtaGroup::CtaGroup2) { vec![Mod::_2CTA] } else { Vec::new() }
     }

@@ -12,12 +12,12 @@ use oriole_ptx::word::{Geometry, TexelComponent};
 use oriole_ptx::{Opcode, Type, Word};
 use oriole_sass::{Mod, Op, Symbol};
 
-/// The level that a fetch without one names: below the finest there is.
+/// The level of a fetch without one: below the finest one.
 const FINEST: f32 = -32.0;
 /// The largest layer index; higher ones mean the last layer, whatever their upper bits.
 const LAST_LAYER: u32 = 0xffff;
 
-/// A fetch in the making.
+/// A fetch under construction.
 struct Fetch {
     op: Op,
     mods: Vec<Mod>,
@@ -33,7 +33,7 @@ struct Handle {
     sampler: Option<Source>,
 }
 
-/// Where a fetch reads, as PTX says it.
+/// The coordinates of a fetch, as in PTX.
 pub(crate) struct Place {
     pub geometry: Geometry,
     /// The coordinates are floating-point values.
@@ -424,7 +424,7 @@ impl Lower<'_> {
             }
         }
         draft = draft.from(Source::plain(oriole_ori::SourceKind::Symbol(shape)));
-        // All four are not said.
+        // A mask of all four is omitted.
         if mask != 0xf {
             draft = draft.from(Source::literal(mask));
         }
@@ -447,7 +447,7 @@ impl Lower<'_> {
         self.uniform && !self.calls && self.body.is_entry
     }
 
-    /// A texture and a sampler in one word, as chips take it that have handles in general registers.
+    /// A texture and a sampler in one word, for chips with handles in general registers.
     fn one_handle(&mut self, texture: Source, sampler: Source) -> Source {
         let [moved, both] = [self.b.r(), self.b.r()];
         let (texture, sampler) = (self.in_register(texture), self.in_register(sampler));
@@ -497,7 +497,7 @@ fn reads_derivatives(place: &Place, arguments: &Arguments) -> bool {
     place.is_float && flat && arguments.compared.is_none()
 }
 
-/// Whether coordinates of this geometry begin with a sample and a layer, and how many follow.
+/// The sample and layer coordinates of this geometry, and the count of others.
 fn dimensions(geometry: Geometry) -> (bool, bool, usize) {
     match geometry {
         Geometry::_1d => (false, false, 1),

@@ -76,7 +76,7 @@ impl Lower<'_> {
         Ok((if shift == 1 { self.ty(i, 0)? } else { Type::U32 }, a, b))
     }
 
-    /// A scalar instruction, computed in 64 bits, where nothing can overflow.
+    /// A scalar instruction, computed in 64 bits, without overflow.
     fn video_scalar(&mut self, i: &Instruction, action: Action) -> Lowered {
         let (to, ta, tb) = self.video_types(i, action)?;
         let a = self.wide_part(i, 1, ta)?;
@@ -91,7 +91,7 @@ impl Lower<'_> {
             }
             let d = self.b.pair();
             if action == Action::ShiftLeft && i.modifiers.has(Word::Sat) {
-                // Of the shifted value 34 bits are seen, the highest as the sign.
+                // Only 34 bits of the shifted value are used, the highest as the sign.
                 let shifted = self.b.pair();
                 let raised = self.b.r();
                 self.pseudo(Pseudo::Shl64, &[], shifted, [a, limited.into()]);
@@ -270,7 +270,7 @@ impl Lower<'_> {
         }
         let (signed, other) = if a_signed { (a, b) } else { (b, a) };
         self.b.imad_wide(whole, true, a, b, Source::rz());
-        // A negative factor was taken for one that is greater by 2^32.
+        // A negative factor was treated as one that is greater by 2^32.
         let [sign, excess, high] = [self.b.r(), self.b.r(), self.b.r()];
         self.b.sar(sign, signed, 31u32);
         self.b.and(excess, sign, other);

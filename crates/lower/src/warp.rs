@@ -130,8 +130,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// A reduction without a uniform register: each lane of the mask collects the values of all that have not ended,
-    /// one after the other. Every lane makes as many iterations, so that they stay together.
+    /// A reduction without a uniform register: each lane of the mask accumulates the values of all live lanes in
+    /// sequence. Every lane has as many iterations, so that they stay converged.
     fn reduce_by_shuffles(
         &mut self,
         d: &Operand,
@@ -279,7 +279,7 @@ impl LaneReduction {
     }
 }
 
-/// An immediate as part of the instruction.
+/// An immediate as a literal of the instruction.
 fn small(source: Source, mask: u32) -> Source {
     match source.kind {
         SourceKind::Imm(bits) => Source::literal((bits & mask).into()),

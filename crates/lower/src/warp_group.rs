@@ -145,7 +145,7 @@ impl Lower<'_> {
         Ok(signs)
     }
 
-    /// The words of a fragment in registers; zeros too, for the operand has no other form.
+    /// The words of a fragment in registers, zeros included: the operand has no other form.
     fn tuple_in_registers(&mut self, words: impl IntoIterator<Item = Source>) -> Source {
         let values: Vec<Value> = words.into_iter().map(|word| self.value_of(word)).collect();
         Source::values(values)
@@ -161,7 +161,7 @@ impl Lower<'_> {
         Ok([low, high])
     }
 
-    /// The operand that names both descriptors: that of the right factor comes above, even if there is no other one.
+    /// The operand of both descriptors: that of the right factor is the upper one, even without a left one.
     fn factors(&mut self, lower: Option<[Value; 2]>, upper: [Value; 2], signs: &Signs) -> Source {
         let alone = lower.is_none();
         let lower = lower.unwrap_or_else(|| {

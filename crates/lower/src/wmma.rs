@@ -28,7 +28,7 @@ pub(crate) enum Role {
     Sum,
 }
 
-/// Where the first element of a register is for the lanes of the first group of four: line, and place in the line.
+/// Position of the first element of a register for the lanes of the first group of four: line, and index in the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Cell {
     line: u32,
@@ -43,7 +43,7 @@ pub(crate) struct Layout {
     cells: Vec<Cell>,
     /// The elements of a line are neighbours in memory.
     pub along: bool,
-    /// Elements from one line, or one place, to the next if nothing is written.
+    /// Default elements from one line, or one position, to the next.
     stride: u32,
 }
 
@@ -81,7 +81,7 @@ fn cells(role: Role, [rows, columns, depth]: [u32; 3], bits: u32) -> Vec<Cell> {
 }
 
 impl Layout {
-    /// That of a `wmma.load` or `wmma.store`.
+    /// The layout of a `wmma.load` or `wmma.store`.
     pub fn of(i: &Instruction) -> Option<Layout> {
         let MatrixShape { rows, columns, depth } = i.modifiers.matrix_shape()?;
         let by_rows = i.modifiers.at::<MatrixLayout>()? == MatrixLayout::Row;
@@ -135,7 +135,7 @@ enum Stride {
     Times(Source, u32),
 }
 
-/// Greatest stride that is put into offsets.
+/// Largest stride that is folded into offsets.
 const OFFSET_STRIDE: u32 = 1 << 12;
 /// Offsets that leave room for such strides.
 const NEAR: std::ops::Range<i32> = -0x40_0000..0x40_0000;
@@ -172,7 +172,7 @@ impl Lower<'_> {
         }
         let each = words / layout.registers();
         match direct {
-            // A fragment in more registers than it fills repeats itself.
+            // A fragment with more registers than it fills repeats itself.
             Some(all) => {
                 for (at, &again) in all.iter().enumerate().skip(words) {
                     self.b.mov(again, d[at % words]);
@@ -411,8 +411,8 @@ impl Lower<'_> {
         self.b.prmt(d, low, 0x5410u32, high);
     }
 
-    /// Loads blocks of eight rows of sixteen bytes each, whose addresses the lanes give: lane `8 m + r` that of row `r` of
-    /// block `m`.
+    /// Loads blocks of eight rows of sixteen bytes each; the lanes supply the addresses: lane `8 m + r` that of row
+    /// `r` of block `m`.
     fn load_rows(&mut self, layout: &Layout, mut matrix: Matrix, d: &Words) {
         let element = layout.bits / 8;
         let steps: Vec<[u32; 2]> = layout

@@ -1,7 +1,7 @@
 //! All output of lowering must pass the verifier, and each machine instruction must have a form on the chip.
 //!
-//! The kernels of the repository are lowered always; other PTX files are if the environment variable
-//! `ORIOLE_PTX_FILES` names directories of them, separated by colons.
+//! The kernels of the repository are always lowered; other PTX files if the environment variable `ORIOLE_PTX_FILES`
+//! names their directories, separated by colons.
 
 use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic};

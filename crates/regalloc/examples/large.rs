@@ -21,7 +21,7 @@ fn add(d: Value, a: Value, b: Value) -> Instruction {
     instruction
 }
 
-/// One block: each instruction adds an old value to the last one.
+/// One block: each instruction adds an old value to the last result.
 fn straight(count: usize, window: usize) -> Function {
     let mut function = Function { is_entry: true, ..Function::default() };
     let values: Vec<Value> = (0..count).map(|_| function.new_value(File::R, None)).collect();
@@ -38,7 +38,7 @@ fn straight(count: usize, window: usize) -> Function {
     function
 }
 
-/// A ladder of blocks, each skipped or not, with values live all the way.
+/// A ladder of blocks, each conditional, with values live throughout.
 fn ladder(count: usize, carried: usize) -> Function {
     let mut function = Function { is_entry: true, ..Function::default() };
     let values: Vec<Value> = (0..carried).map(|_| function.new_value(File::R, None)).collect();

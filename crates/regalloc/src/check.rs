@@ -30,17 +30,17 @@ use typed_index_collections::{TiVec, ti_vec};
 /// Kinds of violations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum ProblemKind {
-    /// A reload reads a slot that nothing was stored to.
+    /// A reload from a slot that was never stored to.
     RefillUninitialized,
-    /// A reload's slot holds, but not the value that is wanted.
+    /// The slot of a reload has content, but not the wanted value.
     MissingSpill,
-    /// A predicate that was put into a general register comes back as another one.
+    /// A predicate that was spilled to a general register is reloaded as another one.
     PredicateRefill,
-    /// The general register that a predicate was put into was overwritten.
+    /// The general register of a spilled predicate was overwritten.
     PredicateBaseDestroyed,
     /// A source was defined in the input and is not in its register.
     Uninitialized,
-    /// The old value of a guarded result is not where the result goes.
+    /// The old value of a guarded result is not in the result's register.
     OldValueDestroyed,
     /// Results overlap.
     ExtraDefinition,
@@ -48,11 +48,11 @@ pub enum ProblemKind {
     Rematerialization,
     /// An instruction of the input is missing or changed.
     InstructionLost,
-    /// A register is missing, misaligned, not adjacent, not the one that a convention wants, or not writable.
+    /// A register is missing, misaligned, not adjacent, not the one of a convention, or not writable.
     Constraint,
 }
 
-/// A mistake and where it shows.
+/// A violation and its location.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Problem {
     /// Category.
@@ -87,7 +87,7 @@ const NOTHING: Token = Token::Made(u32::MAX, 0);
 
 type Tokens = SmallVec<[Token; 2]>;
 
-/// A physical place.
+/// A physical location.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 enum Place {
     Register(File, u8),
@@ -101,7 +101,7 @@ struct State {
     places: FxHashMap<Place, Tokens>,
     /// Places that may hold a value: all that do, and some that did.
     holders: FxHashMap<Value, SmallVec<[Place; 2]>>,
-    /// Values that were defined on some way here. Any place holds the others, because nothing is known of them.
+    /// Values that were defined on some path here. Any location may hold the others, since they are undefined.
     defined: FxHashSet<Value>,
 }
 
@@ -292,7 +292,7 @@ impl Rematerializations {
     }
 }
 
-/// The register that a value is said to be in.
+/// The register that the allocation gives a value.
 fn place_of(allocation: &Allocation, v: Value) -> Option<Place> {
     let register = allocation.assignment.registers.get(v).copied().flatten()?;
     Some(Place::Register(allocation.function.file(v), register))
@@ -317,7 +317,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A function leaves to its callers the uniform registers that survive a call.
+    /// A function must not write callee-saved uniform registers.
     fn uniforms_of_callers(&mut self) {
         if self.allocation.function.is_entry {
             return;
@@ -378,7 +378,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The graph is that of the input but for blocks on edges.
+    /// Checks that the graph is that of the input except for edge blocks.
     fn edges(&mut self, cfg: &Cfg) {
         self.report = true;
         let through = |this: &Self, b: BlockId| match this.allocation.blocks.get(b) {
@@ -450,7 +450,7 @@ impl Checker<'_> {
         }
     }
 
-    /// An instruction of the input: same operation, same values, each where it is said to be.
+    /// Checks an instruction of the input: same operation, same values, each in its assigned location.
     fn original(&mut self, old: &Instruction, new: &Instruction, state: &mut State) {
         if old.opcode != new.opcode || old.mods != new.mods || old.guard.is_some() != new.guard.is_some() {
             return self.problem(ProblemKind::InstructionLost, || {
@@ -486,7 +486,7 @@ impl Checker<'_> {
         self.results(old, new, state);
     }
 
-    /// The values of a source, each in the register that now names it.
+    /// Checks the values of a source, each in its register now.
     fn source(&mut self, old: &Source, new: &Source, state: &mut State) {
         match (&old.kind, &new.kind) {
             (SourceKind::Values(x), SourceKind::Values(y)) => self.tuple(x, y, old.fixed, state),
@@ -605,7 +605,7 @@ impl Checker<'_> {
         instruction.is_some_and(|instruction| instruction.opcode == Opcode::Sass(Op::DMMA))
     }
 
-    /// Registers of a tuple: one after the other, aligned, and where a convention wants them.
+    /// Checks the registers of a tuple: consecutive, aligned, and where a convention requires them.
     fn shape(&mut self, values: &[Value], fixed: Option<u8>) {
         let Some(&first) = values.first() else { return };
         let Some(Place::Register(file, base)) = self.place(first) else {
@@ -693,7 +693,7 @@ impl Checker<'_> {
         for (to, tokens) in moved {
             state.set(to, tokens);
         }
-        // Which tokens turn into which destinations.
+        // Maps tokens to the destinations that get them.
         let mut becomes: FxHashMap<Token, SmallVec<[Token; 2]>> = FxHashMap::default();
         let mut destinations: FxHashSet<Value> = FxHashSet::default();
         let mut unknown = Vec::new();

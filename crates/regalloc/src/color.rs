@@ -1,8 +1,8 @@
 //! Graph colouring for the register files whose live ranges are never split: uniform registers, uniform predicates,
 //! convergence barriers. A move would have to be in code that only a subset of the warp executes.
 //!
-//! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that wants a
-//! value in two different places gets copies. Bundles are coloured in the order of their first definition.
+//! Values that are adjacent in some operand (a tuple) form a bundle with one base register; an operand that needs a
+//! value in two registers gets copies. Bundles are coloured in the order of their first definition.
 
 mod spill;
 
@@ -30,7 +30,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     }
     let mut files = *files;
     if file == File::UR && !work.function.is_entry {
-        // Uniform registers that survive a call belong to the caller.
+        // Callee-saved uniform registers belong to the caller.
         files.uniform.end_usable = files.uniform.end_usable.min(abi::FIRST_SAVED_UNIFORM);
         let graph = Graph::new(work, file);
         let across = |v: &Value| graph.across_calls.get(*v).copied().unwrap_or(false);
@@ -55,7 +55,7 @@ pub fn color(work: &mut Work, file: File, files: &RegisterFiles) -> Result<(), A
     }
 }
 
-/// A value's bundle and its place in it.
+/// The bundle of a value and its offset there.
 struct Bundles {
     parent: TiVec<Value, Value>,
     /// Distance of the value from its parent's base, in registers.
@@ -124,7 +124,7 @@ impl Bundles {
     }
 }
 
-/// Finds bundles; puts copies before operands that cannot join.
+/// Finds bundles; inserts copies before operands that cannot join.
 fn bundle(work: &mut Work, file: File) -> Bundles {
     let mut bundles = Bundles {
         parent: work.function.values.keys().collect(),
@@ -230,7 +230,7 @@ fn join_operands(
     }
 }
 
-/// The interference graph: values that are live together, pairs that a copy joins, values that live across a call.
+/// The interference graph: interfering values, copy-related pairs, values live across calls.
 struct Graph {
     neighbors: TiVec<Value, Vec<Value>>,
     /// Pairs joined by a copy, in program order.
@@ -400,7 +400,7 @@ fn may_write_in_parts(function: &Function, file: File) -> bool {
     })
 }
 
-/// The value that a copy gives to a destination.
+/// The source of a copy to a destination.
 fn copied_from(instruction: &Instruction, d: Value) -> Option<Value> {
     if !matches!(instruction.opcode, Opcode::Pseudo(Pseudo::Copy | Pseudo::ParallelCopy)) {
         return None;

@@ -80,7 +80,7 @@ struct Limits {
     at_start: Option<u16>,
     /// The function follows the calling convention, which fixes the lowest 22 registers.
     by_convention: bool,
-    /// The statement with the highest register demand, and how many registers it asks for.
+    /// The statement with the highest register demand, and its demand.
     neediest: (Origin, u16),
 }
 
@@ -123,8 +123,8 @@ impl Limits {
         // Registers that a part of the kernel acquires count as well.
         let granted = grants.map_or(stated, |grants| grants.most);
         let mut limit = asked.min(granted);
-        // A thread has no more registers than that: a kernel that took more could not be launched. Those that the convention
-        // fixes are never too many for a launch.
+        // A launch cannot give a thread more registers than that. The registers of the convention are never too many
+        // for a launch.
         let fewest =
             if frame::moves_stack(function) { u16::from(abi::FRAME_POINTER) + 1 } else { nameable(FEWEST) };
         let mut most = limit.max(fewest).min(all);
@@ -145,7 +145,7 @@ impl Limits {
 }
 
 impl Limits {
-    /// Whether something else than the chip is the limit.
+    /// True if the limit is not that of the chip.
     fn is_bound(&self, files: &RegisterFiles) -> bool {
         self.all < u16::from(files.general.end_usable)
     }
@@ -167,7 +167,7 @@ pub fn allocate(
     predicates(&mut work, files, options)?;
     let work = general_within(work, &limits, options).map_err(|error| match error {
         AllocateError::TooFewRegisters { file: File::R, limit } if limits.is_bound(files) => {
-            // A part of a kernel that changes its registers may have fewer than others.
+            // A part of a kernel that changes its register count may have fewer than others.
             let limit = allocated(if limits.at_start.is_some() { limit.min(limits.all) } else { limits.all });
             let (origin, least) = limits.neediest;
             AllocateError::Exceeded { statement: origin.0, needed: allocated(least).max(limit + 1), limit }

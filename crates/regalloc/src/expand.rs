@@ -76,8 +76,8 @@ struct Expander {
 }
 
 impl Expander {
-    /// The statements of which nothing is left but copies of registers to themselves. In code that follows the source one of these
-    /// stays: there whatever something reads has code, and its line a place to stop at.
+    /// Statements with nothing left but copies of registers to themselves. In code that follows the source one of
+    /// these stays: there each statement with a read result has code, so that a debugger can stop at it.
     fn silent_statements(&self) -> FxHashSet<Origin> {
         let (mut copied, mut others) = (FxHashSet::default(), FxHashSet::default());
         for instruction in self.function.blocks.iter().flat_map(|block| &block.instructions) {
@@ -175,7 +175,7 @@ impl Expander {
             self.keeps_its_word(clobbers)?;
             return Ok(saves);
         }
-        // The return address is a value like any other and was moved by the allocator.
+        // The return address is an ordinary value that the allocator moved.
         let mut general = self.registers_written(File::R).within(abi::saved());
         let external = self.function.blocks.iter().flat_map(|b| &b.instructions).any(|i| {
             let callee = i.call.as_ref().and_then(|c| c.callee);
@@ -184,7 +184,7 @@ impl Expander {
         if external {
             general.insert(EXTERNAL_TARGET);
         }
-        // A routine does not keep what functions keep for each other.
+        // A routine does not preserve callee-saved registers of functions.
         for call in self.function.blocks.iter().flat_map(|b| &b.instructions) {
             if let (Opcode::Pseudo(Pseudo::CallHelper), Some(shape)) = (call.opcode, &call.call) {
                 general = general.with(RegisterSet::from_words(shape.clobbers).within(abi::saved()));
@@ -233,7 +233,7 @@ impl Expander {
         Ok(())
     }
 
-    /// Adds the frame to the stack, and keeps what must be kept.
+    /// Pushes the frame, and saves registers.
     fn prologue(&mut self, saves: &Saves, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
         let origin = self.function.block(BlockId(0)).instructions.first().map_or(Origin(0), |i| i.origin);
         let frame = self.assignment.frame_bytes as i32;
@@ -285,9 +285,9 @@ impl Expander {
         Ok(())
     }
 
-    /// Adds the frame to the stack at a place that is aligned, and keeps there where the stack ended before.
+    /// Pushes an aligned frame, and saves the old stack pointer in it.
     fn aligned_frame(&mut self, offset: i32, origin: Origin, out: &mut Vec<Instruction>) {
-        // It carries no parameter: it is free at the entry.
+        // It holds no parameter: it is free at the entry.
         let before = self.physical(File::R, 0);
         let kept = Destination::new(File::R, [before]);
         out.push(copy(kept, Source::value(self.stack_pointer), None, origin));
@@ -386,7 +386,7 @@ impl Expander {
         }
     }
 
-    /// The stack pointer as the caller left it: kept in the frame where that was aligned, and else the end of the frame.
+    /// The caller's stack pointer: saved in the frame if that was aligned, else the end of the frame.
     fn caller_frame(&self, instruction: Instruction, saves: &Saves) -> Instruction {
         let mut found = instruction;
         let frame = self.assignment.frame_bytes;
@@ -404,8 +404,8 @@ impl Expander {
         found
     }
 
-    /// Takes memory from the stack, says where it ends, or sets that. Nothing is kept below the frame that must stay at
-    /// the stack pointer: all arguments are in registers.
+    /// Allocates stack memory, or reads or sets the stack pointer. No data below the frame must stay at the stack
+    /// pointer: all arguments are in registers.
     fn move_stack(
         &mut self,
         pseudo: Pseudo,
@@ -502,7 +502,7 @@ impl Expander {
         shape
     }
 
-    /// The return address goes into its pair, then the call.
+    /// Puts the return address into its pair, then calls.
     fn call(&mut self, instruction: Instruction, out: &mut Vec<Instruction>) -> Result<(), AllocateError> {
         let origin = instruction.origin;
         let Some(shape) = &instruction.call else {
@@ -753,21 +753,21 @@ fn copy(to: Destination, source: Source, guard: Option<Guard>, origin: Origin) -
     copy
 }
 
-/// Whether `LEPC` gives the address of any place in the code, and not its own alone.
+/// True if `LEPC` gives the address of any code location, not only its own.
 fn names_places(chip: Chip) -> bool {
     let operands = [Operand::plain(OperandKind::Reg(0)), Operand::plain(OperandKind::Target(0))];
     form::table(chip).is_some_and(|forms| legal(forms, Op::LEPC, &Mods::none(), &operands).is_some())
 }
 
-/// Where the address of a driver's function is put for its call: it carries no argument.
+/// Register of a driver function's address for its call: it holds no argument.
 const EXTERNAL_TARGET: u8 = 2;
 
-/// Registers and barriers that a function keeps for its caller, with frame offsets in bytes.
+/// Callee-saved registers and barriers, with frame offsets in bytes.
 #[derive(Default)]
 struct Saves {
     general: Vec<(u8, i32)>,
     barriers: Vec<(u8, i32)>,
-    /// Where the caller's stack pointer is kept, in a function that aligns its own.
+    /// Save slot of the caller's stack pointer, in a function that aligns its own.
     stack_pointer: Option<i32>,
 }
 
@@ -803,7 +803,8 @@ fn fall_through(function: &mut Function, id: BlockId, next: BlockId, alone: &FxH
     here.successors.swap(0, 1);
 }
 
-/// A block that goes back where it does not end the thread branches back and ends it else: a loop goes round by one instruction.
+/// Inverts the end of a latch that otherwise ends the thread: the branch goes back and the exit follows, so a loop
+/// iterates with one branch.
 fn turn_back(function: &mut Function, id: BlockId) {
     let here = function.block_mut(id);
     let [back] = here.successors[..] else { return };
@@ -832,7 +833,7 @@ fn follows_source(function: &Function, options: &AllocateOptions) -> bool {
     options.level == 0 && function.routine.is_none()
 }
 
-/// The statements that are nothing but a jump: one to the next block stays.
+/// Statements that are only a jump: one to the next block stays.
 fn lone_jumps(function: &Function) -> FxHashSet<Origin> {
     let (mut jumps, mut others) = (FxHashSet::default(), FxHashSet::default());
     for instruction in function.blocks.iter().flat_map(|block| &block.instructions) {

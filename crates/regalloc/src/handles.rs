@@ -38,7 +38,7 @@ pub fn complete(chip: Chip, function: &mut Function) {
     }
 }
 
-/// Writes the zeros where the handles are written that they belong to.
+/// Writes the zeros next to the handles that they belong to.
 fn make_samplers(function: &mut Function, samplers: &BTreeMap<Value, Value>) {
     for block in &mut function.blocks {
         let instructions = std::mem::take(&mut block.instructions);

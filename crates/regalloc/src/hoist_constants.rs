@@ -19,7 +19,7 @@ pub fn hoist(function: &mut Function, assignment: &Assignment) {
             continue;
         }
         let mut mine = constants(function, assignment, one);
-        // A branch to a place in a register reads that before it goes there.
+        // An indirect branch reads its target register before it jumps.
         let instructions = &function.block(block).instructions;
         let end = tail_start(instructions);
         for branch in &instructions[end..] {
@@ -48,8 +48,8 @@ fn general_register(function: &Function, assignment: &Assignment, value: Value) 
     register.filter(|_| function.file(value) == File::R)
 }
 
-/// The instructions of a block that put a constant into a general register which nothing before them in the block reads or
-/// writes, with that register.
+/// The instructions of a block that put a constant into a general register which no earlier instruction of the block
+/// reads or writes, with that register.
 fn constants(function: &Function, assignment: &Assignment, block: BlockId) -> Vec<(usize, u8)> {
     let mut touched = RegisterSet::default();
     let mut found = Vec::new();

@@ -30,7 +30,7 @@ pub fn join(function: &mut Function, assignment: &Assignment) {
     }
 }
 
-/// Which register each value has.
+/// Registers of values.
 struct Registers<'a> {
     function: &'a Function,
     assignment: &'a Assignment,

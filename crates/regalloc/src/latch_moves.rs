@@ -11,7 +11,7 @@ use oriole_ori::{Assignment, BlockId, Cfg, File, Function, Instruction, Opcode, 
 use oriole_sass::Op;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// More moves than these cost the way that leaves the loop more than the jump costs the one that stays.
+/// More moves than these cost the exit path more than the jump costs the loop.
 const MOST_MOVES: usize = 8;
 
 /// Hoists the moves.
@@ -37,12 +37,12 @@ pub fn merge(function: &mut Function, assignment: &Assignment) {
     }
 }
 
-/// A block on a back edge in which nothing but moves stands.
+/// A block on a back edge that only holds moves.
 struct Latch {
     block: BlockId,
     /// The block whose branch leads to it.
     before: BlockId,
-    /// Where that leads else.
+    /// The other target of that branch.
     exit: BlockId,
     written: Set,
 }
@@ -116,7 +116,8 @@ impl Registers<'_> {
         }
     }
 
-    /// The latch that a branch of this block leads to, if its moves may stand before the branch as far as that goes.
+    /// The latch that a branch of this block leads to, if its moves may be hoisted above the branch as far as the
+    /// exit allows.
     fn latch(&self, cfg: &Cfg, before: BlockId) -> Option<Latch> {
         let &[one, other] = self.function.block(before).successors.as_slice() else { return None };
         [(one, other), (other, one)].into_iter().find_map(|(block, exit)| {

@@ -49,27 +49,27 @@ pub enum AllocateError {
         /// The file.
         file: File,
     },
-    /// An instruction needs more registers than the directives, or the options, leave a thread.
+    /// An instruction needs more registers than the directives or options allow a thread.
     Exceeded {
         /// The instruction of the source.
         statement: u32,
         /// Registers of a thread that would do.
         needed: u16,
-        /// Those that a thread has.
+        /// Registers that a thread has.
         limit: u16,
     },
-    /// The kernel gives registers back and names more than a thread has there.
+    /// The kernel releases registers and names more than a thread has there.
     Raised {
         /// The instruction of the source.
         statement: u32,
         /// Registers of a thread that it names.
         asked: u16,
-        /// Those that a thread has.
+        /// Registers that a thread has.
         held: u16,
     },
     /// The input breaks a rule of this stage's input.
     Input(String),
-    /// The frame is larger than an address offset can say.
+    /// The frame is too large for an address offset.
     Frame(u64),
     /// The checker found a mistake of the allocator.
     Internal(String),
@@ -108,9 +108,9 @@ pub struct Allocation {
     pub function: Function,
     /// Registers and frame.
     pub assignment: Assignment,
-    /// For each value the value of the input that it stands for (itself, if it is new).
+    /// For each value the value of the input that it represents (itself, if it is new).
     pub original: TiVec<Value, Value>,
-    /// For each block and instruction: true if the allocator put it there.
+    /// For each block and instruction: true if the allocator inserted it.
     pub inserted: TiVec<BlockId, Vec<bool>>,
     /// For each block the block of the input; `None` for one made to hold edge moves.
     pub blocks: TiVec<BlockId, Option<BlockId>>,
@@ -132,11 +132,11 @@ pub fn assign(
     driver::allocate(driver::prepare(input, chip)?, chip, options)
 }
 
-/// Phases 97 to 105: chooses registers, and expands what depends on the choice. The choice is checked if the options
-/// say so, and always where debug assertions are on.
+/// Phases 97 to 105: assigns registers, and expands pseudo-instructions that depend on them. The assignment is
+/// checked if the options say so, and always with debug assertions.
 ///
 /// # Errors
-/// As [`assign`]; also if the checker finds the result wrong.
+/// Like [`assign`]; also if the checker finds a violation.
 pub fn allocate(
     mut function: Function,
     chip: Chip,

@@ -40,13 +40,13 @@ pub const NONE: u8 = u8::MAX;
 pub struct Registers {
     /// The file.
     pub file: File,
-    /// All that may be used.
+    /// Usable registers.
     pub usable: RegisterSet,
     /// One past the highest.
     pub count: u16,
-    /// To be taken first (functions: what need not be saved).
+    /// Registers to prefer (in functions: those that need no save).
     pub cheap: RegisterSet,
-    /// Of free registers take the least recently used, not the lowest: independent instructions get fewer false
+    /// Prefer the least recently used free register instead of the lowest: independent instructions get fewer false
     /// dependences.
     pub least_recently_used: bool,
     /// Cost at which to give up; `None` for never.
@@ -56,7 +56,7 @@ pub struct Registers {
 /// The cost at which an allocation is abandoned.
 #[derive(Clone, Copy, Debug)]
 pub struct CostBudget {
-    /// Instructions that the allocator puts in, each counted by [`weight`].
+    /// Inserted instructions, each counted by [`weight`].
     pub moves: u64,
     /// Accesses to the frame.
     pub memory: u32,
@@ -67,7 +67,7 @@ pub fn weight(depth: u32) -> u64 {
     8u64.pow(depth.min(6))
 }
 
-/// Where a value is at the border of a block.
+/// Location of a value at a block boundary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Location {
     /// Its register, or [`NONE`].
@@ -95,8 +95,8 @@ struct Site {
     depth: u32,
 }
 
-/// The instruction that comes next: one of a function that stays as it is, or the first of those that were taken out of it and are
-/// left. It is moved once, into the output.
+/// The next instruction: one of an unchanged function, or the first of the remaining instructions taken out of it. It
+/// is moved once, into the output.
 enum Next<'a> {
     Kept(&'a Instruction),
     Taken(&'a mut std::vec::IntoIter<Instruction>),
@@ -138,7 +138,7 @@ pub struct Scan<'a> {
     start: TiVec<Value, u8>,
     touched: Vec<Value>,
     is_touched: TiVec<Value, bool>,
-    /// All that may be used at the current point.
+    /// Usable registers at the current point.
     usable: RegisterSet,
     pinned: RegisterSet,
     defined: RegisterSet,
@@ -159,8 +159,8 @@ pub struct Scan<'a> {
     exit: TiVec<BlockId, Vec<(Value, Location)>>,
 }
 
-/// Runs the scan over all blocks of the function that the inputs are about. The function's instructions are rewritten, or
-/// those of `before` are put into it; block states come back for the edges.
+/// Scans all blocks of the function that the inputs describe. The function's instructions are rewritten, or those of
+/// `before` are moved into it; returns block states for the edges.
 pub fn scan(
     work: &mut Work,
     before: Option<&Work>,
@@ -323,7 +323,7 @@ impl Scan<'_> {
         self.begin();
     }
 
-    /// Puts the instruction that comes next into the output.
+    /// Appends the next instruction to the output.
     fn push(&mut self, next: Next<'_>, mark: bool) {
         self.out.push(next.into_instruction());
         self.marks.push(mark);
@@ -363,7 +363,7 @@ impl Scan<'_> {
         if self.stored_at_definition[v] {
             return true;
         }
-        // No other path shall pay for a slow path.
+        // Other paths must not pay for a slow path.
         let slow = |block: BlockId| self.inputs.slow[block];
         let cheap = self.site[v]
             .is_some_and(|site| site.depth <= self.depth && (slow(site.block) || !slow(self.block)));
@@ -381,7 +381,7 @@ impl Scan<'_> {
             if !self.mark_stored_at_definition(v) && from != NONE {
                 self.stores.push((v, from));
             }
-            // A value that was never anywhere is unknown and needs no memory.
+            // A value without any location is undefined and needs no memory.
             self.in_memory[v] = from != NONE || self.stored_at_definition[v];
         }
         self.put(v, NONE);
@@ -465,13 +465,13 @@ impl Scan<'_> {
 }
 
 impl Scan<'_> {
-    /// Where a value is while it is spilled.
+    /// Slot of a spilled value.
     fn slot_place(&self, v: Value) -> Place {
         Place::Slot(self.inputs.affinities.owner(v))
     }
 }
 
-/// Where a value is, from a sorted list.
+/// Location of a value, from a sorted list.
 pub fn location(list: &[(Value, Location)], v: Value) -> Option<Location> {
     list.binary_search_by_key(&v, |(u, _)| *u).ok().map(|at| list[at].1)
 }

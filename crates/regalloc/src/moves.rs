@@ -10,10 +10,10 @@ use oriole_ori::{Destination, File, Instruction, MemoryInfo, Origin, Pseudo, Sou
 use oriole_sass::{Mod, Op};
 use pending::Pending;
 
-/// Where a value can be.
+/// Location of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Place {
-    /// A register of the file at hand.
+    /// A register of the current file.
     Register(u8),
     /// The spill slot of this value.
     Slot(Value),
@@ -33,11 +33,11 @@ pub enum From {
 pub struct Move {
     /// Receives it.
     pub to: Place,
-    /// The value that the destination stands for afterwards.
+    /// The value that the destination holds afterwards.
     pub into: Value,
     /// Gives it.
     pub from: From,
-    /// The value that the source stands for.
+    /// The value in the source.
     pub value: Value,
 }
 
@@ -45,7 +45,7 @@ pub struct Move {
 pub struct Emitter<'a> {
     /// The function.
     pub work: &'a mut Work,
-    /// Which file.
+    /// The register file.
     pub file: File,
     /// Statement that the moves are booked on.
     pub origin: Origin,
@@ -144,7 +144,7 @@ impl Emitter<'_> {
         self.push(load);
     }
 
-    /// A constant, made anew.
+    /// A rematerialized constant.
     pub fn make(&mut self, into: Value, to: u8, rematerialization: &Instruction) {
         let d = self.work.part_in(into, to);
         let mut made = rematerialization.clone();
@@ -190,7 +190,7 @@ impl Emitter<'_> {
                 pending.swapped(index, m.to, from);
                 return;
             }
-            // A cycle through slots without a free register: the emergency word holds one.
+            // A cycle through slots without a free register: the emergency slot holds one.
             _ => Place::Slot(self.work.emergency_slot(self.file, 1)),
         };
         let save = Move { to: temporary, into: held, from: From::Place(m.to), value: held };

@@ -1,5 +1,5 @@
-//! Next-use distances of values, across blocks: the measure by which values are evicted. An edge that leaves a loop counts
-//! as very long, so that a value that is only live through a loop is evicted before one that the loop uses.
+//! Next-use distances of values, across blocks: the eviction criterion. A loop exit edge counts as very long, so that
+//! a value that is only live through a loop is evicted before one that the loop uses.
 
 use crate::operands::is_partial;
 use std::collections::BinaryHeap;
@@ -28,11 +28,11 @@ pub struct Touches {
     /// For each block its first instruction in `places`.
     blocks: Vec<u32>,
     places: Vec<Place>,
-    /// Where each instruction has its values: those that it reads, then those that it writes.
+    /// The values of each instruction: those read, then those written.
     values: Vec<Value>,
 }
 
-/// Where one instruction has its values.
+/// The values of one instruction.
 #[derive(Clone, Copy)]
 struct Place {
     start: u32,
@@ -47,7 +47,7 @@ pub struct Touch<'a> {
     pub uses: &'a [Value],
     /// Values written.
     pub definitions: &'a [Value],
-    /// The old value of a definition stays alive.
+    /// The old value of a definition stays live.
     pub partial: bool,
 }
 
@@ -121,7 +121,8 @@ impl Touches {
 }
 
 impl NextUse {
-    /// Computes the distances for one file; the live sets and touches hold the values of that file but the stack pointer.
+    /// Computes the distances for one file; the live sets and touches hold the values of that file except the stack
+    /// pointer.
     pub fn new(
         function: &Function,
         cfg: &Cfg,
@@ -169,7 +170,7 @@ impl NextUse {
         next
     }
 
-    /// Looks at the successors of a block; true if something at its top has come nearer.
+    /// Updates a block from its successors; true if a distance at its top became shorter.
     fn update(&mut self, function: &Function, loops: &Loops, block: BlockId, first: &[u32]) -> bool {
         let mut exit = std::mem::take(&mut self.exit[block]);
         for &successor in &function.block(block).successors {

@@ -12,9 +12,9 @@ pub struct Group<'a> {
     pub values: &'a [Value],
     /// The power of two that the first register must be a multiple of.
     pub align: u8,
-    /// Where the first must be.
+    /// Required register of the first value.
     pub fixed: Option<u8>,
-    /// Which operand it is.
+    /// The operand slot.
     pub operand: Slot,
 }
 
@@ -23,7 +23,7 @@ pub struct Group<'a> {
 pub enum Slot {
     /// The guard.
     Guard,
-    /// A source with plain values or an index.
+    /// A source with plain values or an index register.
     Source(u32),
     /// Part 0 (descriptor), 1 (base) or 2 (uniform) of an address.
     Address(u32, u8),
@@ -37,7 +37,7 @@ pub fn alignment(count: usize) -> u8 {
         0 | 1 => 1,
         2 => 2,
         3 | 4 => 4,
-        // Accumulators of warp groups; nothing says that less would do.
+        // Accumulators of `wgmma`; a smaller alignment is not documented.
         _ => 8,
     }
 }
@@ -170,7 +170,7 @@ pub fn values_mut(instruction: &mut Instruction, operand: Slot) -> &mut [Value] 
     }
 }
 
-/// Puts other values into an operand.
+/// Replaces the values of an operand.
 pub fn replace(instruction: &mut Instruction, operand: Slot, values: &[Value]) {
     values_mut(instruction, operand).copy_from_slice(values);
 }

@@ -1,10 +1,10 @@
 //! Re-allocation of the general registers after the first allocation, where the result costs next to nothing.
 //!
-//! * At a lower register limit: the scan takes whatever is free, and aligned tuples leave holes. With a limit it packs more
-//!   closely, at the price of moves, and rematerializes constants. Hardware allocates registers in units of eight, so
-//!   that only whole units are tried.
-//! * With the least recently used register first, once their number is fixed: reusing a register late leaves fewer false
-//!   dependences, so that scheduling after allocation has more freedom.
+//! * At a lower register limit: the scan takes any free register, and aligned tuples leave holes. With a limit it
+//!   packs more closely, at the cost of moves, and rematerializes constants. The hardware allocates registers in
+//!   units of eight, so only whole units are tried.
+//! * With the least recently used register first, once their count is fixed: reusing a register late leaves fewer
+//!   false dependences, so scheduling after allocation has more freedom.
 
 use crate::driver::{general, usable};
 use crate::linear_scan::{CostBudget, ScanInputs, weight};
@@ -13,13 +13,13 @@ use oriole_chip::{allocated, nameable};
 use oriole_ori::BlockId;
 use typed_index_collections::{TiVec, ti_vec};
 
-/// Fewer registers allocated than this are not asked for.
+/// Register counts below this are not tried.
 const FEWEST: u16 = 16;
 
 /// Allocation unit of registers.
 const UNIT: u16 = 8;
 
-/// How many permille more instructions a lower register count may cost, each loop level counted eightfold.
+/// How many permille more instructions a lower register count may cost; each loop level weighs eightfold.
 const FEWER_BUDGET: u64 = 20;
 
 /// The budget for least-recently-used assignment.
@@ -27,11 +27,11 @@ const LRU_BUDGET: u64 = 5;
 
 /// Cost of an allocation.
 struct Cost {
-    /// Moves and other instructions that the allocator put in, loops counted eightfold.
+    /// Moves and other inserted instructions; each loop level weighs eightfold.
     moves: u64,
-    /// All instructions, counted likewise.
+    /// All instructions, weighted likewise.
     all: u64,
-    /// Accesses to the frame that it put in.
+    /// Inserted accesses to the frame.
     memory: u32,
 }
 

@@ -69,7 +69,7 @@ impl RegisterSet {
         self.0 == [0; 4]
     }
 
-    /// How many there are.
+    /// Count of registers.
     #[inline]
     pub fn len(&self) -> u32 {
         self.0.iter().map(|w| w.count_ones()).sum()

@@ -344,7 +344,8 @@ fn an_election_starts_from_what_was_written_last() {
     assert_eq!(elections("0", "0xffff"), 2, "half of the lanes do not wait");
 }
 
-/// An election in another block counts where the whole warp has held it together: no lane has its outcome from another time.
+/// An election in another block counts if the whole warp executed it together: no lane has an outcome from another
+/// time.
 #[test]
 fn an_election_counts_behind_its_block() {
     let looped = |before: &str, zero: &str, after: &str| {

@@ -49,7 +49,7 @@ fn handles_of_variables_are_values() {
     .assert_eq(&lowered(text));
 }
 
-/// A parameter of an opaque type has no bytes among the parameters, and a slot like that of a variable.
+/// A parameter of an opaque type has no bytes among the parameters, but a slot like that of a variable.
 #[test]
 fn opaque_parameters_have_headers() {
     let text = ".version 8.6\n.target sm_90\n.address_size 64\n\

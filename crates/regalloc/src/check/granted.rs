@@ -1,4 +1,4 @@
-//! Whether an allocation names only registers that a thread has where it names them.
+//! Checks that an allocation names only registers that a thread has at that point.
 
 use super::{Checker, Place, ProblemKind};
 use oriole_chip::nameable;

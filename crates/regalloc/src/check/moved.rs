@@ -121,7 +121,7 @@ fn reads(function: &Function, assignment: &Assignment, writers: &mut Writers) ->
     walk.reads.unwrap_or_default()
 }
 
-/// Adds what may be on another path. True if something is new.
+/// Adds the state of another path. True if something is new.
 fn join(known: &mut State, other: &State) -> bool {
     let mut changed = false;
     for (&register, set) in other {
@@ -153,7 +153,7 @@ struct Walk<'a> {
     function: &'a Function,
     assignment: &'a Assignment,
     writers: &'a mut Writers,
-    /// Where reads are noted, in the last walk over each block.
+    /// The recorded reads, in the last walk over each block.
     reads: Option<Reads>,
 }
 

@@ -58,7 +58,7 @@ fn rematerializations(function: &Function, evicted: &FxHashSet<Value>) -> FxHash
 struct Rewriter<'a> {
     work: &'a mut Work,
     rematerializations: FxHashMap<Value, Instruction>,
-    /// The general value that keeps each of the other values.
+    /// The general value that holds each spilled value.
     kept: FxHashMap<Value, Value>,
     out: Vec<Instruction>,
     out_marks: Vec<bool>,
@@ -73,7 +73,7 @@ impl Rewriter<'_> {
     /// Appends an instruction with its reloads before and its spills after it.
     fn instruction(&mut self, mut instruction: Instruction, mark: bool) {
         let origin = instruction.origin;
-        // The old value of a guarded result is read, too; it comes back into the register of the result.
+        // The old value of a guarded result is read, too; it is reloaded into the register of the result.
         if is_partial(&instruction) {
             for group in destinations(&instruction, File::UR) {
                 for &v in group.values {
@@ -84,7 +84,7 @@ impl Rewriter<'_> {
             }
         }
         if is_parallel_copy(&instruction) {
-            // Sources of many copies at once come back into their own registers before it.
+            // Sources of parallel copies are reloaded into their own registers before it.
             instruction.for_each_use(|v| {
                 if let Some(&general) = self.kept.get(&v) {
                     self.insert(copy(File::UR, v, general, origin));

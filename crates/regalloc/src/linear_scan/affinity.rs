@@ -21,27 +21,27 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 pub struct ClusterId(u32);
 oriole_index::index_of_tables!(ClusterId);
 
-/// One register of a cluster: the values in it are never alive at once.
+/// A register of a cluster: its values are never live at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotId(u32);
 oriole_index::index_of_tables!(SlotId);
 
-/// A range of registers that values want to share.
+/// A range of registers that values prefer to share.
 #[derive(Clone, Copy, Debug)]
 pub struct Cluster {
-    /// How many registers it takes.
+    /// Its width in registers.
     pub width: u8,
     /// The first of them is a multiple of this.
     pub align: u8,
     /// Its first slot.
     first: SlotId,
-    /// Several values are in it, or one that is defined several times: its registers are come back to.
+    /// It has several values, or one with several definitions: its registers are returned to.
     pub shared: bool,
-    /// The outermost loop that gives one of its values to the next iteration.
+    /// The outermost loop that carries one of its values to the next iteration.
     pub carried: Option<usize>,
 }
 
-/// Where a value wants to be.
+/// Preferred register of a value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Position {
     /// In which cluster.
@@ -54,9 +54,9 @@ pub struct Position {
 #[derive(Default)]
 pub struct Affinities {
     position: TiVec<Value, Position>,
-    /// Every cluster; a value without affinities is one by itself.
+    /// Every cluster; a value without affinities is a cluster of its own.
     pub clusters: TiVec<ClusterId, Cluster>,
-    /// How many slots they have together.
+    /// Total count of their slots.
     pub slots: usize,
     /// The first value of each slot, found when something is spilled.
     owners: OnceCell<TiVec<SlotId, Value>>,
@@ -71,7 +71,7 @@ pub struct Facts<'a> {
     pub loops: &'a Loops,
     pub touches: &'a Touches,
     pub next_use: &'a NextUse,
-    /// Whether a value has one definition, which always happens.
+    /// True if a value has one unconditional definition.
     pub single: &'a TiSlice<Value, bool>,
 }
 
@@ -93,13 +93,13 @@ impl Affinities {
         joiner.finish(facts)
     }
 
-    /// Where a value wants to be.
+    /// The preferred position of a value.
     #[inline]
     pub fn position(&self, value: Value) -> Position {
         self.position[value]
     }
 
-    /// The slot that a value wants to be in, if its cluster is shared.
+    /// The preferred slot of a value, if its cluster is shared.
     #[inline]
     pub fn shared_slot(&self, value: Value) -> Option<SlotId> {
         let position = self.position[value];
@@ -195,7 +195,7 @@ struct Node {
     offset: u8,
     /// Of a root: the alignment of its first register.
     align: u8,
-    /// Of a root: where the values of each of its registers are alive.
+    /// For a root: the live ranges in each of its registers.
     slots: SmallVec<[Ranges; 1]>,
 }
 
@@ -204,14 +204,14 @@ struct NodeId(u32);
 oriole_index::index_of_tables!(NodeId);
 
 struct Joiner {
-    /// Of values that have no node yet.
+    /// Live ranges of values without a node.
     ranges: TiVec<Value, Ranges>,
     node: TiVec<Value, Option<NodeId>>,
     nodes: TiVec<NodeId, Node>,
 }
 
 impl Joiner {
-    /// The joins that an instruction asks for.
+    /// The joins that an instruction suggests.
     fn instruction(&mut self, instruction: &Instruction, facts: &Facts<'_>) {
         let &Facts { function, file, stack_pointer, .. } = facts;
         if is_parallel_copy(instruction) || instruction.opcode == Opcode::Pseudo(Pseudo::Copy) {

@@ -18,7 +18,7 @@ const MOST: usize = 8;
 struct Together {
     /// Its other operands.
     others: [Option<Value>; 2],
-    /// How often it runs, in a rough count.
+    /// Estimated execution frequency.
     weight: i32,
 }
 

@@ -41,8 +41,8 @@ impl Scan<'_> {
             .filter(|&p| self.inputs.cfg.position(p) < position)
             .collect();
         let is_header = done.len() < self.inputs.cfg.predecessors(block).len();
-        // The most frequent predecessor decides; among equals the last, which is nearest. A slow path brings everything
-        // back to where the others have it.
+        // The most frequent predecessor decides; ties go to the last, which is nearest. A slow path restores
+        // everything to the locations of the others.
         let chosen = done
             .iter()
             .copied()
@@ -63,7 +63,7 @@ impl Scan<'_> {
                 self.in_memory[v] = self.stored_at_definition[v]
                     || (exit.in_memory && ((everywhere && stays) || exit.register == NONE));
                 if exit.register != NONE && !self.usable.contains(exit.register) {
-                    // Another way here has fewer registers.
+                    // Another path here has fewer registers.
                     self.assigned[v] = NONE;
                     if self.inputs.rematerializations[v].is_none() {
                         self.mark_stored_at_definition(v);

@@ -24,7 +24,7 @@ pub(super) fn overwritten_by(call: &CallShape, file: File) -> RegisterSet {
 pub struct Calls {
     /// By cluster; empty if there is no call.
     overwritten: TiVec<ClusterId, RegisterSet>,
-    /// For arguments the register in which a call wants them.
+    /// Preferred register of each argument of a call.
     arguments: FxHashMap<Value, u8>,
 }
 
@@ -78,7 +78,7 @@ impl Calls {
         self.overwritten.get(cluster).copied().unwrap_or_default()
     }
 
-    /// Where a call wants a value.
+    /// Register in which a call expects a value.
     #[inline]
     pub fn argument(&self, v: Value) -> Option<u8> {
         if self.arguments.is_empty() { None } else { self.arguments.get(&v).copied() }

@@ -1,4 +1,4 @@
-//! Decisions of the linear scan: which register a value is assigned, which value is evicted, where a tuple goes.
+//! Decisions of the linear scan: the register of a value, the value to evict, the place of a tuple.
 
 use super::instruction::Assigned;
 use super::{COPY, FREE, NONE, Scan};
@@ -90,7 +90,7 @@ impl Scan<'_> {
         lone.first().or(free.first())
     }
 
-    /// A register for a value with free ones round it for its whole cluster, or at least for its pair.
+    /// A register for a value with free ones around it for its whole cluster, or at least for its pair.
     fn room(&self, free: RegisterSet, v: Value) -> Option<u8> {
         let (cluster, offset) = self.cluster(v);
         let whole = self.range(free, cluster.width.into(), cluster.align.into()).map(|base| base + offset);
@@ -207,8 +207,8 @@ impl Scan<'_> {
         best.map(|(_, base)| base as u8)
     }
 
-    /// Brings a group of sources to where it must be and pins it. Gives the lowest register.
-    /// With `in_place` the registers are overwritten: what lives on must be somewhere else too.
+    /// Moves a group of sources to its required registers and pins it. Returns the lowest register. With `in_place`
+    /// the registers are overwritten: values that stay live must be somewhere else too.
     pub(super) fn place_sources(
         &mut self,
         group: &Group<'_>,
@@ -293,7 +293,7 @@ impl Scan<'_> {
     /// The register for a result that is no tuple.
     fn single_base(&self, v: Value, sources: &[Assigned<'_>]) -> Option<u8> {
         let free = self.free().without(self.defined);
-        // A copy wants the register of its source, an accumulator that of its old value.
+        // A copy prefers the register of its source, an accumulator that of its old value.
         let sources = sources.iter().filter(|(g, _)| g.values.len() == 1).map(|&(_, r)| r);
         if self.home(v).is_none() && !self.in_tuple(v) {
             for r in sources {
@@ -346,7 +346,7 @@ impl Scan<'_> {
             Some(moves + strange)
         };
         let mut best: Option<(u32, u32, u16)> = None;
-        // Most are where they are wanted at once.
+        // Most are in the right place at once.
         let wanted = home.or(fresh).into_iter().chain(source_hints.iter().copied());
         for base in wanted.map(u16::from).filter(|base| base.is_multiple_of(align)) {
             if base + count <= self.registers.count

@@ -1,5 +1,5 @@
-//! One instruction of the scan: its sources are brought to registers, its results are assigned some, and the moves that
-//! this takes are put before it.
+//! One instruction of the scan: moves its sources to registers, assigns its results, and inserts the required moves
+//! before it.
 
 use super::calls::overwritten_by;
 use super::occupancy::{COPY, FREE};
@@ -13,10 +13,10 @@ use crate::set::RegisterSet;
 use oriole_ori::{Instruction, Opcode, Pseudo, Value};
 use smallvec::SmallVec;
 
-/// A group of values and the lowest of their registers, which follow each other.
+/// A group of values and the lowest of their consecutive registers.
 pub(super) type Assigned<'a> = (Group<'a>, u8);
 
-/// The operands of an instruction in the register file at hand, each with its lowest register.
+/// The operands of an instruction in the current register file, each with its lowest register.
 type Operands = SmallVec<[(Slot, u8); 8]>;
 
 /// True if a value that the instruction reads is read again.
@@ -110,7 +110,7 @@ impl Scan<'_> {
         Ok(operands)
     }
 
-    /// An undefined value needs no register, since nothing is known of it.
+    /// An undefined value needs no register.
     fn undefined(&mut self, next: Next<'_>, mark: bool, after_definitions: &[(Value, u32)]) {
         for &(v, next) in after_definitions {
             self.put(v, NONE);
@@ -158,8 +158,8 @@ impl Scan<'_> {
         }
     }
 
-    /// Sources that die, and copies of sources, free their registers for results, unless the results are written while
-    /// the sources are still read (`early`). `tied` are results that keep the register of a source.
+    /// Frees the registers of dying sources, and of copies of sources, for results, unless the results are written
+    /// while the sources are still read (`early`). `tied` are results that keep the register of a source.
     fn free_dying(&mut self, after_uses: &[(Value, u32)], tied: &[(Value, u32)], early: bool) {
         for &(v, next) in after_uses {
             self.next[v] = next;
@@ -231,8 +231,8 @@ impl Scan<'_> {
         }
     }
 
-    /// The next instruction of the output writes the results of a group to the registers from this one on. `new` is false
-    /// for guarded results, which keep the register of their old value.
+    /// The next instruction of the output writes the results of a group to the registers from `base` on. `new` is
+    /// false for guarded results, which keep the register of their old value.
     fn define(&mut self, group: &Group<'_>, base: u8, after_definitions: &[(Value, u32)], new: bool) {
         for (&v, r) in group.values.iter().zip(base..) {
             let next = after_definitions.iter().find(|(d, _)| *d == v).map_or(NEVER, |(_, n)| *n);

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 pub(super) struct Pending {
     /// The moves; `None` for those that are done.
     pub(super) moves: Vec<Option<Move>>,
-    /// How many pending moves read a place.
+    /// Count of pending moves that read a location.
     readers: FxHashMap<Place, u32>,
     by_destination: FxHashMap<Place, usize>,
     ready: Vec<usize>,
@@ -30,7 +30,7 @@ impl Pending {
         Pending { moves: moves.into_iter().map(Some).collect(), readers, by_destination, ready, first: 0 }
     }
 
-    /// A ready move, which is done with this.
+    /// Takes a ready move.
     pub(super) fn next_ready(&mut self) -> Option<Move> {
         while let Some(index) = self.ready.pop() {
             let Some(m) = self.moves[index].take() else { continue };
@@ -69,14 +69,14 @@ impl Pending {
         self.ready.push(index);
     }
 
-    /// A move has been done by a swap: what read its destination `to` finds that in `from`.
+    /// A swap did a move: readers of its destination `to` find the content in `from`.
     pub(super) fn swapped(&mut self, index: usize, to: Place, from: Place) {
         self.moves[index] = None;
         let redirected = self.redirect(to, from);
         self.readers.insert(from, redirected);
         self.readers.insert(to, 0);
         for pending in &mut self.moves {
-            // A move that has become empty is done.
+            // A move to itself is done.
             if let Some(m) = pending
                 && m.from == From::Place(m.to)
             {

@@ -223,7 +223,7 @@ b0:
 
 #[test]
 fn a_part_of_the_warp_keeps_uniform_registers_of_the_others() {
-    // u4 is dead where the first part writes u5; the other part reads it afterwards.
+    // u4 is dead where some lanes write u5; the others read it afterwards.
     show(
         "kernel params=8 barriers=0
 b0: -> b1 b2
@@ -267,7 +267,7 @@ b3:
 
 #[test]
 fn what_a_routine_does_not_state_survives_its_call() {
-    // r0 is out of the way of the call; on the way around it nothing moves.
+    // r0 is in a register that the call preserves; on the path around it nothing moves.
     show(
         "kernel params=8 barriers=0
   symbol s0 helper \"oriole.routine\"
@@ -429,7 +429,7 @@ fn a_routine_that_does_not_keep_its_word_is_refused() {
     .assert_eq(&(all.join("\n") + "\n"));
 }
 
-/// Callers have values in uniform registers across calls, and no function saves one.
+/// Callers keep values in uniform registers across calls, and no function saves one.
 #[test]
 fn functions_take_no_uniform_registers_of_their_callers() {
     let many = 0..40;
@@ -527,8 +527,8 @@ b2:
     );
 }
 
-/// A block on an edge that needs no move goes: the latch branches to its header. A branch to the next block is turned
-/// round, so that it falls through.
+/// An edge block without moves is removed: the latch branches to its header. A branch to the next block is inverted,
+/// so that it falls through.
 #[test]
 fn empty_edge_blocks_go() {
     show(
@@ -565,7 +565,7 @@ b3: -> b1
     );
 }
 
-/// In unoptimized code a copy that needs no move, and a jump to what comes next, stay where they are all that is left of a statement.
+/// In unoptimized code a redundant copy, or a jump to the next block, stays if it is all that is left of a statement.
 #[test]
 fn statements_have_code_of_their_own() {
     let text = "kernel params=8 barriers=0
@@ -642,7 +642,7 @@ fn at_level(level: u8) -> Options {
     options
 }
 
-/// A thread that starts with 40 registers cannot give some back and have 48.
+/// A thread that starts with 40 registers cannot release some and have 48.
 #[test]
 fn registers_given_back_are_no_more_than_there_are() {
     let allocated = |count: u32, limit: Option<u16>| {
@@ -662,7 +662,7 @@ fn registers_given_back_are_no_more_than_there_are() {
 
 #[test]
 fn values_leave_registers_that_are_given_back() {
-    // Of 28 values some are beyond the 24 registers that are left.
+    // Some of 28 values do not fit the 24 remaining registers.
     let count = 28;
     let loads: String =
         (1..=count).map(|r| format!("  r{r} = LDS [r0+0x{:x}] mem(shared r) ; 0\n", 4 * r)).collect();
@@ -759,9 +759,9 @@ fn values_leave_registers_that_are_given_back() {
     );
 }
 
-/// Accumulators and fragments that a loop carries stay where its header has them: no move inside of the loop. The fragment
-/// of the next iteration comes where this one's was, since that is read for the last time before; the result goes to
-/// the accumulators, not to the fragment that is free then.
+/// Accumulators and fragments that a loop carries stay in the registers of its header: no moves inside of the loop.
+/// The fragment of the next iteration replaces the current one, since that is last read before; the result goes to
+/// the accumulators, not to the free fragment.
 #[test]
 fn what_a_loop_carries_stays_in_its_place() {
     show(
@@ -946,7 +946,7 @@ b3: -> b1
     );
 }
 
-/// A loop that a thread leaves by its end goes round by the branch alone.
+/// A loop that is left by ending the thread iterates by the branch alone.
 #[test]
 fn a_loop_that_ends_the_thread_branches_back() {
     show(
