@@ -20,7 +20,7 @@ pub(crate) struct Row {
     pub family: bool,
     /// The back end makes code for it.
     pub supported: bool,
-    /// It runs modules with addresses of 32 bits.
+    /// It runs modules with 32-bit addresses.
     pub short_addresses: bool,
     /// The shape of its instruction words.
     pub words: WordShape,
@@ -28,15 +28,14 @@ pub(crate) struct Row {
     pub registers: &'static RegisterFiles,
     /// How its tensor cores accumulate.
     pub matrix: MatrixUnit,
-    /// Loads from shared memory without effect that the code of other compilers has before the first asynchronous copy
-    /// of a block.
+    /// Dummy loads from shared memory that ptxas emits before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
     /// Dummy loads before each signal that the copies of a thread are complete.
     pub loads_before_signals: u8,
     /// Kernels and functions begin with a shuffle that no lane executes, as in ptxas code; the cubin records its
     /// position for the driver.
     pub marks_entries: bool,
-    /// A barrier of the block has an instruction without effect in front of it in the code of other compilers.
+    /// ptxas emits a dummy instruction before each barrier of the block.
     pub pauses_before_barriers: bool,
     /// Wide multiply-adds read an addend pair from a constant bank; otherwise the pair is loaded first.
     pub adds_long_constants: bool,
@@ -44,7 +43,7 @@ pub(crate) struct Row {
     pub reads_long_constants: bool,
     /// Lanes that add one to words of shared memory are counted by an instruction of its own.
     pub counts_in_shared_memory: bool,
-    /// Functions of the driver keep all general registers from R32 on; otherwise only the upper four of each eight.
+    /// Driver functions preserve all general registers from R32 on; otherwise only the upper four of each eight.
     pub driver_keeps_from_32: bool,
     /// Handles of textures and surfaces are in uniform registers; otherwise each lane has its own.
     pub uniform_handles: bool,
@@ -152,13 +151,14 @@ pub(crate) const CHIPS: [Row; 14] = [
     supported(80, AMPERE_FAMILY, Some(Limits::ampere(64, 32, 164, 163))),
     supported(86, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(87, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 164, 163))),
-    // Warps and blocks are what ptxas accepts; its shared memory is not published, and is taken to be that of sm_86.
+    // Warps and blocks are those that ptxas accepts; its shared memory is not published, and is assumed to be that of
+    // sm_86.
     supported(88, AMPERE_FAMILY, Some(Limits::ampere(48, 16, 100, 99))),
     supported(89, ADA_FAMILY, Some(Limits::ampere(48, 24, 100, 99))),
     supported(90, HOPPER_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(100, BLACKWELL_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
     supported(103, ULTRA_FAMILY, Some(Limits::hopper(64, 32, 228, 227))),
-    // Warps and blocks are what ptxas accepts; its shared memory is taken to be that of sm_100.
+    // Warps and blocks are those that ptxas accepts; its shared memory is assumed to be that of sm_100.
     supported(110, THOR_FAMILY, Some(Limits::hopper(48, 24, 228, 227))),
     supported(120, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),
     supported(121, SMALL_BLACKWELL_FAMILY, Some(Limits::hopper(48, 24, 100, 99))),

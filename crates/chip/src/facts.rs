@@ -48,14 +48,13 @@ impl Chip {
         self.row().matrix
     }
 
-    /// True if functions of the driver keep all general registers from R32 on; otherwise they keep only the upper four of each
-    /// eight. Other compilers rely on that.
+    /// True if driver functions preserve all general registers from R32 on; otherwise only the upper four of each
+    /// eight. ptxas relies on that.
     pub const fn driver_keeps_from_32(self) -> bool {
         self.row().driver_keeps_from_32
     }
 
-    /// How many loads from shared memory without effect the code of other compilers has before the first asynchronous
-    /// copy of a block.
+    /// Dummy loads from shared memory that ptxas emits before the first asynchronous copy of a block.
     pub const fn loads_before_copies(self) -> u8 {
         self.row().loads_before_copies
     }
@@ -71,7 +70,7 @@ impl Chip {
         self.row().marks_entries
     }
 
-    /// True if the code of other compilers has an instruction without effect in front of each barrier of the block.
+    /// True if ptxas emits a dummy instruction before each barrier of the block.
     pub const fn pauses_before_barriers(self) -> bool {
         self.row().pauses_before_barriers
     }
@@ -91,7 +90,7 @@ impl Chip {
         self.row().reads_long_constants
     }
 
-    /// True if lanes that add one to words of shared memory are counted by an instruction of its own, which gives no old values.
+    /// True if the chip has an instruction that increments words of shared memory, without returning old values.
     pub const fn counts_in_shared_memory(self) -> bool {
         self.row().counts_in_shared_memory
     }

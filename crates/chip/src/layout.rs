@@ -11,7 +11,7 @@ pub const SMALL_PARAMETER_BYTES: u32 = 4352;
 /// Bytes of a slot with the header index of a texture, sampler or surface.
 pub const HEADER_SLOT_BYTES: u32 = 4;
 
-/// Where the generic addresses of the parameters come from.
+/// Source of the generic addresses of the parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ParameterWindow {
     /// The address of the first parameter (pair) at this offset, followed by the end address of the last (pair).
@@ -25,7 +25,7 @@ pub enum ParameterWindow {
     },
 }
 
-/// Where things are in bank 0. Values of 64 bits are marked "pair"; the others have 32 bits.
+/// Offsets in bank 0. 64-bit values are marked "pair"; the others have 32 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ConstantBank {
     /// First kernel parameter; also the size of the bank of a kernel without parameters.
@@ -38,7 +38,7 @@ pub struct ConstantBank {
     pub block_threads: u32,
     /// Blocks of the grid: x, followed by y and z.
     pub grid_blocks: u32,
-    /// Base of the shared window of the generic address space (pair), where no special register gives it.
+    /// Base of the shared window of the generic address space (pair), if no special register has it.
     pub shared_window: Option<u32>,
     /// Base of the local window of the generic address space (pair).
     pub local_window: u32,
@@ -60,7 +60,7 @@ pub struct ConstantBank {
     pub sm_count: u32,
     /// Added to the special register to give `%total_smem_size`.
     pub total_shared_adjust: u32,
-    /// Descriptor of global memory (pair), named by `desc[UR]`, where accesses take one.
+    /// Descriptor of global memory (pair), named by `desc[UR]`, where accesses need one.
     pub global_descriptor: Option<u32>,
     /// End of the reserved shared memory, `%reserved_smem_offset_end`; the next word is the first extra one.
     pub reserved_shared_end: Option<u32>,
@@ -82,8 +82,8 @@ pub struct ConstantBank {
     pub aggregate_shared: Option<u32>,
     /// Blocks of a cluster, all dimensions multiplied.
     pub cluster_size: Option<u32>,
-    /// Some words are there more than once: the special register of the size of the cluster says how many times these
-    /// bytes are to be taken off their place. Those of a cluster, the first part of the environment, the end of the
+    /// Some words have several copies: a special register with the cluster size says how many times these bytes are
+    /// subtracted from their offset. They are those of a cluster, the first part of the environment, the end of the
     /// reserved shared memory, and the sizes of dynamic and of aggregate shared memory.
     pub cluster_stride: Option<u32>,
 }
@@ -188,7 +188,7 @@ pub(crate) static BLACKWELL: ConstantBank = ConstantBank {
 };
 
 impl ConstantBank {
-    /// Where the address of a table is.
+    /// Offset of the address of a table.
     pub const fn descriptor_table(&self, table: DescriptorTable) -> u32 {
         let [textures, samplers, surfaces] = self.descriptors;
         match table {

@@ -19,7 +19,7 @@ pub struct Limits {
     pub warps_per_sm: u32,
     /// Blocks that an SM holds at a time.
     pub blocks_per_sm: u32,
-    /// Bytes of shared memory that an SM gives to blocks.
+    /// Bytes of shared memory of an SM that are available to blocks.
     pub shared_per_sm: u32,
     /// Bytes of shared memory that a block may use, dynamic included.
     pub shared_per_block: u32,

@@ -50,7 +50,7 @@ pub(crate) const HALF_STEPS: MatrixUnit = MatrixUnit {
 /// Ada.
 pub(crate) const NARROW_PRODUCTS: MatrixUnit = MatrixUnit { narrow_fraction_bits: Some(13), ..HALF_STEPS };
 
-/// Hopper and what followed.
+/// Hopper and later.
 pub(crate) const WHOLE_STEPS: MatrixUnit = MatrixUnit {
     fraction_bits: 25,
     step_bits: 256,

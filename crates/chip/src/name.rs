@@ -12,12 +12,12 @@ pub enum Variant {
     Base,
     /// `f`: features of the family, kept by later chips of the same family.
     Family,
-    /// `a`: features of this very chip, promised by no other.
+    /// `a`: features of this very chip, not available on others.
     Accelerated,
 }
 
 impl Variant {
-    /// The letter, or nothing.
+    /// The letter, or an empty string.
     pub fn suffix(self) -> &'static str {
         match self {
             Variant::Base => "",
@@ -27,8 +27,7 @@ impl Variant {
     }
 }
 
-/// A chip that code can be made for, with the feature set asked of it; or one that no table knows, with the tables of
-/// a known chip, which stands in for it.
+/// A chip with code generation, with its feature set; or an unknown one, with the tables of a known stand-in chip.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Chip {
     number: u8,
@@ -37,7 +36,7 @@ pub struct Chip {
     unknown: Option<PtxTarget>,
 }
 
-/// A target as a PTX module names it; also those for which no code can be made any more, or not yet.
+/// A target as a PTX module names it; also those without code generation any more, or yet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PtxTarget {
     number: u16,
@@ -130,7 +129,7 @@ impl Chip {
     pub const SM_90: Chip = Chip::named(90);
     /// Hopper with its own matrix and bulk-copy instructions.
     pub const SM_90A: Chip = Chip::SM_90.accelerated();
-    /// The chip that is meant where nothing says which.
+    /// The default chip.
     pub const DEFAULT: Chip = Chip::SM_90;
 
     /// The chip with an SM number, base feature set.
@@ -182,7 +181,7 @@ impl Chip {
         self.number
     }
 
-    /// The letter in the name, or in that of the chip that stands in.
+    /// The letter in the name, or in that of the stand-in chip.
     pub fn variant(self) -> Variant {
         self.variant
     }
@@ -199,10 +198,10 @@ impl Chip {
 
     /// True if a module that names `target` may be compiled for this chip.
     ///
-    /// A base target runs on its own number and all later ones; a family target on later chips of its family, whatever
-    /// feature set is asked for, since each of them has what the letter `f` promises; an accelerated target on the same
-    /// chip only, and there only if the accelerated feature set is asked for. Of a chip that has another number today the
-    /// family is that of today.
+    /// A base target runs on its own number and all later ones. A family target runs on later chips of its family,
+    /// with any feature set, since each of them has the features of the letter `f`. An accelerated target runs on the
+    /// same chip only, and only with the accelerated feature set. A renumbered chip belongs to the family of its
+    /// current number.
     pub fn accepts(self, target: PtxTarget) -> bool {
         let own = self.as_target();
         let is_later = target.number <= own.number;

@@ -1,4 +1,4 @@
-//! How many blocks and warps of a kernel one SM holds at a time, and what stops it from holding more.
+//! Occupancy: blocks and warps of a kernel that one SM holds at a time, and the limiting resource.
 
 use crate::{Chip, Limits, RegisterFiles};
 
@@ -26,7 +26,7 @@ pub enum Limiter {
     SharedMemory,
 }
 
-/// How full an SM gets.
+/// Occupancy of an SM.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Occupancy {
     /// Blocks that fit; 0 if not even one does.
@@ -53,7 +53,7 @@ impl Limits {
             (by_registers, Limiter::Registers),
             (by_shared, Limiter::SharedMemory),
         ];
-        // Of several that run out at once the first.
+        // Ties go to the first.
         let less = |least: (u32, Limiter), next: (u32, Limiter)| if next.0 < least.0 { next } else { least };
         let (blocks, limiter) = candidates.into_iter().fold(candidates[0], less);
         Occupancy { blocks, warps: blocks * self.warps(usage), limiter }
@@ -78,7 +78,7 @@ impl Limits {
         }
         let per_thread = usage.registers.max(1).next_multiple_of(self.register_granularity_thread);
         let per_warp = (per_thread * self.warp_threads).next_multiple_of(self.register_granularity_warp);
-        // Each quarter of the SM has its own quarter of the registers, and a warp lives in one quarter.
+        // Each quarter of the SM has its own quarter of the registers, and a warp stays in one quarter.
         let per_quarter = self.registers_per_sm / self.warp_granularity / per_warp;
         per_quarter * self.warp_granularity / warps
     }

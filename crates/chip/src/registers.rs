@@ -24,7 +24,7 @@ pub struct RegisterFile {
     pub count: u8,
     /// The first register that allocation may hand out; those below it have fixed uses.
     pub first_usable: u8,
-    /// One past the last register that allocation may hand out.
+    /// One past the last register that allocation may use.
     pub end_usable: u8,
     /// Bits of a field that names a register.
     pub field_bits: u8,
@@ -61,7 +61,7 @@ impl RegisterFiles {
     }
 }
 
-/// A file that has a neutral register, all others usable from `first_usable` on.
+/// A file with a neutral register, all others usable from `first_usable` on.
 const fn with_neutral(count: u8, first_usable: u8, field_bits: u8) -> RegisterFile {
     RegisterFile { count, first_usable, end_usable: count, field_bits, neutral: true }
 }
@@ -83,7 +83,7 @@ pub(crate) static SIX_BIT_UNIFORM: RegisterFiles = RegisterFiles {
 pub(crate) static NO_UNIFORM: RegisterFiles =
     RegisterFiles { uniform: ABSENT, uniform_predicate: ABSENT, ..SIX_BIT_UNIFORM };
 
-/// Blackwell: wider fields of uniform registers. How many of them the hardware has is not published; no more than 80 are
-/// used by other compilers.
+/// Blackwell: wider fields of uniform registers. The hardware's count of them is not published; ptxas uses at most
+/// 80.
 pub(crate) static EIGHT_BIT_UNIFORM: RegisterFiles =
     RegisterFiles { uniform: RegisterFile { end_usable: 80, ..with_neutral(255, 4, 8) }, ..SIX_BIT_UNIFORM };

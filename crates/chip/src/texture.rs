@@ -16,9 +16,9 @@ pub enum Element {
     U32,
     /// 32 bits, signed.
     S32,
-    /// A half.
+    /// f16.
     F16,
-    /// A single.
+    /// f32.
     F32,
 }
 
@@ -74,7 +74,7 @@ impl AddressMode {
     ];
 }
 
-/// How a fetch with floating-point coordinates reads.
+/// Fetch parameters with floating-point coordinates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sampler {
     /// Weighs the texels around a point, instead of taking the nearest one.
@@ -93,7 +93,7 @@ pub enum Layout {
     Array,
     /// An array whose layers are cube faces. A cube fetch from another layout reads zeros.
     Cube,
-    /// A line of texels in plain memory.
+    /// A line of texels in linear memory.
     Linear,
 }
 
@@ -122,7 +122,7 @@ pub struct Texture {
     pub element: Element,
     /// Integers of 8 and 16 bits read as floats from 0 to 1, or from -1 to 1.
     pub fractions: bool,
-    /// How it is read where the program names no other sampler.
+    /// The sampler if the program names no other one.
     pub sampler: Sampler,
     /// The texels: level after level, of those layer after layer, plane, row, texel, sample, component.
     pub bytes: Vec<u8>,
@@ -140,8 +140,8 @@ pub enum OpaqueKind {
 }
 
 impl OpaqueKind {
-    /// The bit of the upper word that says that a handle names such an object. A program puts it into the handles of its
-    /// variables and parameters; those that a driver gives do not have it.
+    /// The bit of the upper word that marks a handle of such an object. A program sets it in the handles of its
+    /// variables and parameters; handles from a driver do not have it.
     pub const fn handle_bit(self) -> u32 {
         match self {
             OpaqueKind::Texture => 0x2000_0000,
@@ -189,7 +189,7 @@ impl Texture {
         texels * self.samples as usize * self.texel_bytes()
     }
 
-    /// Where a level begins.
+    /// Start of a level.
     pub fn level_offset(&self, level: u32) -> usize {
         (0..level).map(|before| self.layer_bytes(before) * self.layers as usize).sum()
     }
@@ -219,11 +219,11 @@ impl Opaque {
 /// A driver table with a descriptor for each handle: the queryable properties of the object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum DescriptorTable {
-    /// Of textures that hold their samplers.
+    /// For textures with their samplers.
     Textures,
-    /// Of samplers.
+    /// For samplers.
     Samplers,
-    /// Of surfaces.
+    /// For surfaces.
     Surfaces,
     /// For textures with separate samplers. It replaces the table of the others.
     TexturesAlone,

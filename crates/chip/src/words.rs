@@ -1,7 +1,7 @@
 //! Layout of instruction words in the code of a kernel. All conversions between instruction index and address are
 //! here; only the form table knows the contents of a word.
 
-/// Words of equal length, one after the other, each with its scheduling control inside.
+/// Words of equal length, contiguous, each containing its scheduling control.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct WordShape {
     bytes: u32,

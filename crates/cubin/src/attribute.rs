@@ -118,7 +118,7 @@ impl Attribute {
     }
 }
 
-/// Attributes as they are stored, one after the other.
+/// Attributes as they are stored, concatenated.
 #[derive(Default)]
 pub(crate) struct Attributes {
     bytes: Bytes,

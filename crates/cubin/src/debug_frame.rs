@@ -16,7 +16,7 @@ pub(crate) struct Frame<'a> {
     pub rows: &'a [FrameRow],
     /// Offset of the function in the text.
     pub offset: u64,
-    /// Where the caller goes on.
+    /// The return address.
     pub back: Back,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Frame<'a> {
 pub(crate) enum Back {
     /// Nothing: it is a kernel.
     Nowhere,
-    /// A register pair with an offset in the text, of functions inside a kernel.
+    /// A register pair with a text offset, for functions inside a kernel.
     Offset(u8),
     /// A register pair with an address.
     Address(u8),
@@ -44,11 +44,11 @@ pub(crate) struct AddressField {
 /// Kinds of address fields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AddressKind {
-    /// A place in the text.
+    /// A text offset.
     Place,
     /// The size of the function.
     Size,
-    /// Where its common entry is in the section.
+    /// Offset of its common entry in the section.
     Common,
 }
 
@@ -87,7 +87,7 @@ fn uleb(out: &mut Bytes, mut value: u64) {
     }
 }
 
-/// Begins an entry; gives where its 64-bit length is to stand.
+/// Begins an entry; returns the offset of its 64-bit length field.
 fn begin(out: &mut Bytes) -> usize {
     out.u32(DW64);
     let at = out.len();

@@ -13,7 +13,7 @@ pub enum Form {
     /// An executable: the code of each kernel contains clones of its callees.
     #[default]
     Whole,
-    /// An executable that a linker completes: as a whole one, but what other files define is named by relocations.
+    /// An executable that a linker completes: whole-program output with relocations for external symbols.
     Extensible,
     /// For a linker: each function has a section of its own, and relocations reference external symbols.
     Relocatable,
@@ -22,7 +22,7 @@ pub enum Form {
 /// A module ready to be written.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Module {
-    /// Into what sections its code goes.
+    /// The sections for its code.
     pub form: Form,
     /// SM number of the chip, 90 for sm_90.
     pub sm: u16,
@@ -48,7 +48,8 @@ pub struct Module {
     pub debug: Arc<Vec<DebugSection>>,
     /// Callee-saved registers, in a debug build: frames then describe every register.
     pub callee_saved: Option<CalleeSaved>,
-    /// Variables of shared memory that kernels of other files may see, or that functions have; the linker places them.
+    /// Shared-memory variables that kernels of other files may access, or that functions have; the linker places
+    /// them.
     pub shared: Vec<Variable>,
     /// Names that other files define, with their declarations.
     pub undefined: Vec<Undefined>,
@@ -58,23 +59,23 @@ pub struct Module {
     pub common_shared_alignment: u64,
 }
 
-/// The registers that a function gives back as it found them.
+/// Callee-saved registers of functions.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CalleeSaved {
     /// General registers but the stack pointer, bit n of word k for register `64 k + n`.
     pub general: [u64; 4],
-    /// The first of the uniform registers that it keeps.
+    /// The first callee-saved uniform register.
     pub first_uniform: u8,
 }
 
 impl CalleeSaved {
-    /// Whether the general register is kept.
+    /// True if the general register is callee-saved.
     pub fn has_general(&self, number: u8) -> bool {
         self.general[usize::from(number / 64)] >> (number % 64) & 1 != 0
     }
 }
 
-/// A shared variable that has a place.
+/// A shared variable with an offset.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct PlacedShared {
     /// The variable; `Variable::offset` counts from the end of the system's part.
@@ -83,7 +84,7 @@ pub struct PlacedShared {
     pub kernel: Option<usize>,
 }
 
-/// A section for debuggers: no memory of the chip holds it.
+/// A debug section: no memory of the chip holds it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct DebugSection {
     /// Its name, with the dot.
@@ -94,7 +95,7 @@ pub struct DebugSection {
     pub addresses: Vec<DebugAddress>,
 }
 
-/// A place in a debug section that holds an address.
+/// An address in a debug section.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct DebugAddress {
     /// Offset in the section.
@@ -114,11 +115,11 @@ pub enum DebugTarget {
     Section(usize),
     /// `Module::shared[i]`, which a linker places, by an address of eight bytes from the end of the system's part.
     Shared(usize),
-    /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, in the same way.
+    /// `KernelImage::own_shared[i]` of `Module::kernels[code]`, likewise.
     OwnShared {
         /// The owner of the variable.
         code: usize,
-        /// Which of them.
+        /// Its index there.
         index: usize,
     },
 }
@@ -130,7 +131,7 @@ pub struct Undefined {
     pub name: String,
     /// Its kind.
     pub kind: UndefinedKind,
-    /// Bytes of a variable, as far as they are known.
+    /// Bytes of a variable, if known.
     pub size: u64,
     /// The types of results and parameters of a function; empty of a variable.
     pub prototype: String,
@@ -143,9 +144,9 @@ pub enum UndefinedKind {
     Function,
     /// A variable of global memory.
     Global,
-    /// One of constant memory.
+    /// A variable of constant memory.
     Constant,
-    /// One of shared memory.
+    /// A variable of shared memory.
     Shared,
 }
 
@@ -171,7 +172,7 @@ pub struct Opaque {
     pub kind: OpaqueKind,
 }
 
-/// How a symbol is seen by others.
+/// Visibility of a symbol to other files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Binding {
     /// Inside the file only.
@@ -202,15 +203,15 @@ pub enum SymbolRef {
     DescriptorSize(DescriptorTable),
     /// The bytes of all constants of the program, which the linker knows.
     ConstantSize,
-    /// `KernelImage::names[i]` of the code at hand, in whatever file it is defined.
+    /// `KernelImage::names[i]` of the current code, in whatever file it is defined.
     Named(usize),
-    /// The code at hand.
+    /// The current code.
     Own,
-    /// `KernelImage::own_shared[i]` of the code at hand.
+    /// `KernelImage::own_shared[i]` of the current code.
     OwnShared(usize),
-    /// `KernelImage::parameters[i]` of the code at hand, a texture, sampler or surface.
+    /// `KernelImage::parameters[i]` of the current code, a texture, sampler or surface.
     OwnParameter(usize),
-    /// Constant bank 2 of the code at hand.
+    /// Constant bank 2 of the current code.
     OwnConstants,
     /// Offset that the loader adds to function addresses.
     FunctionTable,
@@ -262,7 +263,7 @@ pub struct Pointer {
 }
 
 impl Pointer {
-    /// Where in the variable it ends.
+    /// Its end offset in the variable.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(if self.byte.is_some() { 1 } else { 8 })
     }
@@ -274,12 +275,12 @@ pub enum CodeKind {
     /// A kernel.
     #[default]
     Kernel,
-    /// A function, which others call.
+    /// A function, which other code calls.
     Function,
 }
 
-/// A kernel: its code with all cloned functions and helpers, and the facts the driver and the tools ask for; or a function
-/// with a section of its own.
+/// A kernel: its code with all cloned functions and helpers, and its properties for the driver and the tools; or a
+/// function with a section of its own.
 ///
 /// Offsets of instructions are bytes from the start of the kernel's text.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -311,7 +312,7 @@ pub struct KernelImage {
     pub shared_size: Option<u32>,
     /// Largest alignment of the shared variables in bytes.
     pub shared_alignment: u32,
-    /// The source of the code names a shared variable, whatever became of that.
+    /// The source of the code names a shared variable, used or not.
     pub names_shared: bool,
     /// The code has the address of a shared variable in it.
     pub addresses_shared: bool,
@@ -408,7 +409,7 @@ pub enum FrameRule {
     Held {
         /// The register.
         register: u8,
-        /// The other one.
+        /// The other register.
         by: u8,
     },
     /// The register has it back.
@@ -420,11 +421,11 @@ pub enum FrameRule {
 /// Use of tensor memory by a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct TensorMemory {
-    /// It does something in a group of one block.
+    /// It has operations of a one-block group.
     pub alone: bool,
-    /// It does something in a group of two blocks.
+    /// It has operations of a two-block group.
     pub in_pairs: bool,
-    /// It takes columns, gives them back, or says that it takes no more.
+    /// It allocates columns, frees them, or relinquishes allocation.
     pub takes_columns: bool,
     /// It reads or writes tensor memory.
     pub reaches: bool,
@@ -446,7 +447,7 @@ pub struct InnerFunction {
 }
 
 impl KernelImage {
-    /// Whether it is a kernel.
+    /// True for a kernel.
     pub fn is_kernel(&self) -> bool {
         self.kind == CodeKind::Kernel
     }
@@ -503,7 +504,7 @@ pub struct HeaderSlot {
 pub enum Header {
     /// `Module::opaque[i]`.
     Module(usize),
-    /// `KernelImage::parameters[i]` of the kernel at hand.
+    /// `KernelImage::parameters[i]` of the current kernel.
     Parameter(usize),
 }
 
@@ -556,7 +557,7 @@ pub struct Mbarrier {
 pub struct TextRelocation {
     /// Offset of the instruction.
     pub offset: u32,
-    /// Which field it patches.
+    /// The field that it patches.
     pub kind: RelocationKind,
     /// Its target.
     pub target: SymbolRef,

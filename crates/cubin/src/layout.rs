@@ -15,8 +15,8 @@ pub fn padded_words(shape: WordShape, code_words: usize) -> usize {
     (code_words + 1 + MINIMUM_PADDING).next_multiple_of(shape.index(TEXT_ALIGNMENT as u32) as usize)
 }
 
-/// Packs items of (size, alignment) bytes one after the other in order. Returns the offset of each, the total
-/// size, and the largest alignment (at least 1). An alignment of 0 counts as 1.
+/// Packs items of (size, alignment) bytes in order. Returns the offset of each, the total size, and the largest
+/// alignment (at least 1). An alignment of 0 counts as 1.
 pub fn pack(items: &[(u64, u64)]) -> (Vec<u64>, u64, u64) {
     let mut end = 0u64;
     let mut largest = 1u64;

@@ -1,4 +1,4 @@
-//! Reading anybody's cubin. The reader takes untrusted bytes: everything out of place is an error with a place,
+//! Reads cubins of any producer. The reader takes untrusted bytes: every inconsistency is an error with a location,
 //! and no size in a file makes it allocate more than the file holds.
 
 use crate::attribute::{self, Attribute, Payload, code};
@@ -144,9 +144,9 @@ pub struct Kernel {
 pub enum ReadError {
     /// The bytes are not an ELF file for CUDA.
     NotACubin,
-    /// A structure of the container is broken.
+    /// A structure of the file is broken.
     Malformed {
-        /// Which one.
+        /// Which structure.
         place: String,
     },
 }
@@ -347,7 +347,7 @@ impl Cubin {
         self.sections.iter().find(|section| section.name == name)
     }
 
-    /// All code: kernels, then functions with sections of their own.
+    /// All code sections: kernels, then functions.
     pub fn codes(&self) -> impl Iterator<Item = &Kernel> {
         self.kernels.iter().chain(&self.functions)
     }
@@ -357,7 +357,7 @@ impl Cubin {
         self.kernels.iter().find(|kernel| kernel.name == name)
     }
 
-    /// The value that the module's attributes of one code give for a symbol.
+    /// The value for a symbol in the module's attributes with this code.
     fn module_value(&self, code: u8, symbol: usize) -> Option<u32> {
         self.info.iter().filter(|row| row.code == code).find_map(|row| match row.to_words()[..] {
             [owner, value] if owner as usize == symbol => Some(value),
@@ -398,7 +398,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
         frame_size: cubin.module_value(code::FRAME_SIZE, symbol).unwrap_or(0),
         // With recursion the depth is unknown.
         stack_size: cubin.module_value(code::MIN_STACK_SIZE, symbol).filter(|&size| size != u32::MAX),
-        // Of an older file; today there is an attribute.
+        // In older files; newer ones have an attribute.
         barriers: (text.flags >> SHF_CUDA_V7_BARRIERS_SHIFT & 0x7f) as u8,
         shared_size: cubin.section(&format!(".nv.shared.{name}")).map_or(0, |section| section.size),
         parameters: Vec::new(),
@@ -456,7 +456,7 @@ fn read_kernel(cubin: &Cubin, symbol: usize) -> Result<Kernel, ReadError> {
     Ok(kernel)
 }
 
-/// A parameter from the word with its offset, and (size, logarithm of the pointee alignment, space).
+/// A parameter from its offset word, and (size, logarithm of the pointee alignment, space).
 fn parameter(place: u32, (size, logarithm, space): (u32, u32, u32)) -> Parameter {
     let space = match space {
         1 => ParameterSpace::Local,

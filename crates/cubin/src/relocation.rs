@@ -196,12 +196,12 @@ impl RelocationKind {
         })
     }
 
-    /// Whether it patches the upper half of an address.
+    /// True if it patches the upper half of an address.
     pub fn is_high_half(self) -> bool {
         matches!(self, RelocationKind::Abs32Hi | RelocationKind::DescriptorHi | RelocationKind::UnifiedHi)
     }
 
-    /// Whether it patches the lower half of the address of a function or kernel.
+    /// True if it patches the lower half of the address of a function or kernel.
     pub fn is_low_half(self) -> bool {
         matches!(self, RelocationKind::Abs32Lo | RelocationKind::DescriptorLo | RelocationKind::UnifiedLo)
     }

@@ -17,7 +17,7 @@ pub struct Rules {
     pub words: WordShape,
     /// Resource limits of the chip.
     pub limits: Limits,
-    /// `BRA .`: it follows the last instruction of a kernel, so that a run past the end stays put.
+    /// `BRA .`: it follows the last instruction of a kernel, so that execution past the end stays there.
     pub self_branch: InstructionWord,
     /// `NOP` as padding: the instruction prefetcher reads ahead over the end of the code.
     pub padding: InstructionWord,
@@ -39,7 +39,7 @@ pub(crate) enum Abi {
     V8,
 }
 
-/// How the files of a family of chips are built.
+/// Structure of the files of a chip family.
 #[derive(Debug)]
 pub(crate) struct Family {
     /// The format.
@@ -60,15 +60,15 @@ pub(crate) struct Family {
     pub both_header_banks: bool,
     /// The section of a kernel's code records its registers.
     pub registers_in_section: bool,
-    /// Constant bank 0 comes before the code, and the range of memory that is loaded with it starts there.
+    /// Constant bank 0 precedes the code, and the segment loaded with it starts there.
     pub constants_before_code: bool,
     /// Local symbols come first.
     pub local_symbols_first: bool,
     /// The end of the uniform registers that a function preserves, and of all those that debug frames describe.
     pub unwound_uniforms: (u8, u8),
-    /// Part of shared memory belongs to the system, and symbols name it.
+    /// Part of shared memory is reserved for the system, and has symbols.
     pub reserves_shared: bool,
-    /// The attributes of parameters come first, and not last.
+    /// Parameter attributes come first instead of last.
     pub parameters_first: bool,
     /// Version of the instruction set, for `MERCURY_ISA_VERSION`.
     pub isa_version: u16,
@@ -76,7 +76,7 @@ pub(crate) struct Family {
     pub sparse_mask: bool,
     /// `VRC_CTA_INIT_COUNT` is there.
     pub init_count: bool,
-    /// Bytes of shared memory that belong to the system beyond those before the first variable.
+    /// Bytes of shared memory reserved for the system beyond those before the first variable.
     pub reserved_bytes: u32,
     /// Name and size of a variable after those, which every kernel declares as used.
     pub reserved_variable: Option<(&'static str, u32)>,
@@ -143,7 +143,7 @@ static BLACKWELL: Family = Family {
     ..HOPPER
 };
 
-/// As Blackwell, with a variable of the system in the reserved shared memory of every kernel.
+/// Blackwell's rules, with a variable of the system in the reserved shared memory of every kernel.
 static THOR: Family =
     Family { reserved_variable: Some(("__nv_reservedSMEM_gb10b_war_var", 0x80)), ..BLACKWELL };
 
@@ -208,7 +208,7 @@ const BARRIERS_ONCE: [InstructionWord; 20] = [
 ];
 
 impl Rules {
-    /// Whether the addresses of functions may be places in a table that the loader knows.
+    /// True if function addresses may be indices in a table of the loader.
     pub fn calls_by_table(&self) -> bool {
         self.family.function_table
     }

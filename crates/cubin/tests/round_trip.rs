@@ -116,7 +116,7 @@ fn sample() -> Module {
     }
 }
 
-/// A kernel that calls a function of its file and one of another, for a linker.
+/// A kernel that calls a function of its file and one of another, as relocatable output.
 fn relocatable(sm: u16) -> Module {
     let named =
         |offset, kind, name| TextRelocation { offset, kind, target: SymbolRef::Named(name), addend: 0 };
@@ -320,7 +320,7 @@ fn extensible_programs_are_read_back() {
     assert_eq!(of("constant"), (13, 0x80, 0, true));
     assert_eq!(of("other"), (2, 0, 0, false));
     assert_eq!(of("__nv_reservedSMEM_offset_0_alias").2, 1, "an alignment");
-    // Linkers know sections by other types, and add the system's part of shared memory.
+    // Relocatable files use other section types, and linkers add the system's part of shared memory.
     let section = |name: &str| cubin.section(name).map(|section| (section.kind & 0xffff, section.size));
     assert_eq!(section(".nv.shared.k"), Some((0xa, 40)));
     assert_eq!(section(".nv.global"), Some((7, 8)));
@@ -459,7 +459,7 @@ fn damaged_files_are_errors_not_panics() {
     assert!(errors > 0);
 }
 
-/// Each kernel's slot names the kernel's own parameter, whatever parameters of others are called.
+/// Each kernel's slot references the kernel's own parameter, even if parameters of others have its name.
 #[test]
 fn opaque_parameters_of_one_name_are_apart() {
     let mut module = sample();

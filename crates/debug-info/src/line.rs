@@ -10,7 +10,7 @@ use gimli::constants::{
 use gimli::write::{EndianVec, Error, Writer};
 use gimli::{DwLne, DwLns, Format, LittleEndian};
 
-/// A file of the source, as `.file` names it.
+/// A source file, from `.file`.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct SourceFile {
     /// The file number that places use.
@@ -23,23 +23,23 @@ pub struct SourceFile {
     pub size: u64,
 }
 
-/// A place in the source.
+/// A source location.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
     /// File number.
     pub file: u32,
-    /// Line, from 1; 0 where the code belongs to none.
+    /// Line, from 1; 0 for code without a line.
     pub line: u32,
     /// For inlined code, the call site.
     pub caller: Option<Caller>,
 }
 
-/// Where code was inlined.
+/// Call site of inlined code.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Caller {
-    /// The place of the call: a place of the sequence that stands before this one.
+    /// The location of the call: an earlier location of the sequence.
     pub place: usize,
-    /// Where the name of the inlined function stands in the section of strings.
+    /// Offset of the inlined function's name in the string section.
     pub name: u64,
 }
 
@@ -73,8 +73,8 @@ pub struct Table {
     /// Offsets of the 8-byte sequence addresses, each with the index of its sequence. They hold zero: the loader of
     /// the code fills them in.
     pub addresses: Vec<(u64, usize)>,
-    /// Where four bytes say at which offset the names of inlined functions begin in the section of strings, if there are any.
-    /// They hold zero: a linker that joins such sections knows.
+    /// Position of a four-byte field with the offset at which names of inlined functions begin in the string section,
+    /// if there are any. It holds zero: a linker that merges such sections fills it in.
     pub names: Option<u64>,
 }
 
@@ -118,7 +118,7 @@ const VERSION: u16 = 2;
 /// Operands of the standard opcodes 1 to 9: there is no opcode for prologues or instruction sets.
 const OPERANDS: [u8; 9] = [0, 1, 1, 1, 1, 0, 0, 0, 1];
 const OPCODE_BASE: u8 = OPERANDS.len() as u8 + 1;
-/// A special opcode advances the line by at least this.
+/// Minimum line advance of a special opcode.
 const LINE_BASE: i8 = -5;
 /// Line advances of the special opcodes.
 const LINE_RANGE: u8 = 14;
@@ -139,20 +139,20 @@ struct Registers {
 }
 
 impl Default for Registers {
-    /// As a sequence begins.
+    /// Initial values of a sequence.
     fn default() -> Registers {
         Registers { file: 1, line: 1, context: 0, name: 0 }
     }
 }
 
-/// A line program that is being written.
+/// A line program under construction.
 struct Program {
     out: EndianVec<LittleEndian>,
     length: gimli::write::InitialLengthOffset,
     /// The table index of each file, by file number.
     files: BTreeMap<u32, u32>,
     addresses: Vec<(u64, usize)>,
-    /// Where the header says where names begin.
+    /// Position in the header of the names offset.
     names: Option<u64>,
     /// The last row of the open sequence: its address, index and registers.
     last: Option<(u64, u64, Registers)>,

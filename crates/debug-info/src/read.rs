@@ -2,7 +2,7 @@
 
 use gimli::{AttributeValue, DebugLine, DebugLineOffset, EndianSlice, LineProgramHeader, LittleEndian};
 
-/// A row of a table that was read.
+/// A row of a parsed table.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SourceRow {
     /// The code it belongs to, as given to the reader.

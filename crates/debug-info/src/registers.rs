@@ -15,7 +15,7 @@ pub struct HeldRegister {
     pub end: u32,
     /// The name of the PTX register, with the percent sign if it has one.
     pub name: String,
-    /// Which 32 bits of it.
+    /// The 32-bit component of it.
     pub component: u32,
     /// Its type, in the encoding of the tables.
     pub kind: u8,

@@ -3,7 +3,7 @@
 /// Directives whose lines are left empty: their content is in the tables, or unreadable.
 const LEFT_OUT: [&str; 6] = [".loc", ".file", ".b8", ".b16", ".b32", ".b64"];
 
-/// The section of the text: of a module that is linked with others each has a name of its own, by the Adler-32 of its text, as
+/// The section of the text. In a linked module each one has a name of its own, by the Adler-32 of its text, since
 /// linkers keep one section of each name.
 pub fn ptx_text_section(text: &str, linked: bool) -> String {
     const NAME: &str = ".nv_debug_ptx_txt";

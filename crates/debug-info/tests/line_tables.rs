@@ -70,7 +70,7 @@ fn rows_of_two_kernels() {
         places: vec![place(1, 10), place(9, 3), place(1, 300), place(1, 0)],
         rows: vec![row(0, 5, 0), row(0x10, 6, 0), row(0x20, 7, 1), row(0x2000, 8, 2), row(0x2010, 9, 3)],
     };
-    // No row of it names a place.
+    // No row of it has a location.
     let second =
         Sequence { size: 0x80, rows: vec![Row { address: 0, ptx_line: 20, place: None }], ..first.clone() };
     let third = Sequence { size: 0x100, places: vec![place(4, 1)], rows: vec![row(0x10, 30, 0)] };
@@ -203,7 +203,7 @@ fn what_is_written_is_read_back() {
     assert!(read_line_table(&table.bytes[..20], &[]).is_err());
 }
 
-/// A program begins in line 1 of file 1, and has no row yet.
+/// A program begins at line 1 of file 1, without a row.
 #[test]
 fn the_first_line_of_the_first_file_has_a_row() {
     let places = vec![place(1, 1), inlined(9, 202, 0, 3)];

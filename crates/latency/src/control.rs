@@ -6,11 +6,11 @@ use crate::{Class, Model};
 use oriole_sass::info::Scoreboard;
 use oriole_sass::{Access, Control, Instruction, Mod, Mods, Op, OperandKind, RegisterFile};
 
-/// How many scoreboards a warp has.
+/// Scoreboards of a warp.
 pub const SCOREBOARDS: u8 = 6;
 
-/// Cycles that the special stall of zero lasts at least: ptxas relies on it between `ERRBAR` and what follows, and for the
-/// result of a matrix multiply in two steps. Inferred from its code; about 45 were measured by others.
+/// Minimum cycles of the special stall of zero: ptxas relies on it between `ERRBAR` and the next instruction, and for
+/// the result of a matrix multiply in two steps. Inferred from its code; published measurements say about 45.
 pub const SPECIAL_STALL: u8 = 24;
 
 /// True for the control word that holds back the next instruction until this one has read its operands and its
@@ -28,7 +28,7 @@ fn is_reported_fence(op: Op) -> bool {
     info.write_scoreboard == Scoreboard::Fence || info.read_scoreboard == Scoreboard::Fence
 }
 
-/// True for branches and what stalls like them; they accept no scoreboard at all.
+/// True for branches and instructions that stall like them; they accept no scoreboard at all.
 pub fn is_branch_like(op: Op) -> bool {
     op.info().class(&Mods::none()) == Class::Control
         && !accepts_write_barrier(op)
@@ -51,7 +51,7 @@ pub fn accepts_read_barrier(op: Op) -> bool {
 }
 
 /// The scoreboard that counts groups of the opcode for a later `DEPBAR.LE`: they always use this one, for writes
-/// (`LDGDEPBAR`) or reads (`UTMACMDFLUSH`), and a function that holds one keeps it free of everything else.
+/// (`LDGDEPBAR`) or reads (`UTMACMDFLUSH`), and a function with such groups uses it for nothing else.
 pub fn counted_scoreboard(op: Op) -> Option<u8> {
     op.info().counted_scoreboard
 }
@@ -66,12 +66,12 @@ pub fn waits(instruction: &Instruction) -> u8 {
     })
 }
 
-/// Which scoreboards an instruction sets, given its operands.
+/// Scoreboards that an instruction sets, given its operands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Reports {
-    /// Results arrive when a scoreboard says so.
+    /// Results arrive when a scoreboard reports them.
     pub write: bool,
-    /// Sources are read when a scoreboard says so.
+    /// Source reads are reported by a scoreboard.
     pub read: bool,
     /// The instruction orders memory: the next one waits for its scoreboard.
     pub fence: bool,
@@ -144,7 +144,8 @@ impl Model {
         exception.map_or_else(|| self.minimum_stall(op, mods), |row| row.1)
     }
 
-    /// Whether a barrier of the block is passed only when the memory instructions before it have read their registers.
+    /// True if a barrier of the block is passed only when the memory instructions before it have read their
+    /// registers.
     pub fn barrier_reads_memory(&self) -> bool {
         self.timing.chain().any(|timing| timing.barrier_reads_memory)
     }
@@ -181,9 +182,10 @@ impl Model {
             };
         }
         match op {
-            // An exchange of the whole barrier object is waited for although the old value is dead.
+            // An exchange of the whole mbarrier is waited for although the old value is dead.
             Op::SYNCS => Reports { write: true, read: sources, fence: mods.has(Mod::EXCH) },
-            // General from convergence register has only the one field, the opposite direction only the other.
+            // A move from a convergence barrier to a general register has only the one field, the opposite direction
+            // only the other.
             Op::BMOV => {
                 let to_general =
                     instruction.operands.first().is_some_and(|o| matches!(o.kind, OperandKind::Reg(_)));

@@ -3,7 +3,7 @@
 
 use crate::{Class, ResultPart, Slot};
 
-/// A row: what kind of result, written by what kind of instruction. Only fixed-latency results have rows.
+/// A row: kind of result and of its producer. Only fixed-latency results have rows.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 #[repr(u8)]
 pub enum Producer {
@@ -108,7 +108,7 @@ pub enum Consumer {
 pub const PRODUCERS: usize = Producer::OtherUniformPredicate as usize + 1;
 pub const CONSUMERS: usize = Consumer::OtherUniformPredicate as usize + 1;
 
-/// The register file that a group speaks of: pairs of different files mean nothing.
+/// The register file of a group: pairs of different files are meaningless.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     General,
@@ -368,7 +368,7 @@ impl Consumer {
             Class::Uniform | Class::UniformLoad | Class::UniformVote => C::Uniform,
             Class::UniformMove => C::UniformMove,
             Class::Sync => C::SyncData,
-            // Of a texture the handle is an address; that of a surface that is written is not.
+            // The handle of a texture is an address; that of a written surface is not.
             Class::Double | Class::Special | Class::Memory | Class::Bulk | Class::Texture => C::SlowUniform,
             Class::Control => C::ControlUniform,
             Class::Alu

@@ -9,10 +9,10 @@ use oriole_sass::Op;
 use std::fmt;
 use std::sync::OnceLock;
 
-/// One pair of a table as a report shows it.
+/// One pair of a table, for reports.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Listed {
-    /// `RAW`, `WAW` or `WAR`: what comes first is written, written, read.
+    /// `RAW`, `WAW` or `WAR`; the first access is a write, a write, a read.
     pub hazard: &'static str,
     /// The group of the first instruction.
     pub first: String,
@@ -42,22 +42,22 @@ pub struct Model {
     war: [[Cell; PRODUCERS]; CONSUMERS],
     war_variable: [Cell; CONSUMERS],
     variable: [bool; CLASSES],
-    /// Whether each opcode is of another class here than everywhere, with some modifiers at least.
+    /// For each opcode, true if it has a class of its own on this chip, with some modifiers at least.
     pub(crate) has_own_class: [bool; Op::COUNT],
     /// The least stall of each opcode.
     pub(crate) stalls: [u8; Op::COUNT],
     /// The least stall of each class of the chip.
     pub(crate) class_stalls: [u8; CLASSES],
-    /// Whether some class has one.
+    /// True if some class has one.
     pub(crate) has_class_stalls: bool,
     /// The estimate of each opcode.
     pub(crate) estimates: [u16; Op::COUNT],
-    /// Issue cycles for which an instruction of each class keeps its units busy.
+    /// Issue cycles that an instruction of each class keeps its units busy.
     pub(crate) intervals: [u8; CLASSES],
     pub(crate) timing: &'static Timing,
 }
 
-/// How many scheduling classes there are.
+/// Count of scheduling classes.
 const CLASSES: usize = Class::Other as usize + 1;
 
 static MODELS: [Model; tables::ALL.len()] = {
@@ -88,8 +88,8 @@ const fn guess(cells: &mut [Cell], longest: u8) {
     }
 }
 
-// Facts of timing as columns: those that a chip's facts are a delta of, and over them its own, of which the first that
-// names an opcode counts.
+// Timing facts as columns: those of the base tables, overridden by the chip's own; the first entry for an opcode
+// counts.
 
 const fn own_classes(timing: &Timing) -> [bool; Op::COUNT] {
     let mut own = match timing.like {
@@ -216,7 +216,7 @@ const fn longest(raw: &[[Cell; CONSUMERS]; PRODUCERS]) -> [u8; PRODUCERS] {
 }
 
 impl Model {
-    /// A model in which nothing is known.
+    /// An empty model.
     const fn empty(tables: &'static Tables) -> Model {
         Model {
             chips: tables.chips,
@@ -256,7 +256,7 @@ impl Model {
             let cells = &mut model.raw[from as usize];
             guess(cells, longest);
             if tables.like.is_none() {
-                // A late write by scoreboard must not be overtaken by a fixed one that started before it.
+                // A late scoreboard write must not be overtaken by a fixed-latency one that started before it.
                 model.waw_variable[from as usize] =
                     Cell::inferred(if longest > USUAL { longest } else { tables.waw_variable });
             }
@@ -408,7 +408,7 @@ impl Model {
         let mut add = |hazard: &'static str, first: &dyn fmt::Debug, second: String, cell: Cell| {
             list.push(Listed::new(hazard, first, second, cell));
         };
-        // A row without a longest latency belongs to no instruction of the chip.
+        // A row without a longest latency applies to no instruction of the chip.
         let rows =
             || ALL_PRODUCERS.into_iter().filter(|&row| self.raw[row as usize].iter().any(|c| c.cycles() > 0));
         for row in rows() {

@@ -17,10 +17,10 @@ use crate::Class;
 /// Slots of an instruction that have a cache.
 pub const CACHE_SLOTS: usize = 3;
 
-/// Which cache serves a source, and how much of it.
+/// The cache of a source, and the registers in it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Cached {
-    /// The cache of the 64-bit floating unit; else that of all others.
+    /// The cache of the 64-bit floating-point unit; otherwise that of all others.
     pub double: bool,
     /// Registers in the entry, one or two.
     pub registers: u8,

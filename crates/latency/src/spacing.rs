@@ -5,10 +5,10 @@
 use crate::Class;
 use oriole_sass::{Instruction, Mod, Op};
 
-/// An instruction that others keep a distance to.
+/// An instruction to which others keep a distance.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Milestone {
-    /// The lanes of a warp meet.
+    /// Reconvergence of the warp.
     Meeting,
     /// A pause.
     Pause,
@@ -23,7 +23,7 @@ pub enum Milestone {
 }
 
 impl Milestone {
-    /// How many there are.
+    /// Count of milestones.
     pub const COUNT: usize = Milestone::Wait as usize + 1;
     /// All of them, by index.
     pub const ALL: [Milestone; Milestone::COUNT] = [

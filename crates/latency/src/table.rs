@@ -103,7 +103,7 @@ pub struct Tables {
     pub raw: &'static [Row<Producer, Consumer>],
     /// Write after write, both of fixed latency.
     pub waw: &'static [Row<Producer, Producer>],
-    /// A write by scoreboard after a write of fixed latency, where that one takes no longer than usual.
+    /// Distance of a scoreboard write after a fixed-latency write of usual latency.
     pub waw_variable: u8,
     /// Exceptions to `waw_variable`.
     pub waw_variable_of: &'static [(Producer, Cell)],
@@ -134,9 +134,9 @@ pub struct Timing {
     /// Cycles that ptxas counts for a jump between two MMAs on one accumulator; 0 where it counts only the stall of
     /// the branch.
     pub jump_to_product: u8,
-    /// Whether a barrier of the block waits until the memory instructions before it have read their registers.
+    /// True if a barrier of the block waits until the memory instructions before it have read their registers.
     pub barrier_reads_memory: bool,
-    /// Issue cycles for which an instruction of a class keeps its units busy.
+    /// Issue cycles that an instruction of a class keeps its units busy.
     pub intervals: &'static [(Class, u8)],
     /// Intervals of opcodes that differ from their class.
     pub intervals_of: &'static [(Op, Class, u8)],

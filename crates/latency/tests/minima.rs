@@ -12,13 +12,13 @@ use oriole_latency::{Class, Model, ResultPart, Slot};
 use oriole_sass::{Mod, Mods, Op};
 use std::collections::BTreeMap;
 
-/// A group of pairs counts from this many on; of overwriting far more, since mostly there is a reader in between.
+/// Minimum count for a group of pairs; of overwriting far more, since mostly there is a reader in between.
 const GROUP: [(&str, u32); 3] = [("raw", 50), ("waw", 200), ("war", 200)];
 
-/// One opcode with all the others of a group counts from this many on.
+/// Minimum count for one opcode with all the others of a group.
 const MEMBERS: u32 = 100;
 
-/// One end of a pair: the opcode, its class, and the name that the facts give it.
+/// One end of a pair: the opcode, its class, and its name in the facts.
 #[derive(Clone, Copy)]
 struct End {
     op: Op,
@@ -181,7 +181,7 @@ const EXPLAINED_ON: &[(u8, &str, &str, &str, &str)] = &[
     (89, "raw", "IMAD.*.P", "*.pred", "5 is seen on sm_80 and sm_90"),
 ];
 
-/// True if the name is the pattern, in which a star matches anything.
+/// True if the name matches the pattern, in which a star matches anything.
 fn fits(pattern: &str, name: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == name };
     let Some(name) = name.strip_prefix(head) else { return false };
@@ -277,7 +277,7 @@ fn no_reader_is_asked_for_more_than_was_seen() {
     let model = Model::of(Chip::SM_90).expect("distances");
     let mut long = Vec::new();
     for fact in facts_of(90, model).iter().filter(|fact| fact.hazard == "raw") {
-        // A guard of a uniform vote is a guard of any unit, of which the facts know only the name.
+        // A guard of a uniform vote may be one of any unit: the facts have only the name.
         if fact.role == "UP" && fact.second_role == "guard" {
             continue;
         }

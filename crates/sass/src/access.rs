@@ -36,9 +36,9 @@ pub enum Access {
     },
 }
 
-/// Visits every register that the instruction reads and writes, guard first, then operand by operand. A register can be
-/// visited more than once. Where the table does not know a width, four general and two uniform registers are named: a
-/// register too many costs time, never correctness.
+/// Visits every register that the instruction reads and writes, guard first, then operand by operand. A register may
+/// be visited more than once. Where the table does not know a width, four general and two uniform registers are
+/// assumed: a register too many costs time, never correctness.
 pub fn accesses(table: &'static Table, id: FormId, instruction: &Instruction, visit: impl FnMut(Access)) {
     let form = table.form(id);
     match form.slots.len() == instruction.operands.len() {

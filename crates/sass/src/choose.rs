@@ -20,7 +20,7 @@ pub struct Resolved {
     pub form: &'static Form,
     /// For each operand the index of its slot.
     pub slots: Slots,
-    /// Operands of the form may live in one field.
+    /// Operands of the form may share a field.
     pub shares_fields: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn choose_for(table: &'static Table, asked: &Asked<'_>) -> Option<Res
     let kinds = OperandKinds::of(asked.operands)?;
     let mut best: Option<(usize, Resolved)> = None;
     for (id, shape) in table.shapes_of(asked.op) {
-        // Most forms of an operation are ruled out here, and nothing else of them is read.
+        // Most forms of an operation are ruled out here, and the rest of their data is not read.
         if !shape.may_take(&kinds) {
             continue;
         }
@@ -82,7 +82,7 @@ fn numbers_fit(form: &Form, operands: &[Operand], slots: &[u8], shared: bool) ->
     })
 }
 
-/// Why no form takes the instruction: each is tried, and the reason of the one that came furthest counts.
+/// The reason why no form takes the instruction: all are tried, and the attempt that got furthest counts.
 pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
     let op = asked.op;
     if table.ids_of(op).len() == 0 {
@@ -105,7 +105,7 @@ pub(crate) fn refusal(table: &'static Table, asked: &Asked<'_>) -> EncodeError {
     error
 }
 
-/// An instruction in a form that is known to be its own.
+/// Resolves an instruction whose form is known.
 pub(crate) fn resolve_as(
     table: &'static Table,
     id: FormId,
@@ -118,7 +118,7 @@ pub(crate) fn resolve_as(
     Ok(Resolved { id, form, slots, shares_fields: table.shares_fields(id) })
 }
 
-/// How far an attempt came; the error of the one that came furthest is reported.
+/// Progress of a failed attempt; the error of the one that got furthest is reported.
 fn severity(error: &EncodeError) -> u8 {
     match error {
         EncodeError::Operands(_) => 0,
@@ -186,7 +186,7 @@ fn align(form: &Form, own: &Shape, operands: &[Operand], kinds: &OperandKinds) -
 fn fits(slot: &Slot, operand: &Operand) -> bool {
     use OperandKind as O;
     use SlotKind as S;
-    // A part that the operand lacks must be one that the text may leave out.
+    // A part that the operand lacks must be optional in the text.
     let part = |have: bool, want: bool, field: Option<&Field>| {
         if want { have || field.is_some_and(|field| field.elided_bits().is_some()) } else { !have }
     };
@@ -209,7 +209,7 @@ fn fits(slot: &Slot, operand: &Operand) -> bool {
         | (S::Target, O::Target(_))
         | (S::Symbol, O::Symbol(_))
         | (S::ScoreboardSet, O::ScoreboardSet(_)) => true,
-        // An index that the text may leave out.
+        // An index that the text may omit.
         (S::ConstIndexed | S::ConstUniformIndexed, O::Const { .. })
         | (S::ConstBindlessIndexed, O::ConstBindless { .. }) => true,
         (S::FixedSymbol(wanted), O::Symbol(symbol)) => wanted == symbol,

@@ -1,6 +1,5 @@
-//! From a word to the instruction it is: the form is found by opcode and identifying bits, then every field is read.
-//! A word that no form explains is refused; so is one in which bits without a meaning differ from how they are
-//! written, unless the caller says that this may be.
+//! Decodes a word: the form is found by opcode and identifying bits, then every field is read. A word without a form
+//! is rejected; so is one with unused bits that differ from their written value, unless the caller allows that.
 
 use crate::form::{self, CONTROL_SHIFT, Form, NO_BIT, SELF, Slot, SlotKind, Token};
 use crate::register::{PT, RegisterFile};
@@ -18,7 +17,7 @@ pub enum DecodeError {
     UnknownOpcode(u16),
     /// The opcode exists, but no form of it has these modifier bits.
     UnknownForm(u16),
-    /// Bits that mean nothing differ from how they are written; the mask says which.
+    /// Unused bits differ from their written value; the mask has them.
     UnusedBits(u128),
     /// The scheduling control is not one that the instruction may have.
     Control,
@@ -38,7 +37,7 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The instruction of a word. `encode` gives the very same word back.
+/// Decodes a word. `encode` gives the very same word back.
 pub fn decode(chip: Chip, word: InstructionWord) -> Result<Instruction, DecodeError> {
     decode_with_form(chip, word).map(|(_, instruction)| instruction)
 }
@@ -87,13 +86,13 @@ fn find(chip: Chip, word: InstructionWord) -> Result<(&'static Form, Instruction
     Err(error)
 }
 
-/// Where in the control field the reuse flags are, or the place in a batch.
+/// Position of the reuse flags, or the batch index, in the control field.
 pub(crate) const TOP_SHIFT: u32 = 17;
 /// The last place in a batch that is one.
 pub(crate) const LAST_BATCH: u8 = 5;
 /// Value of a scoreboard field where none is set.
 pub(crate) const NO_SCOREBOARD: u32 = 7;
-/// How many scoreboards a warp has; their field could name one more.
+/// Scoreboards of a warp; their field could name one more.
 pub(crate) const SCOREBOARDS: u64 = 6;
 
 fn read(
@@ -241,7 +240,7 @@ fn read_kind(slot: &Slot, word: u128) -> OperandKind {
             }
         }
         SlotKind::FixedSymbol(symbol) => OperandKind::Symbol(symbol),
-        // Every such slot has a set that names it: a row without a symbol does not occur in the tables.
+        // Every such slot has a set with its names: a row without a symbol does not occur in the tables.
         SlotKind::Symbol => OperandKind::SymbolNumber(0),
     }
 }

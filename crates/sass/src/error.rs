@@ -21,8 +21,8 @@ pub enum EncodeError {
     Guard(Op),
     /// `.reuse` on an operand that has no reuse bit.
     Reuse(Op, usize),
-    /// The scheduling control cannot be written: a value is too large, the instruction cannot release that
-    /// scoreboard, or it neither stalls nor yields.
+    /// The scheduling control is not encodable: a value is too large, the instruction cannot release that scoreboard,
+    /// or it neither stalls nor yields.
     Control(Op, &'static str),
 }
 

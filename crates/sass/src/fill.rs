@@ -149,7 +149,7 @@ pub(crate) fn fill(
     Ok(word | left_out | guard_bits(form, instruction.guard).ok_or(EncodeError::Guard(op))?)
 }
 
-/// A suffix that the form always has says nothing where the operand itself is left out.
+/// True for a suffix that the form always has, of an omitted operand.
 fn said_by_left_out(token: Token, slots: &[u8]) -> bool {
     match token {
         Token::Suffix(at, ..) => !slots.contains(&at),
@@ -229,7 +229,7 @@ pub(crate) fn operand_bits(slot: &Slot, operand: &Operand) -> Option<FieldBits> 
 /// The raw bits of the fields of a slot.
 pub(crate) type FieldBits = SmallVec<[u64; 4]>;
 
-/// Those of a constant: bank or handle, perhaps an index, and the offset.
+/// The field bits of a constant: bank or handle, optional index, and the offset.
 fn constant_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     use RegisterFile::{General, Uniform};
     let fields = slot.fields;
@@ -264,14 +264,14 @@ fn constant_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     }
     let (field, value) = (fields.last()?, offset as i64);
     let (low, high) = field.range();
-    // A 16-bit offset prints signed, but counts as unsigned as well.
+    // A 16-bit offset prints as signed, but may be given as unsigned as well.
     let halves =
         field.signed && high - low + field.scale as i64 == 0x10000 && (0x8000..0x10000).contains(&value);
     bits.push(field.number_bits(if halves { value - 0x10000 } else { value })?);
     Some(bits)
 }
 
-/// Those of an address in memory.
+/// The field bits of a memory address.
 fn memory_bits(slot: &Slot, kind: OperandKind) -> Option<FieldBits> {
     use RegisterFile::{General, Uniform};
     let OperandKind::Memory { descriptor, base, uniform, offset } = kind else { return None };

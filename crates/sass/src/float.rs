@@ -9,7 +9,7 @@ use crate::{Mod, Mods};
 pub(crate) fn kind_under(kind: FloatKind, mods: &Mods) -> FloatKind {
     let any = |names: &[Mod]| names.iter().any(|&name| mods.has(name));
     match kind {
-        // Of a conversion's two formats the second one is the source's.
+        // Of a conversion's two formats the second one is that of the source.
         FloatKind::F16 if any(&[Mod::F16_2]) => FloatKind::F16,
         FloatKind::F16 if any(&[Mod::BF16_V2, Mod::BF16_2, Mod::BF16]) => FloatKind::Bf16,
         FloatKind::F32 if any(&[Mod::RCP64H, Mod::RSQ64H]) => FloatKind::F64High,

@@ -135,8 +135,8 @@ pub struct Control {
     pub read_barrier: Option<u8>,
     /// Scoreboards waited for before issue, bit n for SBn.
     pub wait_mask: u8,
-    /// Of a texture access its place in a batch, 0..=5: seen are 1 on the first access of several and 4 on the last. The
-    /// bits are reuse flags where the operands go through the register cache; the disassembler does not write it.
+    /// Batch index of a texture access, 0..=5: seen are 1 on the first access of several and 4 on the last. The bits
+    /// are reuse flags where the operands use the register cache; the disassembler does not print it.
     pub batch: u8,
 }
 

@@ -1,11 +1,11 @@
-//! A set of modifier tokens. It is small and kept sorted, so that equal sets are equal values; the order in
-//! which they print belongs to the form table.
+//! A set of modifier tokens. It is small and kept sorted, so that equal sets are equal values; the print order
+//! belongs to the form table.
 
 use crate::Mod;
 use std::cmp::Ordering;
 use std::fmt;
 
-/// How many tokens are stored inline: more than nearly any instruction has.
+/// Tokens that are stored inline: more than nearly any instruction has.
 const FEW: usize = 7;
 
 /// The dot-suffixes of one instruction, as a sorted set.
@@ -15,7 +15,7 @@ pub struct Mods(List);
 #[derive(Clone)]
 enum List {
     Few(u8, [Mod; FEW]),
-    // A vector in a box takes one word here; the boxed slice would take two.
+    // A boxed vector takes one word here; a boxed slice would take two.
     #[allow(clippy::box_collection)]
     Many(Box<Vec<Mod>>),
 }
@@ -44,7 +44,7 @@ impl Mods {
         }
     }
 
-    /// Adds a token; a second one of the same name changes nothing.
+    /// Adds a token; a repeated one changes nothing.
     pub fn insert(&mut self, token: Mod) {
         let Err(at) = self.tokens().binary_search(&token) else { return };
         match &mut self.0 {
@@ -91,7 +91,7 @@ impl Mods {
     /// True if the token is in the set.
     #[inline]
     pub fn has(&self, token: Mod) -> bool {
-        // Sets are so short that looking at each is quicker than a search.
+        // Sets are so short that a linear scan is faster than a binary search.
         self.tokens().contains(&token)
     }
 
@@ -107,7 +107,7 @@ impl Mods {
         self.tokens().is_empty()
     }
 
-    /// How many tokens there are.
+    /// Count of tokens.
     #[inline]
     pub fn len(&self) -> usize {
         self.tokens().len()

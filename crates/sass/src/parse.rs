@@ -18,7 +18,7 @@ pub enum ParseError {
     Opcode(usize),
     /// A modifier is unknown.
     Modifier(usize),
-    /// An operand cannot be read.
+    /// An operand is invalid.
     Operand(usize),
     /// The guard cannot be read.
     Guard(usize),
@@ -97,7 +97,7 @@ pub fn parse(chip: Chip, text: &str, address: Option<u64>) -> Result<Instruction
             let Some(operands) = settle(&parts, numbers, end) else { continue };
             let mut instruction = Instruction { guard, op, mods: mods.clone(), operands, control };
             let mut chosen = choose(table, &instruction);
-            // A written descriptor is never the one that texts leave out.
+            // A written descriptor is never the hidden one.
             if chosen.as_ref().is_ok_and(|(resolved, _)| writes_hidden(&instruction, resolved)) {
                 for operand in &mut instruction.operands {
                     if matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. }) {
@@ -170,7 +170,7 @@ fn settle(parts: &[Part], numbers: Numbers, end: Option<i64>) -> Option<SmallVec
         .collect()
 }
 
-/// True if an operand names a descriptor where the form has one that texts leave out.
+/// True if an operand names a descriptor where the form has a hidden one.
 fn writes_hidden(instruction: &Instruction, resolved: &Resolved) -> bool {
     instruction.operands.iter().zip(&resolved.slots).any(|(operand, &slot)| {
         matches!(operand.kind, OperandKind::Memory { descriptor: Some(_), .. })
@@ -198,8 +198,8 @@ fn agrees(parts: &[Part], numbers: Numbers, resolved: &Resolved, instruction: &I
     })
 }
 
-/// The sets of modifiers that the names may mean: a name may be in its first, second or third place. On failure the name
-/// that means nothing.
+/// The modifier sets that the names may mean: a name may be in first, second or third position. On failure, the
+/// unknown name.
 fn modifier_readings<'a>(
     table: &'static Table,
     op: Op,
@@ -395,7 +395,7 @@ fn core(text: &str, operand: &mut Operand) -> Option<()> {
     suffixes(&text[end..], operand)
 }
 
-/// The inside of the first bracket, and what follows it.
+/// The content of the first bracket, and the rest.
 fn bracket(text: &str) -> Option<(&str, &str)> {
     text.strip_prefix('[')?.split_once(']')
 }

@@ -1,7 +1,7 @@
-//! In what role an instruction reads a register, and what part of its result it writes to one: with the class of the
-//! instruction they give latencies.
+//! Roles of register reads, and result parts of register writes: with the class of the instruction they determine
+//! latencies.
 
-/// In what role an instruction reads a register; with the class it gives the distance.
+/// Role of a register read; with the class it determines the distance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Slot {
     /// Ordinary general operand.

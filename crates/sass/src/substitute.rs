@@ -4,7 +4,7 @@ use crate::form;
 use crate::{Mod, Mods, Op, Operand, OperandKind, legal};
 use oriole_chip::Chip;
 
-/// The opcode that code for all chips names, and that of chips without it.
+/// The opcode in code for all chips, and that of chips without it.
 const SAME: [(Op, Op); 3] = [(Op::VIMNMX, Op::IMNMX), (Op::REDG, Op::RED), (Op::ULDC, Op::LDCU)];
 
 /// True if the chip has the opcode.

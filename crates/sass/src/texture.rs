@@ -30,7 +30,7 @@ fn packed(mods: &Mods, texels: u8) -> u8 {
     if mods.has(Mod::F16) { texels.div_ceil(2) } else { texels }
 }
 
-/// How many components are written.
+/// Count of written components.
 fn texels(all: &[Operand]) -> u8 {
     let mask = match all.last().map(|operand| operand.kind) {
         Some(OperandKind::Imm(mask)) if mask & 15 != 0 => mask as u8 & 15,
@@ -39,7 +39,7 @@ fn texels(all: &[Operand]) -> u8 {
     mask.count_ones() as u8
 }
 
-/// Coordinates that say where, and those that say which layer.
+/// Counts of position and layer coordinates.
 fn geometry(all: &[Operand]) -> Option<(u8, u8)> {
     all.iter().find_map(|operand| match operand.kind {
         OperandKind::Symbol(symbol) => Some(match symbol {

@@ -1,5 +1,5 @@
-//! How many registers each operand of a form spans. The rule of each operand is a column of the form table; rules that
-//! need the modifiers (`LDG.128` spans four) are answered here.
+//! Register counts of the operands of a form. The rule of each operand is a column of the form table; rules that need
+//! the modifiers (`LDG.128` spans four) are evaluated here.
 
 use crate::form::{Access, Form, SlotKind, Width};
 use crate::{Mod, Mods, Op, Operand, OperandKind, texture};
@@ -9,11 +9,11 @@ use crate::{Mod, Mods, Op, Operand, OperandKind, texture};
 pub(crate) struct Role {
     /// Written, read, or both. The registers inside an address are always read.
     pub access: Access,
-    /// How many consecutive registers the operand spans; of an address: its base; 0 where there is no register.
+    /// Consecutive registers of the operand; of its base for an address; 0 if it has no register.
     pub components: u8,
-    /// Of an address: how many registers the uniform part spans; else 0.
+    /// Registers of the uniform part of an address; otherwise 0.
     pub uniform_components: u8,
-    /// Of an address: how many registers the descriptor spans; else 0.
+    /// Registers of the descriptor of an address; otherwise 0.
     pub descriptor_components: u8,
 }
 
@@ -102,7 +102,7 @@ fn components(op: Op, width: Width, mods: &Mods) -> Option<u8> {
         Width::FromFloat64 => pair_if(has(Mod::F64_2)),
         Width::Integer64 => pair_if(has(Mod::S64) || has(Mod::U64)),
         Width::PairUnless32 => pair_if(!has(Mod::_32)),
-        // A matrix of sixteen rows of sixteen bytes fills two registers.
+        // A matrix of sixteen rows of sixteen bytes takes two registers.
         Width::Count => Some(
             match (has(Mod::_4), has(Mod::_2)) {
                 (true, _) => 4,

@@ -1,5 +1,5 @@
-//! Round trip over real machine code: every word of the `.text.` sections of the cubins that `cargo xtask guard-data`
-//! makes (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also through its text; and the text is
+//! Round trip over real machine code: every word of the `.text.` sections of the cubins from `cargo xtask guard-data`
+//! (`ORIOLE_GUARD_DATA` names the folder) is decoded and encoded again, also through its text; and the text is
 //! compared with that of the disassembler in the folder that `ORIOLE_ORACLE` names.
 
 use object::{FileFlags, Object, ObjectSection};

@@ -594,7 +594,7 @@ fn words_have_their_texts_and_texts_their_words() {
         let mut low = (1u128 << 105) - 1;
         let (form, _) = oriole_sass::decode::decode_with_form(chip, word).expect("it is an instruction");
         for slot in form.slots.iter().filter(|slot| slot.hidden_descriptor().is_some()) {
-            // Which descriptor it is, only the exact text says.
+            // Only the exact text has the descriptor.
             low &= !slot.fields[0].mask();
         }
         assert_eq!(encode(chip, &again).expect("it has a word") & low, word & low, "{plain}");
@@ -800,7 +800,7 @@ fn registers_of_tensor_memory() {
     }
 }
 
-/// In which role registers are read, and what part of a result they take.
+/// Roles of register reads, and result parts of writes.
 #[test]
 fn roles_of_registers() {
     for (line, expected) in [

@@ -41,12 +41,12 @@ const CYCLES_AHEAD: u32 = 256;
 /// Most places that a value may be computed ahead of the first unscheduled instruction.
 const PLACES_AHEAD: u32 = 24;
 
-/// Whether an instruction multiplies matrices, and nothing but its operands keeps it in its place.
+/// True if an instruction multiplies matrices, and only its operands restrict its motion.
 fn multiplies(op: Op, mods: &Mods) -> bool {
     op.info().units.contains(&Unit::Tensor) && op.info().aligned && !is_product_step_of(op, mods)
 }
 
-/// Whether instructions multiply matrices that are loaded from shared memory, or copied there.
+/// True if instructions multiply matrices that are loaded from shared memory, or copied there.
 fn is_matrix_block<'a>(instructions: impl Iterator<Item = (Op, &'a Mods)> + Clone) -> bool {
     instructions.clone().any(|(op, mods)| multiplies(op, mods))
         && instructions.clone().any(|(op, _)| matches!(op, Op::LDSM | Op::LDGSTS))
@@ -57,12 +57,12 @@ fn operation(instruction: &Instruction) -> Option<(Op, &Mods)> {
     Some((op, &instruction.mods))
 }
 
-/// Whether a block is one that multiplies matrices.
+/// True if a block multiplies matrices.
 fn is_matrix(instructions: &[Instruction]) -> bool {
     is_matrix_block(instructions.iter().filter_map(operation))
 }
 
-/// Whether a function has a block that multiplies matrices.
+/// True if a function has a block that multiplies matrices.
 pub fn has_matrix_blocks(function: &Function) -> bool {
     function.blocks.iter().any(|block| is_matrix(&block.instructions))
 }
@@ -104,7 +104,7 @@ struct Priorities {
     /// The higher the sooner.
     of: Vec<u32>,
     parts: Vec<Part>,
-    /// A value may be made before instructions that are higher by so much.
+    /// A value may be computed ahead of instructions whose priority is higher by up to this.
     ahead: u32,
 }
 
@@ -126,7 +126,7 @@ impl<'a> MatrixBlock<'a> {
         matches!(self.instructions[node as usize].opcode, Opcode::Sass(op) if among.contains(&op))
     }
 
-    /// Whether an instruction is arithmetic with values only.
+    /// True if an instruction is value-only arithmetic.
     fn is_arithmetic(&self, node: u32) -> bool {
         let instruction = &self.instructions[node as usize];
         is_value_only(instruction) && self.units.product(node as usize) == 0
@@ -252,7 +252,7 @@ pub fn graph(
     ids: &mut crate::dense_ids::DenseIds,
 ) -> Option<Graph> {
     let latency = |from: &Instruction, to: &Instruction, node| match pre_ra::latency(model, from, to, node) {
-        // Global memory is given as much time as the copies from there.
+        // Loads from global memory get as much time as copies from there.
         _ if node == Node::Read && from.opcode == Opcode::Sass(Op::LDG) => GLOBAL,
         cycles => cycles,
     };
@@ -278,7 +278,7 @@ impl<'a> Clock<'a> {
         self.ready_at[node as usize].max(free).max(self.cycle)
     }
 
-    /// Issues an instruction; gives the time.
+    /// Issues an instruction; returns the issue time.
     fn issue(&mut self, node: u32) -> u32 {
         let time = self.time(node);
         self.block.units.issue(node, time, &mut self.progress);
@@ -338,17 +338,17 @@ impl<'a> List<'a> {
         let mut left: Vec<u32> = (0..count as u32).collect();
         left.sort_by_key(|&node| self.priorities.of[node as usize]);
         let mut waiting = region.graph.before_counts();
-        // The earliest in the program come first, so that the window follows it.
+        // The earliest in program order come first, so that the window follows the program.
         let mut ready: Vec<u32> = (0..count as u32).filter(|&n| waiting[n as usize] == 0).collect();
         let mut places = Vec::with_capacity(count);
         while !ready.is_empty() {
             while left.pop_if(|node| self.done[*node as usize]).is_some() {}
             let front = left.last().map_or(0, |&node| self.priorities.of[node as usize]);
-            // Of equals the first.
+            // Ties go to the first.
             let mut best = (0, (i64::MIN, 0));
             for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
                 let (fits, at_once) = self.rank_at_once(node, front);
-                // When it can be issued is asked only of what would come first without a wait.
+                // The issue time is only computed for instructions that would win without a wait.
                 if (fits, at_once) > best.1 {
                     let wait = self.clock.time(node) - self.clock.cycle;
                     let rank = (fits, at_once - (u64::from(wait) << 32));

@@ -1,16 +1,16 @@
-//! The bottom-up list scheduler: from the last instruction to the first. In this direction a read begins a live range and a
-//! write ends it, so that the effect of each choice on the registers is exact, and a chain of
-//! computations is finished before the next one is begun.
+//! The bottom-up list scheduler: from the last instruction to the first. In this direction a read begins a live range
+//! and a write ends it, so the effect of each choice on the registers is exact, and a chain of computations is
+//! finished before the next one is begun.
 
 use crate::region::{Counts, FILES, Known, Region};
 
 /// Most ready instructions that are compared.
 const WINDOW: usize = 48;
 
-/// Registers kept free for results that come several at once.
+/// Registers kept free for results that arrive several at once.
 const SLACK: Counts = [2, 1, 2];
 
-/// The rank of what begins more values than it ends.
+/// The rank of an instruction that begins more live ranges than it ends.
 const MORE: i32 = -1;
 
 /// Cycles from the start to each instruction on the longest path.
@@ -27,9 +27,9 @@ fn depths(region: &Region) -> Vec<u32> {
 /// Effect on register pressure of placing an instruction above all placed ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Effect {
-    /// How many values more of each file are live above it than below it.
+    /// Change of live values of each file, above it compared with below it.
     change: [i32; 3],
-    /// When the last of the values that end here came to life.
+    /// Time at which the last of the values that end here became live.
     born: u32,
 }
 
@@ -38,7 +38,7 @@ struct State<'a> {
     region: &'a Region,
     count: Counts,
     live: Vec<bool>,
-    /// When each value came to life, counted in places from the end.
+    /// Time at which each value became live, in positions from the end.
     birth: Vec<u32>,
     /// Effects of instructions.
     effects: Known<'a, Effect>,
@@ -113,8 +113,8 @@ impl State<'_> {
     }
 }
 
-/// Which of some ready instructions waits least, and of those is on the longest path; of equals the last. `time` gives how long one
-/// waits, and the path.
+/// The ready instruction that waits least, then that on the longest path; ties go to the last. `time` gives the wait
+/// and the path length.
 fn quickest(window: &[u32], time: impl Fn(u32) -> (u32, u32)) -> usize {
     let mut best = (0, 0);
     for (slot, &node) in window.iter().enumerate() {

@@ -17,7 +17,7 @@ const WINDOW: u32 = 64;
 /// No place.
 const NONE: u32 = u32::MAX;
 
-/// Which of the instructions that wait least comes first.
+/// Tie breaker among the instructions that wait least.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Preference {
     /// The one on the longest path to the end.
@@ -65,7 +65,7 @@ impl Places {
 /// A schedule to follow. Its operands are live ranges: a value has one from each definition to the next.
 pub struct Followed {
     order: Vec<u32>,
-    /// Where each instruction is in it.
+    /// Position of each instruction in it.
     place_of: Vec<u32>,
     /// For each position the longest path in cycles from its instruction to the end.
     heights: Vec<u32>,
@@ -81,9 +81,9 @@ pub struct Followed {
     out: Vec<bool>,
     /// For each position the effect of its results.
     results: Vec<Results>,
-    /// Values live before the region.
+    /// Live-in counts.
     live: Counts,
-    /// Values live at each place.
+    /// Live counts at each position.
     pressure: Vec<Counts>,
 }
 
@@ -172,7 +172,7 @@ impl Followed {
     /// larger budget could give another one.
     pub fn schedule(&self, region: &Region, budget: Counts, preference: Preference) -> (Vec<u32>, bool) {
         let mut rest = Rest::new(self, budget, preference);
-        // For each place how many instructions its own waits for, and when all of them have given their results.
+        // For each position the count of unscheduled predecessors, and the time at which their results arrive.
         let counts = region.graph.before_counts();
         let mut waiting: Vec<u32> = self.order.iter().map(|&node| counts[node as usize]).collect();
         let mut times =
@@ -207,7 +207,7 @@ impl Followed {
 /// Effect of the results of an instruction on the registers of each file.
 #[derive(Clone, Copy, Default)]
 struct Results {
-    /// Those that are read.
+    /// Results that are read.
     begins: Counts,
     /// Unread results.
     dead: Counts,
@@ -217,7 +217,7 @@ struct Results {
 struct Passed {
     /// The first place that is not among them.
     end: u32,
-    /// The most values live at once at their places.
+    /// The most values live at once at their positions.
     most: Counts,
 }
 
@@ -226,7 +226,7 @@ impl Passed {
         Passed { end: first, most: Counts::default() }
     }
 
-    /// Whether no more values than there is room for are live at once up to a place.
+    /// True if no more values than `room` are live at once up to a position.
     #[inline]
     fn keeps_to(&mut self, room: Counts, to: u32, rest: &Rest) -> bool {
         loop {
@@ -243,13 +243,13 @@ impl Passed {
     }
 }
 
-/// When instructions may come, by their places.
+/// Earliest issue times, by position.
 struct Times {
-    /// The next one that issues nothing yet.
+    /// The next free issue cycle.
     cycle: u32,
-    /// When what each reads is there, as far as it is known.
+    /// Arrival times of the operands, as far as known.
     ready_at: Vec<u32>,
-    /// Those that wait for no other instruction.
+    /// Those without unscheduled predecessors.
     ready: Places,
 }
 
@@ -258,9 +258,9 @@ struct Rest<'a> {
     followed: &'a Followed,
     preference: Preference,
     budget: Counts,
-    /// Values live before it.
+    /// Live counts before it.
     live: Counts,
-    /// Values live at each of its places.
+    /// Live counts at each of its positions.
     pressure: Vec<Counts>,
     /// For each range how many readers are in it.
     left: Vec<u32>,
@@ -296,8 +296,8 @@ impl Rest<'_> {
         }
     }
 
-    /// Which instruction comes next: of those that wait least the preferred one, unless others of the rest, which
-    /// it would pass, then kept too many values alive; that sets `limited`.
+    /// The next instruction: of those that wait least the preferred one, unless moving it ahead of others would keep
+    /// too many values live; that sets `limited`.
     fn next_place(&self, times: &Times, limited: &mut bool) -> u32 {
         // The first instruction of the rest is always ready.
         let mut best = (self.first, self.key(self.first, times));
@@ -348,10 +348,10 @@ impl Rest<'_> {
         ends
     }
 
-    /// Whether an instruction may come before the others of the rest that stand before it. `passed` are some of these.
+    /// True if an instruction may move ahead of the earlier ones of the rest. `passed` are some of these.
     fn may_pass(&self, place: u32, passed: &mut Passed) -> bool {
         let (ends, Results { begins, dead }) = (self.ends(place), self.followed.results[place as usize]);
-        // How many values may be live where it passes.
+        // Room for live values where it passes.
         let mut room = [u32::MAX; FILES.len()];
         for k in 0..FILES.len() {
             let (results, budget) = (begins[k] + dead[k], self.budget[k].saturating_add(ends[k]));

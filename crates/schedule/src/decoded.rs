@@ -77,7 +77,7 @@ fn next(
     next
 }
 
-/// Where a branch or call goes.
+/// Target of a branch or call.
 fn target(shape: WordShape, instruction: &Instruction, index: usize) -> Option<usize> {
     if !matches!(instruction.op, Op::BRA | Op::JMP | Op::CALL) {
         return None;
@@ -94,7 +94,7 @@ fn leaves(op: Op) -> bool {
     matches!(op, Op::BRA | Op::JMP | Op::BRX | Op::EXIT | Op::RET | Op::KILL)
 }
 
-/// True if the instruction may do nothing: by its guard, or by a predicate among its operands.
+/// True if the instruction may have no effect: by its guard, or by a predicate operand.
 fn conditional(instruction: &Instruction) -> bool {
     instruction.guard.register != PT
         || instruction.guard.negated

@@ -1,7 +1,7 @@
 //! Dense ids for the values of a block.
 //!
-//! It is here because each block asks for them several times for each operand: a list over all values of the function,
-//! made once and emptied from block to block, answers without a search.
+//! It is here because each block needs them several times for each operand: a list over all values of the function,
+//! allocated once and cleared from block to block, needs no search.
 
 use oriole_ori::Value;
 use typed_index_collections::{TiVec, ti_vec};

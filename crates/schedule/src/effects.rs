@@ -18,7 +18,7 @@ pub const UNIFORM: u16 = RZ as u16 + 1;
 pub const ALL_UNIFORM: std::ops::Range<u16> = UNIFORM..PREDICATE;
 const PREDICATE: u16 = UNIFORM + MOST_UNIFORM as u16;
 const UNIFORM_PREDICATE: u16 = PREDICATE + PT as u16 + 1;
-/// How many registers there are in this numbering.
+/// Count of registers in this numbering.
 pub const REGISTERS: usize = (UNIFORM_PREDICATE + PT as u16 + 1) as usize;
 
 /// Index of a register, `None` for a convergence barrier.
@@ -36,7 +36,7 @@ pub fn number(file: RegisterFile, register: u8) -> Option<u16> {
 pub struct Finishing {
     pub(crate) function: MachineFunction,
     pub(crate) effects: TiVec<BlockId, Vec<Effects>>,
-    /// Blocks in reverse postorder; unreachable ones come last, so that they too get control words.
+    /// Blocks in reverse postorder; unreachable ones come last, so that they get control words too.
     pub(crate) order: Vec<BlockId>,
 }
 
@@ -73,11 +73,11 @@ pub struct Effects {
     pub writes: SmallVec<[(u16, ResultPart); 2]>,
     /// Scoreboard reports.
     pub reports: Reports,
-    /// Everything pending must be over: control goes to code that knows nothing of it.
+    /// Everything pending must be complete: control goes to unknown code.
     pub drains: bool,
     /// It loads from tensor memory.
     pub loads_tensor: bool,
-    /// All loads from tensor memory must be over.
+    /// All loads from tensor memory must be complete.
     pub awaits_tensor: bool,
     /// The uniform registers are released: an engine must have read its operands in them.
     pub ends: bool,
@@ -179,7 +179,7 @@ impl Registers {
         self.0[usize::from(register / 64)] |= 1 << (register % 64);
     }
 
-    /// True if it is in.
+    /// True if it is in the set.
     #[inline]
     pub fn contains(&self, register: u16) -> bool {
         self.0[usize::from(register / 64)] >> (register % 64) & 1 != 0

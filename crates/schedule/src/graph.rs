@@ -91,12 +91,12 @@ impl Graph {
         &self.after[self.after_at[at] as usize..self.after_at[at + 1] as usize]
     }
 
-    /// For each instruction how many must come before.
+    /// Predecessor count of each instruction.
     pub fn before_counts(&self) -> Vec<u32> {
         self.before_at.windows(2).map(|at| at[1] - at[0]).collect()
     }
 
-    /// For each instruction how many must come after.
+    /// Successor count of each instruction.
     pub fn after_counts(&self) -> Vec<u32> {
         self.after_at.windows(2).map(|at| at[1] - at[0]).collect()
     }
@@ -109,7 +109,7 @@ pub enum Kind {
     Free,
     /// Reads or writes memory.
     Memory(MemoryInfo),
-    /// Lanes learn values of each other: passes its like and memory.
+    /// Lanes exchange values: unordered with other exchanges and memory.
     Exchange,
     /// Several lanes together: ordered with other such instructions.
     Together,
@@ -239,7 +239,7 @@ impl Accesses {
 /// Order of instructions apart from values: memory, collective operations, side effects.
 struct ProgramOrder {
     sides: Sides,
-    /// The last wall that no value passes, and the instructions since then that may pass the others.
+    /// The last wall that no value passes, and the later instructions that may move across others.
     closed: Option<u32>,
     since_closed: Vec<u32>,
     memory: Accesses,

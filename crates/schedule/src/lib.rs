@@ -61,13 +61,13 @@ pub struct Tables {
     pub latency: &'static Model,
     /// General registers that a thread may be allocated.
     pub registers: u16,
-    /// How many loads without effect go before the first asynchronous copy of a block.
+    /// Count of dummy loads before the first asynchronous copy of a block.
     pub loads_before_copies: u8,
-    /// How many go before each signal that copies are done.
+    /// Count of dummy loads before each signal that copies are complete.
     pub loads_before_signals: u8,
-    /// A shuffle without effect marks the entry of a function.
+    /// A dummy shuffle marks the entry of a function.
     pub marks_entries: bool,
-    /// An instruction without effect goes before each barrier of the block.
+    /// A dummy instruction precedes each barrier of the block.
     pub pauses_before_barriers: bool,
 }
 
@@ -87,7 +87,7 @@ impl Tables {
     }
 }
 
-/// Why nothing can be scheduled.
+/// Reason why nothing can be scheduled.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum ScheduleError {
     /// The chip has no instruction that only passes time.

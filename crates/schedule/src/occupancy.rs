@@ -31,14 +31,14 @@ const WON_BACK: u64 = 15;
 /// Warps of an SM that issue an instruction in each cycle.
 const SCHEDULERS: u64 = 4;
 
-/// Whether the registers of a function alone decide how many blocks there are, as far as is known: it multiplies matrices, and
+/// True if, as far as known, only the registers of a function decide the occupancy: it multiplies matrices, and
 /// [`counts_blocks`].
 pub fn registers_decide(function: &Function) -> bool {
     counts_blocks(function) && multiplies_matrices(function)
 }
 
-/// Whether the threads of a block are named, so that it is known how many an SM holds. Where parts of the function have counts
-/// of registers of their own, these decide, and where the accumulators are in tensor memory, that does.
+/// True if the block size is known, and with it the occupancy. Where parts of the function have register counts of
+/// their own, these decide, and where the accumulators are in tensor memory, that does.
 pub fn counts_blocks(function: &Function) -> bool {
     let instructions = || function.blocks.iter().flat_map(|block| &block.instructions);
     let in_tensor_memory = |i: &Instruction| i.opcode == Opcode::Sass(Op::UTCATOMSWS);
@@ -64,7 +64,7 @@ pub fn step_below(function: &Function, tables: &Tables, registers: u16) -> Optio
     (is_near && 100 * blocks(function, tables, step)? >= (100 + gain) * now).then_some(step)
 }
 
-/// How many blocks an SM holds, as far as registers and the known part of shared memory say, if the threads of a block are known.
+/// Blocks that an SM holds, as far as registers and the known part of shared memory say, if the block size is known.
 pub fn blocks(function: &Function, tables: &Tables, registers: u16) -> Option<u32> {
     let Function { block_threads, shared_bytes, .. } = *function;
     let usage = Usage { registers: registers.into(), shared: shared_bytes, threads: block_threads? };
@@ -105,22 +105,22 @@ impl Throughput {
         }
     }
 
-    /// How many permille more blocks there are with fewer registers.
+    /// Permille more blocks with fewer registers.
     pub fn gain(&self, fewer: &Throughput) -> u64 {
         1000 * fewer.blocks.saturating_sub(self.blocks) / self.blocks.max(1)
     }
 
-    /// Whether the blocks that there are with fewer registers are together no slower than these.
+    /// True if the blocks with fewer registers are together no slower than these.
     pub fn is_kept_by(&self, fewer: &Throughput) -> bool {
         100 * fewer.time * self.blocks <= (100 + WON_BACK) * self.time * fewer.blocks
     }
 
-    /// How many permille more instructions are executed with fewer registers.
+    /// Permille more executed instructions with fewer registers.
     pub fn growth(&self, fewer: &Throughput) -> u64 {
         1000 * fewer.issued.saturating_sub(self.issued) / self.issued.max(1)
     }
 
-    /// Whether matrices are multiplied.
+    /// True if the function multiplies matrices.
     pub fn multiplies(&self) -> bool {
         self.multiplies
     }
@@ -132,7 +132,7 @@ impl Throughput {
     }
 }
 
-/// Whether an instruction multiplies matrices.
+/// True if an instruction multiplies matrices.
 fn multiplies(instruction: &Instruction) -> bool {
     let Opcode::Sass(op) = instruction.opcode else { return false };
     matches!(

@@ -53,9 +53,9 @@ pub fn order(finishing: &mut Finishing, model: &Model, between_products: bool) {
 fn kind(machine: &MachineInstruction) -> Kind {
     let Instruction { op, mods, operands, .. } = &machine.instruction;
     match (op.info().class(mods), *op) {
-        // Lanes are only gathered later; nothing but the branches that follow depends on it.
+        // Lanes are only gathered later; only the branches that follow depend on it.
         (_, Op::BSSY) => return Kind::Together,
-        // Threads meet: what touches no memory may pass.
+        // Synchronization: instructions without memory access may move across.
         (_, Op::BAR) => return Kind::Meeting,
         (Class::Fence | Class::Control | Class::Bulk | Class::Sync | Class::Group, _) | (_, Op::LEPC) => {
             return Kind::Wall;
@@ -115,7 +115,7 @@ fn graph(block: &MachineBlock, effects: &[Effects], model: &Model, registers: &m
         edges.clear();
         register_edges(block, effects, model, registers, index, &mut edges);
         order.add(kind(machine), node, &mut edges);
-        // Of several reasons the longest counts.
+        // Of several dependencies the longest counts.
         edges.sort_unstable_by_key(|&(from, distance)| (from, std::cmp::Reverse(distance)));
         edges.dedup_by_key(|(from, _)| *from);
         for &(from, distance) in &edges {
@@ -267,7 +267,7 @@ impl<'a> Clock<'a> {
         Clock { model, block, graph, units, ready_at, progress: units.map(Units::start), cycle: 0 }
     }
 
-    /// Issues an instruction; gives the time.
+    /// Issues an instruction; returns the issue time.
     fn issue(&mut self, node: u32) -> u32 {
         let at = node as usize;
         let time = self.cycle.max(self.ready_at[at]).max(self.free_at(node));
@@ -403,7 +403,7 @@ fn list(mut clock: Clock<'_>, height: &[u32]) -> (Vec<u32>, Vec<u32>, u32) {
             let wait = ready.saturating_sub(clock.cycle);
             (std::cmp::Reverse(wait), height[node as usize])
         };
-        // Of equals the first.
+        // Ties go to the first.
         let best = (0..ready.len().min(WINDOW)).rev().max_by_key(|&slot| key(ready[slot]));
         let Some(slot) = best else { break };
         let node = ready.remove(slot);

@@ -36,12 +36,12 @@ use smallvec::SmallVec;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
-/// Predicates live at once that need no register of another file.
+/// Predicates live at once that need no spill.
 const PREDICATES: u32 = 6;
 /// Uniform registers live at once.
 const UNIFORM: u32 = 48;
 
-/// General registers that allocation keeps for the stack pointer and for room to put tuples in place.
+/// General registers that allocation reserves for the stack pointer and for room to assemble tuples.
 pub const RESERVED: u32 = 5;
 
 /// Time does not matter where more than 1/LACKING of the registers is missing.
@@ -65,7 +65,7 @@ const SHARES: u64 = 1 << 16;
 /// A block with its known schedules.
 struct Candidate {
     block: BlockId,
-    /// How often it runs for each run of the function, estimated.
+    /// Estimated executions per run of the function.
     weight: u64,
     /// Data that is independent of the budget.
     prepared: Rc<Prepared>,
@@ -261,7 +261,7 @@ impl Choice {
         choice
     }
 
-    /// Cycles without what predicates cost that take general registers.
+    /// Cycles without the cost of spilled predicates.
     fn cycles(&self) -> u32 {
         self.time - SPILLED_PREDICATE * self.spilled()
     }
@@ -271,7 +271,7 @@ impl Choice {
         self.peak[1].saturating_sub(PREDICATES)
     }
 
-    /// General registers that it asks for, those of spilled predicates included.
+    /// General registers that it needs, those of spilled predicates included.
     fn registers(&self) -> u32 {
         self.peak[0] + self.spilled()
     }
@@ -429,7 +429,7 @@ fn weigh(
             best = Some((now, chosen));
         }
         let quick = candidates.iter().all(|candidate| candidate.prepared.quick.registers() <= of(candidate));
-        // Steps become wider: what matters is the ratio.
+        // Steps become wider: the ratio matters.
         more = (more + STEP.max((more / 2).next_multiple_of(STEP))).min(most - least);
         let done = quick || budget >= most;
         match best {
@@ -529,14 +529,14 @@ impl Blocks<'_> {
         block.order(known, most, |general| candidate.low.choice.budget(general), registers)
     }
 
-    /// Whether threads of the block meet between instructions of a block of the function.
+    /// True if a block has a synchronization of the thread block between instructions.
     fn has_barrier(&self, block: BlockId) -> bool {
         let is_barrier = |i: &Instruction| i.opcode == Opcode::Sass(Op::BAR);
         self.function.block(block).instructions.iter().any(is_barrier)
     }
 }
 
-/// How often a block runs for each run of the function, estimated.
+/// Estimated executions of a block per run of the function.
 pub fn weight(loops: &Loops, block: BlockId) -> u64 {
     8u64.pow(loops.depth(block).min(6))
 }
@@ -546,7 +546,7 @@ fn fewer(a: Choice, b: Choice) -> Choice {
     if a.registers() < b.registers() { a } else { b }
 }
 
-/// The quicker of two; of equals the second.
+/// The faster of two; ties go to the second.
 fn quicker(a: Choice, b: Choice) -> Choice {
     if a.time < b.time { a } else { b }
 }

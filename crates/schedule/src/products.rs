@@ -175,7 +175,7 @@ pub fn complete(finishing: &mut Finishing, tables: &Tables) -> Result<(), Encode
     }
     let mut entries = under_way_at_entries(finishing);
     if needs_closed_entries(finishing, &entries) {
-        // A group that is more than one waits for as much and more: closing it early is always right.
+        // With a group split in several, a wait covers at least as much: closing early is always correct.
         for block in finishing.function.blocks.keys() {
             let (code, does) =
                 (&mut finishing.function.blocks[block].instructions, &mut finishing.effects[block]);
@@ -231,7 +231,7 @@ fn needs_closed_entries(finishing: &Finishing, entries: &TiVec<BlockId, UnderWay
                 return true;
             }
             if effects.class == Class::Group {
-                // The group goes on in this block, and is closed here.
+                // The group continues in this block, and is closed here.
                 return false;
             }
             state.step(machine, effects);

@@ -29,17 +29,17 @@ pub struct LaunchBounds {
 pub struct Profile {
     /// Counts over the IR.
     pub counts: Statistics,
-    /// General registers: those of allocation, or the most that are live at once.
+    /// General registers: as allocated, or the maximum pressure.
     pub registers: u32,
     /// Bytes of the frame that hold spills.
     pub spill_bytes: u32,
-    /// How full an SM gets.
+    /// Occupancy of an SM.
     pub occupancy: Occupancy,
     /// Occupancy: the share of all warps.
     pub occupied: f64,
-    /// Instructions in each cycle for which a warp keeps its busiest unit, or the issue port, busy.
+    /// Instructions per cycle for which a warp keeps its busiest unit, or the issue port, busy.
     pub issue_throughput: f64,
-    /// Of these, instructions of the floating-point units.
+    /// Of these, floating-point instructions.
     pub float_throughput: f64,
     /// The share of those cycles for which shared memory is busy.
     pub shared_throughput: f64,

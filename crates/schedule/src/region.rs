@@ -40,7 +40,7 @@ pub struct Region {
     pub file: Vec<u8>,
     /// Values that are live after the block.
     pub live_out: Vec<bool>,
-    /// Values that live through the block and that nothing in it reads or writes.
+    /// Values live through the block without being read or written in it.
     pub through: Counts,
     /// For each instruction the cycles until a live-out result of it arrives.
     pub live_out_latency: Vec<u32>,
@@ -105,7 +105,7 @@ impl Region {
         Region { graph, operands, touching, file, live_out: out, through, live_out_latency }
     }
 
-    /// How many instructions there are.
+    /// Count of instructions.
     pub fn len(&self) -> usize {
         self.operands.len()
     }

@@ -1,4 +1,4 @@
-//! The report of a schedule as text: how much of the long latencies is hidden, and which units each block keeps busy.
+//! The report of a schedule as text: hidden latency, and utilization of the units in each block.
 
 use crate::statistics::{Hiding, Usage, statistics, usage};
 use oriole_latency::{Model, Unit};

@@ -9,7 +9,7 @@ use oriole_sass::form::Table;
 use oriole_sass::register::RZ;
 use oriole_sass::{Op, OperandKind, cached_operands};
 
-/// The last reader of a slot and bank since which nothing happened that loses its register.
+/// The last reader of a slot and bank whose cached register is still valid.
 #[derive(Clone, Copy)]
 struct Reader {
     instruction: usize,
@@ -30,7 +30,7 @@ pub fn assign(finishing: &mut Finishing, forms: &'static Table) {
             let instruction = &mut machine.instruction;
             instruction.operands.iter_mut().for_each(|operand| operand.reuse = false);
             let known = operand_cache(e.class, 0).is_some();
-            // A form that does not take its instruction is reported where it is encoded.
+            // A form that does not take its instruction is reported by the encoder.
             let slots = match known {
                 true => cached_operands(forms, machine.form, instruction).unwrap_or_default(),
                 false => [None; 3],

@@ -19,11 +19,11 @@ use typed_index_collections::{TiSlice, TiVec, ti_vec};
 struct Pending {
     results: [u8; REGISTERS],
     reads: [u8; REGISTERS],
-    /// Pending fences: whatever comes next waits.
+    /// Pending fences: the next instruction waits for them.
     fence: u8,
     /// Pending loads from tensor memory.
     tensor: u8,
-    /// Everything that may be pending. In most blocks it is nothing at both ends, so that the tables need no look.
+    /// Everything that may be pending. In most blocks this is empty at both ends, so that the tables are skipped.
     all: u8,
 }
 
@@ -48,7 +48,7 @@ impl Pending {
         self.fence |= other.fence;
         self.tensor |= other.tensor;
         self.all |= other.all;
-        // One list after the other: many registers are joined at once then.
+        // One list after the other, so that the loop vectorizes.
         for (mine, others) in [(&mut self.results, &other.results), (&mut self.reads, &other.reads)] {
             for (a, b) in mine.iter_mut().zip(others) {
                 new |= b & !*a;
@@ -140,7 +140,7 @@ fn usable(function: &MachineFunction) -> u8 {
         if let Some(n) = counted_scoreboard(machine.instruction.op) {
             mask &= !(1 << n);
         }
-        // A wait that names a scoreboard of the program's own counting.
+        // A wait for a scoreboard that the program counts itself.
         if machine.instruction.op == Op::DEPBAR
             && let Some(oriole_sass::OperandKind::Scoreboard(n)) =
                 machine.instruction.operands.first().map(|o| o.kind)
@@ -170,7 +170,7 @@ pub fn assign(finishing: &mut Finishing) {
             entry[successor].join(&state);
         }
     }
-    // Waits, until nothing changes. The state at the top of a block only grows.
+    // Waits, until a fixed point. The state at the top of a block only grows.
     let mut position: TiVec<BlockId, u32> = ti_vec![u32::MAX; function.blocks.len()];
     for (place, &block) in order.iter().enumerate() {
         position[block] = place as u32;
@@ -309,7 +309,7 @@ fn waiters(effects: &[Effects], touched: &Registers, written: &Registers) -> Vec
             .min()
             .unwrap_or(NEVER);
         let write = if e.reports.write { first_touch } else { NEVER };
-        // A wait for the result comes first and covers the sources. So does the own result in a source register.
+        // A wait for the result comes first and covers the sources. So does a result in a source register.
         let read =
             if e.reports.read && (write == NEVER || first_write < write) { first_write } else { NEVER };
         waiters[index] = (write, read);
@@ -336,7 +336,7 @@ const SLOW: u16 = 200;
 /// Scoreboards left free for shared-memory fragments if there are loads from global memory.
 const LEFT_FOR_FRAGMENTS: usize = 2;
 
-/// Which scoreboard was set where and what for.
+/// Assigned scoreboards: position and purpose of the last set.
 #[derive(Default)]
 struct Numbering {
     usable: u8,

@@ -12,14 +12,14 @@ use oriole_sass::{Control, Effect, Op};
 use smallvec::SmallVec;
 use typed_index_collections::{TiSlice, TiVec, ti_vec};
 
-/// Something that happened to a register, not long ago.
+/// Kinds of recent register events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Event {
     Written(Class, ResultPart),
     Read(Class, Slot),
 }
 
-/// Something that happened to a register.
+/// A recent register event.
 #[derive(Clone, Copy)]
 struct Past {
     register: u16,
@@ -197,7 +197,7 @@ fn walk(
         if e.milestone == Some(Milestone::Fence) {
             missing = missing.max(state.missing_before_fence(&effects[index + 1..], model));
         }
-        // A scoreboard may be waited for two cycles after it was set.
+        // A scoreboard can be waited for two cycles after it was set.
         let sets =
             |c: &Control| c.write_barrier.map_or(0, |n| 1 << n) | c.read_barrier.map_or(0, |n| 1u8 << n);
         if index > 0 {
@@ -251,7 +251,7 @@ fn walk(
     Walk { stalls, end: state, early, lead }
 }
 
-/// Fills in stalls and yield flags; puts in `NOP`s where a stall does not fit.
+/// Fills in stalls and yield flags; inserts `NOP`s where a stall does not fit.
 pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
     let Finishing { function, effects, order } = finishing;
     let count = function.blocks.len();
@@ -273,7 +273,7 @@ pub fn assign(finishing: &mut Finishing, model: &Model, nop: &Nop, cap: u8) {
                 work.insert(position[successor]);
             }
         };
-        // Where the end of the block leads: all successors but those of the branches before it.
+        // Successors of the block's end: all except those of the early branches.
         let mut rest = function.blocks[at].successors.clone();
         for (target, state) in &result.early {
             join(*target, state);
@@ -311,7 +311,7 @@ fn missing_at(block: &[Effects], state: &Recent, model: &Model) -> u8 {
     state.missing(first, model).max(before)
 }
 
-/// Writes the stalls of a block into its words; gives what has to be put before which instruction, mostly nothing.
+/// Writes the stalls of a block into its words; returns the instructions to insert with their positions, mostly none.
 fn write(
     instructions: &mut [MachineInstruction],
     effects: &[Effects],
@@ -343,7 +343,7 @@ fn write(
             instruction.control.wait_mask = 0;
             added.push((index, nop.beside(machine, wait)));
         }
-        // A branch needs its own few cycles whatever the longest stall may be.
+        // A branch needs its own minimum, whatever the longest stall may be.
         let least = model.minimum_stall(machine.instruction.op, &machine.instruction.mods);
         let cap = cap.max(u16::from(least));
         let instruction = &mut machine.instruction;
@@ -367,7 +367,7 @@ fn write(
     added
 }
 
-/// Puts each of these before the place in the list that it names.
+/// Inserts each item before its position in the list.
 fn put_in<T>(list: &mut Vec<T>, added: Vec<(usize, T)>) {
     let mut all = Vec::with_capacity(list.len() + added.len());
     let mut added = added.into_iter().peekable();

@@ -1,12 +1,12 @@
-//! Figures of a finished function: how long it takes to issue, how much of the long latencies other work hides, and how
-//! busy each unit is in each block.
+//! Statistics of a finished function: issue time, hidden share of the long latencies, and utilization of each unit in
+//! each block.
 
 use oriole_latency::{Class, Model, Resources, UNITS, Unit};
 use oriole_ori::{MachineBlock, MachineFunction};
 use oriole_sass::info::Space;
 use oriole_sass::{Effect, Instruction, Mod};
 
-/// How many cycles pass between operations of one kind and the first wait for them, within a block.
+/// Cycles between operations of one kind and the first wait for them, within a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Hiding {
     /// Operations that an instruction of the same block waits for.
@@ -53,7 +53,7 @@ pub struct Statistics {
     pub multiply_add_reuses: u32,
 }
 
-/// How busy a block keeps the units.
+/// Unit utilization of a block.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Usage {
     /// Index of its first instruction in the function.
@@ -64,7 +64,7 @@ pub struct Usage {
     pub loop_depth: u8,
     /// Cycles to issue it once.
     pub issue_cycles: u32,
-    /// For each unit ([`Unit`]) the issue cycles for which the instructions keep it busy.
+    /// For each unit ([`Unit`]) the issue cycles that the instructions occupy it.
     pub busy: [u32; UNITS],
 }
 
@@ -153,7 +153,7 @@ pub fn statistics(function: &MachineFunction) -> Statistics {
     figures
 }
 
-/// How busy each block keeps the units, for blocks that are not empty.
+/// Unit utilization of each nonempty block.
 pub fn usage(function: &MachineFunction, model: &Model) -> Vec<Usage> {
     let mut first = 0;
     let mut list = Vec::with_capacity(function.blocks.len());

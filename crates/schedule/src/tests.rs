@@ -26,8 +26,8 @@ fn options() -> FinishOptions {
     Options::default().finish()
 }
 
-/// Blocks are written one after the other, `-> n ...` at the head of each names its successors. A branch that does not end its
-/// block says where it goes, as `BRA 0x0 => n`. Printed are wait mask, read and write scoreboard, yield, stall.
+/// Blocks are in order, `-> n ...` at the head of each names its successors. A branch that does not end its block
+/// names its target as `BRA 0x0 => n`. Printed are wait mask, read and write scoreboard, yield, stall.
 fn words(input: &str, options: FinishOptions, expected: Expect) {
     words_on(Chip::SM_90, input, options, expected);
 }
@@ -476,7 +476,7 @@ fn guarded_writes_keep_their_order() {
     );
 }
 
-/// One of some instructions, over few registers so that they meet.
+/// A random instruction, over few registers so that dependencies occur.
 fn instruction(choice: (u8, u8, u8, u8, u8)) -> (String, Option<(bool, bool)>) {
     let (which, guard, a, b, c) = choice;
     let guard = match guard {
@@ -628,8 +628,8 @@ fn early(input: &str, mode: ScheduleMode, expected: Expect) {
     expected.assert_eq(&(body.join("\n") + "\n"));
 }
 
-/// The old value of a guarded result dies where it is copied: its other readers come before, so that old and new are one
-/// register.
+/// The old value of a guarded result dies where it is copied: its other readers come before, so that old and new
+/// share a register.
 #[test]
 fn an_old_value_is_copied_behind_its_last_reader() {
     let values = 12;
@@ -730,8 +730,8 @@ b0:
     );
 }
 
-/// Where the threads of a block are named, the blocks that an SM holds are weighed against the time of one: chains overlap in as
-/// few registers as let one block more in.
+/// With a known block size, occupancy is weighed against the time of a block: chains overlap in as few registers as
+/// allow one more block.
 #[test]
 fn blocks_are_weighed_against_time() {
     let chains = 64;
@@ -1161,8 +1161,8 @@ fn each_part_is_ordered_within_its_own_registers() {
     assert_eq!(ordered(grant, meeting), (values, Some(vec![57, 17, 17])), "no order is within them");
 }
 
-/// A distance to the next block that is longer than a stall: a pause follows what ends the block, but precedes a branch, after which it
-/// would not be executed.
+/// A distance to the next block longer than a stall: a pause follows the end of the block, but precedes a branch,
+/// after which it would not be executed.
 #[test]
 fn a_long_distance_to_the_next_block_is_waited_for() {
     words(

@@ -6,7 +6,7 @@ use crate::region::{Counts, FILES, Known, Region};
 /// Most ready instructions that are compared; more would cost time without much gain.
 const WINDOW: usize = 48;
 
-/// Registers kept free for results that come several at once.
+/// Registers kept free for results that arrive several at once.
 const SLACK: Counts = [4, 1, 2];
 
 /// Cost of a value where registers of its file are short: a predicate is moved to a register and back.
@@ -14,10 +14,10 @@ const WEIGHTS: [i32; 3] = [1, 4, 1];
 
 pub struct State<'a> {
     region: &'a Region,
-    /// Readers of each value still to come.
+    /// Remaining readers of each value.
     readers: Vec<u32>,
     live: Vec<bool>,
-    /// Values live at once.
+    /// Counts of live values.
     pub count: Counts,
     /// Change of live values of each file by an instruction.
     changes: Known<'a, [i32; 3]>,
@@ -39,7 +39,7 @@ impl State<'_> {
         self.readers[v as usize] == 1 && !self.region.live_out[v as usize] && self.live[v as usize]
     }
 
-    /// How many values more of each file are live after the instruction. It depends on the state of its values only.
+    /// Change of live values of each file by the instruction. It depends on the state of its values only.
     pub fn change(&mut self, node: u32) -> [i32; 3] {
         if let Some(known) = self.changes.get(node) {
             debug_assert_eq!(known, self.change_anew(node));
@@ -107,7 +107,7 @@ pub fn order(region: &Region, budget: Counts) -> Vec<u32> {
         let tight: [bool; 3] = std::array::from_fn(|k| state.count[k].saturating_add(SLACK[k]) > budget[k]);
         let is_tight = tight.contains(&true);
         let weights: [i32; 3] = std::array::from_fn(|k| if tight[k] { WEIGHTS[k] } else { 0 });
-        // Of equals the first.
+        // Ties go to the first.
         let mut best = (0, i64::MIN);
         for (slot, &node) in ready.iter().take(WINDOW).enumerate() {
             let wait = ready_at[node as usize].saturating_sub(cycle) as i32;

@@ -83,7 +83,7 @@ impl Units {
         }
     }
 
-    /// For how long an instruction keeps the unit of matrices busy.
+    /// Cycles that an instruction keeps the tensor unit busy.
     pub fn product(&self, node: usize) -> u32 {
         let mut own = self.busy[node].iter();
         own.find(|&&(unit, _)| usize::from(unit) == Unit::Tensor as usize)

@@ -10,8 +10,8 @@ use smallvec::SmallVec;
 /// The longest stall that a word can hold, in cycles.
 pub const LONGEST_STALL: u8 = 15;
 
-/// The yield flag that goes with a stall. A stall of 12 or more only works with it; short stalls and everything
-/// that reports by scoreboard or branches go without.
+/// The yield flag for a stall. A stall of 12 or more only works with it; short stalls, scoreboard reporters and
+/// branches have none.
 pub fn yields(op: Op, effects: &Effects, stall: u8) -> bool {
     match stall {
         12.. => true,

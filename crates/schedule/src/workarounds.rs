@@ -60,7 +60,7 @@ fn mark(forms: &'static Table, origin: Origin) -> Result<MachineInstruction, Enc
     MachineInstruction::new(forms, shuffle, origin)
 }
 
-/// Inserts a pause before the instructions that want one, given those of the block before them.
+/// Inserts a pause before the instructions that need one, given those of the block before them.
 fn pause_before(
     finishing: &mut Finishing,
     nop: &Nop,

@@ -1,7 +1,7 @@
 //! Control words for ptxas code: its control fields are dropped and computed again, and the static hazard checker,
 //! which is independent of this crate, must find nothing.
 //!
-//! The cubins are those that `cargo xtask guard-data` makes; `ORIOLE_GUARD_DATA` names their folder.
+//! The cubins come from `cargo xtask guard-data`; `ORIOLE_GUARD_DATA` names their folder.
 
 use oriole_chip::Chip;
 use oriole_options::Options;

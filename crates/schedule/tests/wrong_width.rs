@@ -1,5 +1,5 @@
-//! A wrong width in the table that the scheduler reads must not blind the hazard checker, which has a table of its own:
-//! control words are computed with the row of another form planted in place of the right one, and the checker speaks.
+//! A wrong width in the scheduler's table must not affect the hazard checker, which has a table of its own: control
+//! words are computed with the row of another form planted, and the checker must report it.
 
 use oriole_chip::Chip;
 use oriole_cubin::{Cubin, KernelImage, Module};
@@ -19,7 +19,7 @@ fn instruction(line: &str) -> Instruction {
     Instruction { control: Control::NEUTRAL, ..parse(CHIP, line, Some(0)).expect("an instruction") }
 }
 
-/// The cubin of a kernel of these lines, scheduled with the given forms, written in its own.
+/// The cubin of a kernel with these lines, scheduled with the given forms, encoded with the right ones.
 fn cubin(lines: &[&str], planted: impl Fn(&Instruction, FormId) -> FormId) -> Cubin {
     let instructions = lines.iter().map(|line| {
         let mut machine =

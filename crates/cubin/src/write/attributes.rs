@@ -31,7 +31,7 @@ impl<'a> Writer<'a> {
         }
         for &index in &self.order {
             if self.leaves_open() {
-                // How deep calls go is for the linker to find.
+                // The linker finds the call depth.
                 let inner = self.inner_symbols[index].iter().filter(|_| self.tells_inner(index));
                 for &symbol in inner.chain([&self.kernel_symbols[index]]) {
                     rows.words(code::MAX_STACK_SIZE, [symbol, 0]);
@@ -165,7 +165,7 @@ impl<'a> Writer<'a> {
         rows
     }
 
-    /// How many bytes the parameters take, if there are any.
+    /// The size of the parameters, if there are any.
     fn parameter_size(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
         if !kernel.parameters.is_empty() {
@@ -190,7 +190,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the parameters are, if there are any.
+    /// The location of the parameters, if there are any.
     fn parameter_place(&self, index: usize, rows: &mut Attributes) {
         let kernel = &self.module.kernels[index];
         if !kernel.parameters.is_empty() {
@@ -207,7 +207,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The call graph; `place` says where the strings have a prototype.
+    /// The call graph; `place` returns the string offset of a prototype.
     pub(super) fn callgraph(&self, place: &mut dyn FnMut(&'a str) -> u32) -> Vec<u8> {
         let mut out = Bytes::default();
         for group in 1..=4u32 {
@@ -230,7 +230,7 @@ impl<'a> Writer<'a> {
     fn named(&self, code: usize, wanted: impl Fn(RelocationKind) -> bool) -> Vec<u32> {
         let mut found = Vec::new();
         for relocation in &self.module.kernels[code].relocations {
-            // The code's own address is where a callee goes back.
+            // The code's own address is the return address of a callee.
             let named = matches!(relocation.target, SymbolRef::Named(_));
             let symbol = self.resolve_in(code, relocation.target, "").ok();
             let symbol = symbol.filter(|symbol| named && wanted(relocation.kind) && !found.contains(symbol));
@@ -246,8 +246,8 @@ impl<'a> Writer<'a> {
         each_once(self.named(code, RelocationKind::is_descriptor).into_iter().chain(by_slot))
     }
 
-    /// The functions of other files that a section of code calls or may call: itself, or by what variables hold that it names;
-    /// and the kernels that it may launch.
+    /// Functions of other files that a section of code may call, directly or through pointers in the variables that
+    /// it references; and the kernels that it may launch.
     fn undefined_functions(&self, code: usize) -> Vec<u32> {
         let found = self.named(code, is_call).into_iter().chain(self.reachable_by_address(code));
         let launched = self.launched(code);
@@ -260,7 +260,7 @@ impl<'a> Writer<'a> {
         each_once(self.addressed(code).into_iter().chain(self.named_by_variables(code)))
     }
 
-    /// The functions that variables hold that a section of code names.
+    /// Functions in the variables that a section of code references.
     fn named_by_variables(&self, code: usize) -> Vec<u32> {
         let mut found = Vec::new();
         let variables = self.module.globals.iter().zip(&self.global_symbols);
@@ -273,13 +273,13 @@ impl<'a> Writer<'a> {
         found
     }
 
-    /// Whether it is a kernel that an initial value names.
+    /// True for a kernel that an initial value references.
     pub(super) fn names_kernel(&self, target: SymbolRef) -> bool {
         let SymbolRef::Kernel(index) = target else { return false };
         self.module.kernels.get(index).is_some_and(|code| code.is_kernel())
     }
 
-    /// Whether it is a function that an initial value names.
+    /// True for a function that an initial value references.
     pub(super) fn names_function(&self, target: SymbolRef) -> bool {
         match target {
             SymbolRef::Kernel(index) => self.module.kernels.get(index).is_some_and(|code| !code.is_kernel()),
@@ -350,18 +350,18 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Each symbol once, where it comes first.
+/// Removes duplicates; the first occurrence stays.
 fn each_once(symbols: impl Iterator<Item = u32>) -> Vec<u32> {
     let mut seen = BTreeSet::new();
     symbols.filter(|&symbol| seen.insert(symbol)).collect()
 }
 
-/// Whether the relocation completes a direct call.
+/// True if the relocation completes a direct call.
 fn is_call(kind: RelocationKind) -> bool {
     matches!(kind, RelocationKind::Branch | RelocationKind::BranchAbs)
 }
 
-/// An indirect branch as its attribute has it.
+/// The attribute encoding of an indirect branch.
 fn branch_words(branch: &IndirectBranch) -> impl Iterator<Item = u32> {
     [branch.offset, 0, branch.targets.len() as u32].into_iter().chain(branch.targets.iter().copied())
 }

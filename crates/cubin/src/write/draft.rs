@@ -8,7 +8,7 @@ use oriole_sass::{InstructionWord, append_words};
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
-/// A name in parts, which are joined where it is written.
+/// A name in parts, which are concatenated on output.
 #[derive(Clone, Copy)]
 pub(super) struct Name<'a>(pub(super) [&'a str; 3]);
 
@@ -178,10 +178,10 @@ pub(super) struct RelocationDraft {
     pub(super) addend: i64,
 }
 
-/// A string table that holds each string once.
+/// A string table without duplicates.
 pub(super) struct Strings {
     pub(super) bytes: Vec<u8>,
-    /// Where each string begins.
+    /// Start offset of each string.
     pub(super) starts: HashTable<u32>,
 }
 

@@ -27,7 +27,7 @@ pub(super) fn place(variables: &[Variable], initialized: bool) -> Placed {
     Placed { offsets, size, alignment, members }
 }
 
-/// Bytes of variables one after the other, and the largest alignment.
+/// Total bytes of variables, and the largest alignment.
 pub(super) fn extent(variables: &[&Variable]) -> (u64, u64) {
     let items: Vec<(u64, u64)> =
         variables.iter().map(|variable| (variable.size, variable.alignment)).collect();
@@ -136,7 +136,7 @@ impl<'a> Writer<'a> {
             draft.memory_size = size;
             draft.info = Link::Section(Key::Text(kernel));
         };
-        // The first kernel's shared memory goes before the reserved part, that of the others after the globals.
+        // The shared memory of the first kernel precedes the reserved part, that of the others follows the globals.
         let (first, rest): (Vec<usize>, Vec<usize>) =
             shared.into_iter().partition(|kernel| Some(kernel) == self.order.first());
         for kernel in first {
@@ -163,7 +163,7 @@ impl<'a> Writer<'a> {
         self.add_common_shared();
     }
 
-    /// Whether there is a section for the system's part of shared memory: a module for debuggers has it only for variables.
+    /// True if there is a section for the system's part of shared memory: a debug build has it only for variables.
     pub(super) fn has_reserved_shared(&self) -> bool {
         let has_variables = || self.reserved_variables().next().is_some();
         self.rules.family.reserves_shared && (!self.is_for_debuggers() || has_variables())

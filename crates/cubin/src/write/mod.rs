@@ -95,7 +95,7 @@ struct Writer<'a> {
     global_symbols: Vec<u32>,
     constant_symbols: Vec<u32>,
     extern_symbols: Vec<u32>,
-    /// Of each table of descriptors, 0 if nothing asks for its size.
+    /// For each descriptor table, 0 if its size is not needed.
     size_symbols: Vec<u32>,
     constant_size_symbol: Vec<u32>,
     constant0_symbols: Vec<u32>,
@@ -160,7 +160,7 @@ impl<'a> Writer<'a> {
                 u64::from(rules.registers.general.count),
             )?;
             fits(|| format!("code of '{name}'"), code_size(&rules, kernel), 1 << 30)?;
-            // A bank has 64 KiB; loads beyond give zeros.
+            // A bank has 64 KiB; loads past it return zeros.
             let constants = kernel.constant2.len() as u64;
             fits(|| format!("the constant bank of '{name}' with its jump tables"), constants, 0x1_0000)?;
             for function in &kernel.functions {
@@ -227,7 +227,7 @@ impl<'a> Writer<'a> {
 
     fn inner_size(&self, kernel: usize, function: usize) -> u64 {
         let functions = &self.module.kernels[kernel].functions;
-        // The last function reaches over self branch and padding, as every byte of the text belongs to a function.
+        // The last function extends over self branch and padding, as every byte of the text belongs to a function.
         if function + 1 == functions.len() {
             self.text_size(kernel).saturating_sub(u64::from(functions[function].offset))
         } else {
@@ -280,17 +280,17 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Whether the file has all that debuggers read.
+    /// True if the file has all debug info.
     fn is_for_debuggers(&self) -> bool {
         self.module.callee_saved.is_some()
     }
 
-    /// Whether a linker puts the code together.
+    /// True if a linker combines the code.
     fn is_relocatable(&self) -> bool {
         self.module.form == Form::Relocatable
     }
 
-    /// Whether a linker completes the file, and no loader takes it as it is.
+    /// True if a linker completes the file, so that no loader takes it as it is.
     fn leaves_open(&self) -> bool {
         self.module.form != Form::Whole
     }
@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// How much of shared memory the system has before the variables: linkers add it.
+    /// Shared memory reserved for the system before the variables: linkers add it.
     fn shared_start(&self) -> u64 {
         if self.leaves_open() { 0 } else { self.rules.limits.static_shared_start.into() }
     }
@@ -488,7 +488,7 @@ impl<'a> Writer<'a> {
             draft.link = Link::Section(Key::Symbols);
             draft.info = Link::Section(Key::Text(kernel));
         }
-        // Where strings are is known at the end.
+        // String offsets are known at the end.
         let graph = self.callgraph(&mut |_| 0);
         let draft = self.add(Key::Callgraph, ".nv.callgraph", SHT_CUDA_CALLGRAPH, 0, 4, graph);
         draft.link = Link::Section(Key::Symbols);

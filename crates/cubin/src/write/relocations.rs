@@ -1,4 +1,4 @@
-//! Relocations: which section each stands in, and how an address in data, code and debug information is completed.
+//! Relocations: the section of each, and the kinds for addresses in data, code and debug info.
 
 use super::{Key, Link, Name, RelocationDraft, WriteError, Writer, code_size, fits};
 use crate::elf::*;
@@ -63,7 +63,7 @@ impl<'a> Writer<'a> {
         Ok(out)
     }
 
-    /// The relocation of an address in what begins at `base` of its section.
+    /// The relocation of an address in data that begins at `base` of its section.
     pub(super) fn pointer(
         &self,
         place: &str,
@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// How a pointer in an initial value is completed.
+    /// The relocation kind of a pointer in an initial value.
     pub(super) fn pointer_kind(&self, pointer: &Pointer) -> RelocationKind {
         if self.names_kernel(pointer.target) {
             return RelocationKind::Descriptor64;
@@ -93,7 +93,7 @@ impl<'a> Writer<'a> {
         pointer.byte.and_then(|number| whole.of_byte(number)).unwrap_or(whole)
     }
 
-    /// Whether it is a variable in global memory that an initial value names.
+    /// True for a global-memory variable that an initial value references.
     fn names_global(&self, target: SymbolRef) -> bool {
         match target {
             SymbolRef::Global(_) => true,

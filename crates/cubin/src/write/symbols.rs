@@ -9,7 +9,7 @@ use oriole_chip::texture::{DescriptorTable, OpaqueKind};
 /// Offset that the loader adds to the address of a function that is called through a pointer.
 const FUNCTION_OFFSET: &str = "__UFT_OFFSET";
 
-/// The bytes of all constants of a program, in the names of linkers.
+/// The linker's symbol for the size of all constants of a program.
 const CONSTANT_SIZE: &str = ".nv.ptx.const0.size";
 
 /// The parts of the tables of functions and data that all devices know.
@@ -103,7 +103,7 @@ impl<'a> Writer<'a> {
             self.section_symbol(Name::of(".text.", &module.kernels[kernel].name), Key::Text(kernel));
             let own_shared = self.is_relocatable() && module.kernels[kernel].is_kernel();
             let own_shared = own_shared && !module.kernels[kernel].own_shared.is_empty();
-            // Where nothing but the launch gives memory there is nothing to name.
+            // Memory that is only sized at launch has no symbol.
             if module.kernels[kernel].shared_size.is_some_and(|size| size > 0) || own_shared {
                 self.section_symbol(
                     Name::of(".nv.shared.", &module.kernels[kernel].name),
@@ -135,7 +135,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Constant bank 2 of a section of code as a variable, which a linker joins with those of others.
+    /// Constant bank 2 of a section of code as a variable, which a linker merges with others.
     fn own_constants(&mut self, code: usize) -> u32 {
         let image = &self.module.kernels[code];
         self.symbol(SymbolDraft {
@@ -149,8 +149,8 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// The parts of the table of functions that other devices know, and the system's part of shared memory: the linker
-    /// defines them where there are any.
+    /// Parts of the function table that other devices know, and the system's part of shared memory: the linker
+    /// defines them if they exist.
     fn function_table(&mut self) {
         let family = self.rules.family;
         let weak = |name: &'static str, value, size| SymbolDraft {
@@ -231,7 +231,7 @@ impl<'a> Writer<'a> {
                 size: 0,
             });
         }
-        // A linker finds an alignment in place of an offset.
+        // For a linker the value is an alignment instead of an offset.
         let linked = self.leaves_open().then(|| self.reserved_alignment());
         if !self.is_for_debuggers() {
             self.symbol(SymbolDraft {
@@ -262,13 +262,13 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Where the system's part of shared memory ends and addresses of variables begin, where code names any.
+    /// End of the system's part of shared memory, where the variables begin, if code references it.
     fn end_of_the_system(&self) -> Option<u64> {
         let names_shared = self.module.kernels.iter().any(|code| code.names_shared);
         self.rules.family.shared_cap.filter(|_| names_shared)
     }
 
-    /// A variable of the system in shared memory: where it is, or its alignment for a linker.
+    /// A variable of the system in shared memory: its offset, or its alignment for a linker.
     fn reserved_variable(&mut self, name: &'static str, bytes: u32, place: u64) {
         let (kind, other, value) = match self.leaves_open() {
             true => (STT_CUDA_OBJECT, STO_RESERVED_SHARED, self.reserved_alignment()),
@@ -285,7 +285,7 @@ impl<'a> Writer<'a> {
         });
     }
 
-    /// The sizes of descriptors that the code asks for.
+    /// Descriptor sizes that the code references.
     fn descriptor_sizes(&mut self) {
         let module = self.module;
         for table in DescriptorTable::ALL {
@@ -305,7 +305,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// The bytes of this file's constants, if code asks for those of the program.
+    /// The bytes of this file's constants, if code references those of the program.
     fn constant_size(&mut self) {
         let module = self.module;
         let mut relocations = module.kernels.iter().flat_map(|kernel| &kernel.relocations);

@@ -802,7 +802,7 @@ pub const TIMING: Timing = Timing {
         (Op::IMMA, &[Mod::_16832, Mod::S4], Class::MatrixOneInteger),
         (Op::IMMA, &[Mod::_16832, Mod::U4], Class::MatrixOneInteger),
     ],
-    // The least ever seen on these opcodes; they ask for five from sm_90 on.
+    // The minimum ever seen for these opcodes; from sm_90 on they need five.
     stalls: &[(Op::WARPSYNC, 1), (Op::BMOV, 1), (Op::BREAK, 1), (Op::NANOSLEEP, 1), (Op::YIELD, 1)],
     class_stalls: &[],
     guarded_stalls: &[(Op::CALL, 1)],

@@ -442,7 +442,7 @@ const RAW: &[Row<P, C>] = &[
             (C::ConstantIndex, inferred(22)),
         ],
     ),
-    // A warp-group multiply is waited for by WARPGROUP.DEPBAR; only the chain of accumulators runs on distance.
+    // A `wgmma` is waited for by `WARPGROUP.DEPBAR`; only the accumulator chain relies on distance.
     Row::new(P::Group, 4, &[(C::Group, inferred(4)), (C::GroupAccumulator, observed(3))]),
     Row::new(P::OtherGeneral, 13, &[]),
     // A guard is read where instructions issue, before any unit is chosen: 13 (14 from the 64-bit floating-point
@@ -591,7 +591,7 @@ const RAW: &[Row<P, C>] = &[
             (C::ControlUniformPredicate, published(9)),
         ],
     ),
-    // A guard of a copy engine is read one cycle later than others.
+    // The guard of a copy engine instruction is read one cycle later than others.
     Row::new(
         P::UniformVotePredicate,
         11,
@@ -905,8 +905,8 @@ const WAW: &[Row<P, P>] = &[
     Row::new(P::OtherUniformPredicate, 13, &[]),
 ];
 
-/// Write after write when the second writer reports by scoreboard: observed for every fixed class of short
-/// latency; what takes longer than this takes its longest latency.
+/// Write after write when the second writer reports by scoreboard: observed for every fixed class of short latency;
+/// slower classes take their longest latency.
 const WAW_VARIABLE: u8 = 6;
 
 /// Exceptions to the rule above: a matrix result is complete for a load one cycle before the integer unit could read

@@ -16,13 +16,13 @@ type Mask = [u64; MOST_WORDS];
 /// The constraints of one form.
 #[derive(Clone, Copy, Debug)]
 pub struct Constraints {
-    /// Every modifier, sign, suffix and name that the form can say, sorted; the index is the bit.
+    /// Every modifier, sign, suffix and name of the form, sorted; the index is the bit.
     vocabulary: &'static [Word],
     /// Tokens that the form always has.
     always: &'static [Always],
     /// For each set how many rows it has.
     rows: &'static [u16],
-    /// For each set the mask of what any of its rows says, then those of the rows, the rows that say most first.
+    /// For each set the union mask of its rows, then the masks of the rows, those with the most bits first.
     masks: &'static [u64],
     /// Two operands have a field in common.
     pub shares_fields: bool,
@@ -87,7 +87,7 @@ struct Always {
     suffixed: Option<u8>,
 }
 
-/// How much of each array of a table is taken.
+/// Used length of each array of a table.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::form) struct Sizes {
     pub words: usize,
@@ -215,7 +215,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         }
     }
 
-    /// Where a word is, or would be, in the vocabulary that begins at `first`.
+    /// Index of a word, or its insertion point, in the vocabulary that begins at `first`.
     const fn place(&self, first: usize, word: Word) -> usize {
         let (mut low, mut high) = (first, self.used.words);
         while low < high {
@@ -229,7 +229,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         low
     }
 
-    /// Adds what these tokens stand for to the vocabulary that begins at `first`.
+    /// Adds the words of these tokens to the vocabulary that begins at `first`.
     const fn add_words(&mut self, first: usize, tokens: &[Token], slot: u8) {
         let mut token = 0;
         while token < tokens.len() {
@@ -248,7 +248,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         }
     }
 
-    /// Adds the masks of a set; of rows that say as much the first one of the table comes first.
+    /// Adds the masks of a set; rows with equal bit counts keep their table order.
     const fn add_set(&mut self, first: usize, set: &Set) {
         let len = mask_len(self.used.words - first);
         assert!(len <= MOST_WORDS, "a form can say more than a mask holds");
@@ -278,7 +278,7 @@ impl<const FORMS: usize, const WORDS: usize, const ALWAYS: usize, const SETS: us
         self.used.sets += 1;
     }
 
-    /// Sets the bits of these tokens in the mask that comes next and in the one at `said`.
+    /// Sets the bits of these tokens in the next mask and in the one at `said`.
     const fn add_row(&mut self, first: usize, tokens: &[Token], slot: u8, said: usize) {
         let mut token = 0;
         while token < tokens.len() {
@@ -350,8 +350,8 @@ fn best_row<'a>(masks: &'a [u64], wanted: &[u64]) -> Option<&'a [u64]> {
 }
 
 impl Constraints {
-    /// True if the form can say the modifiers, and of each operand its signs, suffixes and name. `slots` gives for each
-    /// operand its slot.
+    /// True if the form has the modifiers, and the signs, suffixes and name of each operand. `slots` gives the slot
+    /// of each operand.
     pub fn allow(&self, form: &Form, mods: &Mods, operands: &[Operand], slots: &[u8]) -> bool {
         let mut wanted: Mask = [0; MOST_WORDS];
         let mut want = |word: Word| match self.vocabulary.binary_search(&word) {
@@ -386,7 +386,7 @@ impl Constraints {
         let mut said: Mask = [0; MOST_WORDS];
         for always in self.always {
             let bit = usize::from(always.bit);
-            // The suffix of an operand that is left out is not asked for.
+            // The suffix of an omitted operand is not required.
             if !has_bit(&wanted, bit) && always.suffixed.is_none_or(|slot| slots.contains(&slot)) {
                 return false;
             }

@@ -1,8 +1,8 @@
-//! The one table of encoded forms: its shape, and how it is asked. Encoder, decoder, printer, assembler parser and
-//! legality predicate all walk these rows; the rows themselves are text under `tables/`, turned into Rust by
-//! `cargo xtask codegen`.
+//! The one table of encoded forms: its structure and its queries. Encoder, decoder, printer, assembler parser and
+//! legality predicate all walk these rows; the rows themselves are text under `tables/`, which `cargo xtask codegen`
+//! turns into Rust.
 //!
-//! No algorithm that chooses instructions may enter: a form says what can be written, not what should be.
+//! No instruction selection may enter: a form says what is encodable, not what is best.
 
 mod constraints;
 mod shape;
@@ -40,23 +40,23 @@ pub struct Field {
 /// When the text leaves a field out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Elided {
-    /// It is always written.
+    /// It is always printed.
     Never,
-    /// Left out when it names `RZ`, `PT` and the like.
+    /// Omitted when it names `RZ`, `PT` and the like.
     Neutral,
-    /// Always written; an instruction without the operand means `PT` here.
+    /// Always printed; an instruction without the operand means `PT` here.
     Written,
     /// Left out when it is zero.
     Zero,
     /// Left out when all its bits are set.
     Ones,
-    /// Left out when it is 0xff: all that a byte of a register says of predicates.
+    /// Omitted when it is 0xff, all predicates of a byte.
     Byte,
-    /// Never written: a text means an instruction with this register here.
+    /// Never printed: a text means an instruction with this register here.
     Hidden(u8),
 }
 
-/// How the bits of a floating immediate are read.
+/// Formats of a floating-point immediate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FloatKind {
     /// f32.
@@ -98,7 +98,7 @@ pub enum SlotKind {
     ConstBindless,
     /// `cx[UR][R+offset]`.
     ConstBindlessIndexed,
-    /// An address in memory with these parts.
+    /// A memory address with these parts.
     Memory {
         /// `desc[UR]` in front.
         descriptor: bool,
@@ -129,7 +129,7 @@ pub enum SlotKind {
     },
     /// A branch target.
     Target,
-    /// A name chosen by one of the form's sets.
+    /// A name selected by one of the form's sets.
     Symbol,
     /// This name and no other; it takes no bits.
     FixedSymbol(Symbol),
@@ -137,7 +137,7 @@ pub enum SlotKind {
     ScoreboardSet,
 }
 
-/// Whether an operand is written or read.
+/// Direction of an operand access.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum Access {
     /// Written.
@@ -148,7 +148,7 @@ pub enum Access {
     DefUse,
 }
 
-/// How many consecutive registers an operand spans: the rule, to be answered with the modifiers of the instruction.
+/// Rule for the count of consecutive registers of an operand, evaluated with the modifiers of the instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs, reason = "the head of the form table explains each")]
 pub enum Width {
@@ -176,7 +176,7 @@ pub enum Width {
     Coordinates,
     /// Arguments of a fetch besides coordinates.
     Extras,
-    /// The first two texels of those that the mask names.
+    /// The first two texels of those that the mask selects.
     TexelsLow,
     /// The others.
     TexelsHigh,
@@ -211,7 +211,7 @@ pub struct Slot {
     pub kind: SlotKind,
     /// The fields, in the order of the text: descriptor, base, uniform register, offset; bank before offset.
     pub fields: &'static [Field],
-    /// How many registers it spans.
+    /// Its register count.
     pub width: Width,
     /// The bit that negates it, or `NO_BIT`. A slot may also carry signs through a set.
     pub negate: u8,
@@ -241,7 +241,7 @@ pub enum Token {
 /// Instead of an operand index: the slot of the set.
 pub const SELF: u8 = u8::MAX;
 
-/// Where a suffix is written.
+/// Text position of a suffix.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// After the n-th register or value inside the operand.
@@ -261,18 +261,18 @@ pub struct Row {
     pub tokens: &'static [Token],
 }
 
-/// A modifier field: bits of the word and what their values mean.
+/// A modifier field: bits of the word and the meaning of their values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Set {
     /// The bits, lowest first.
     pub bits: &'static [u8],
-    /// The slot its tokens belong to, or `SELF` where they name their slots themselves.
+    /// The slot of its tokens, or `SELF` if they name their slots themselves.
     pub slot: u8,
     /// The rows, by ascending value.
     pub rows: &'static [Row],
 }
 
-/// One interpretation of an instruction word.
+/// One encoding of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Form {
     /// The mnemonic.
@@ -283,9 +283,9 @@ pub struct Form {
     pub mask: u128,
     /// Their values.
     pub value: u128,
-    /// The bits that mean nothing in this form.
+    /// The unused bits of this form.
     pub unused: u128,
-    /// How they are written.
+    /// Their written value.
     pub unused_value: u128,
     /// The meaning of the form itself.
     pub always: &'static [Token],
@@ -315,7 +315,7 @@ pub struct Table {
     forms: &'static [Form],
     /// The operand kinds of each form.
     shapes: &'static [Shape],
-    /// For each form what else it takes.
+    /// The other constraints of each form.
     constraints: ConstraintTable,
     /// For each opcode, ascending: the indices of its forms in `by_opcode`.
     opcodes: &'static [(u16, u16, u16)],
@@ -379,7 +379,7 @@ impl Table {
         self.constraints.get(usize::from(id.0))
     }
 
-    /// True if two operands of a form that the table has live in one field.
+    /// True if two operands of a form of this table share a field.
     pub(crate) fn shares_fields(&self, id: FormId) -> bool {
         self.constraints.shares_fields(usize::from(id.0))
     }
@@ -414,7 +414,7 @@ impl Table {
     }
 }
 
-/// How many bits of the word come before the scheduling control.
+/// First bit of the scheduling control.
 pub const CONTROL_SHIFT: u32 = 105;
 
 impl Form {
@@ -564,7 +564,7 @@ impl Set {
 
     /// The word with this value in place.
     pub fn place(&self, value: u16) -> u128 {
-        // Most sets say nothing, by the value zero.
+        // Most sets mean nothing, by the value zero.
         let (mut left, mut word) = (value, 0);
         while left != 0 {
             word |= 1 << self.bits[left.trailing_zeros() as usize];

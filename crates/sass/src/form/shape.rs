@@ -29,7 +29,7 @@ impl Shape {
     const EMPTY: Shape =
         Shape { kinds: [0; MOST_OPERANDS], optional: 0, taken: 0, needed: 0, constants: 0, count: 0 };
 
-    /// How many operands the form has.
+    /// Operand count of the form.
     pub(crate) const fn count(&self) -> usize {
         self.count as usize
     }

@@ -138,7 +138,7 @@ impl Unit {
 /// Side effects of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Effect {
-    /// Nothing: its results in a lane depend on nothing but the operands in that lane (and constant banks).
+    /// None: its results in a lane depend only on the operands in that lane (and constant banks).
     Pure,
     /// Pure, on the uniform datapath.
     PureUniform,
@@ -160,7 +160,7 @@ pub enum Effect {
     Asynchronous,
     /// Orders memory, or waits until operations are complete.
     Fence,
-    /// Threads wait for each other.
+    /// Thread synchronization.
     Synchronize,
     /// Goes elsewhere in the function.
     Branch,
@@ -168,7 +168,7 @@ pub enum Effect {
     Call,
     /// Ends the thread or leaves the function.
     Leave,
-    /// Something else: nothing may be assumed.
+    /// Other effects: nothing may be assumed.
     Other,
 }
 
@@ -188,7 +188,7 @@ pub enum Space {
 pub enum Scoreboard {
     /// Nothing.
     No,
-    /// A scoreboard is accepted, but no wait for it is needed.
+    /// A scoreboard is accepted, but no wait for it is required.
     May,
     /// Dependent instructions wait for it, where its class has variable latency.
     Yes,
@@ -215,7 +215,7 @@ pub enum Queue {
     Own,
 }
 
-/// How an instruction reads a source.
+/// Type of a source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum SourceType {
     /// A 32-bit integer or bits.
@@ -228,7 +228,7 @@ pub enum SourceType {
     Halves,
     /// A predicate.
     Predicate,
-    /// Something else: nothing may be put there but another register.
+    /// Another kind: only a register may replace it.
     Other,
 }
 
@@ -237,11 +237,11 @@ pub enum SourceType {
 pub struct SourceTypes {
     /// The first ones.
     pub first: &'static [SourceType],
-    /// All that follow.
+    /// All further sources.
     pub rest: SourceType,
 }
 
-/// How the disassembler writes addresses, where an opcode differs from the others.
+/// Address syntax of the disassembler, where an opcode deviates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TextQuirks {
     /// An offset without a register keeps its sign.
@@ -257,7 +257,7 @@ pub struct TextQuirks {
 /// A condition on modifiers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct When {
-    /// Of each of these lists one is there.
+    /// One of each of these lists must be present.
     pub each: &'static [&'static [Mod]],
     /// Modifiers that must be absent.
     pub none: &'static [Mod],
@@ -270,7 +270,7 @@ impl When {
     }
 }
 
-/// A value that may depend on modifiers: the first row that holds counts.
+/// A value that may depend on modifiers: the first matching row counts.
 pub type Choice<T> = &'static [(When, T)];
 
 #[inline]
@@ -281,7 +281,7 @@ fn choose<T: Copy>(rows: Choice<T>, mods: &Mods) -> Option<T> {
     rows.iter().find(|(when, _)| when.holds(mods)).map(|&(_, value)| value)
 }
 
-/// All that is known of an opcode whatever the chip.
+/// Chip-independent properties of an opcode.
 #[derive(Debug)]
 pub struct OpInfo {
     class: Choice<Class>,
@@ -289,9 +289,9 @@ pub struct OpInfo {
     pub units: &'static [Unit],
     /// Its side effect.
     pub effect: Effect,
-    /// Where a load, store or atomic operation works.
+    /// Memory space of a load, store or atomic operation.
     pub space: Option<Space>,
-    /// It matters which lanes run it together.
+    /// The set of active lanes matters.
     pub convergent: bool,
     /// A converged warp executes it with all lanes at once: convergent, but lanes do not wait at another such
     /// instruction.
@@ -310,7 +310,7 @@ pub struct OpInfo {
     pub counted_scoreboard: Option<u8>,
     /// Role of a plain general register source, other than accumulators and wide addends.
     pub general_role: Slot,
-    /// In what role it reads a plain uniform register.
+    /// Role of a plain uniform register source.
     pub uniform_role: Slot,
     /// Its predicate operands are read as late as a guard.
     pub slow_predicates: bool,
@@ -319,13 +319,13 @@ pub struct OpInfo {
     partial: Choice<bool>,
     /// The equivalent opcode on the uniform datapath.
     pub uniform: Option<Op>,
-    /// It is listed for the driver with the lanes that take part.
+    /// The cubin lists it with its member mask, for the driver.
     pub warp_wide: bool,
     /// It counts as a multiply-add.
     pub multiply_add: bool,
     /// It may take its target from a register; the text has register and distance without a comma between them.
     pub indirect: bool,
-    /// How it is written.
+    /// Deviations of its text.
     pub text: TextQuirks,
 }
 
@@ -336,7 +336,7 @@ impl OpInfo {
         choose(self.class, mods).unwrap_or(Class::Other)
     }
 
-    /// How the source with this index is read.
+    /// The type of the source with this index.
     #[inline]
     pub fn source(&self, mods: &Mods, index: usize) -> SourceType {
         choose(self.sources, mods)
@@ -379,7 +379,7 @@ static READS_HALVES: [bool; Op::COUNT] = {
 };
 
 impl Op {
-    /// How many opcodes there are.
+    /// Count of opcodes.
     pub const COUNT: usize = table::INFO.len();
 
     /// The facts of the opcode.
