@@ -5,8 +5,8 @@
 
 /// Arithmetic of a tensor core on a floating-point dot product with accumulator.
 ///
-/// The terms of one step are aligned to the greatest exponent among them and cut toward zero, added exactly, and rounded
-/// once. Where the matrices are deeper than a step, the result of one step is the accumulator of the next.
+/// The terms of one step are aligned to the greatest exponent among them and cut toward zero, added exactly, and
+/// rounded once. Where the matrices are deeper than a step, the result of one step is the accumulator of the next.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct MatrixUnit {
     /// Fraction bits that a term keeps when it is aligned.

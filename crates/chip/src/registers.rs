@@ -19,8 +19,8 @@ pub const fn allocated(named: u16) -> u16 {
 /// One register file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegisterFile {
-    /// Registers that a field can name, and of general registers the most that a thread is allocated; the neutral one (`RZ`,
-    /// `URZ`, `PT`) does not count.
+    /// Registers that a field can name, and of general registers the most that a thread is allocated; the neutral one
+    /// (`RZ`, `URZ`, `PT`) does not count.
     pub count: u8,
     /// The first register that allocation may hand out; those below it have fixed uses.
     pub first_usable: u8,

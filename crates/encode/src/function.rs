@@ -145,8 +145,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
     Ok(encoded)
 }
 
-/// Gives each return address the instruction after the next call, and each distance to one the last `LEPC` before it too: a
-/// walk from the end that remembers the last call, and the distances that begin at no `LEPC` yet.
+/// Gives each return address the instruction after the next call, and each distance to one the last `LEPC` before it
+/// too: a walk from the end that remembers the last call, and the distances that begin at no `LEPC` yet.
 fn anchor_return_addresses(
     encoded: &mut EncodedFunction,
     function: &MachineFunction,

@@ -10,8 +10,8 @@ pub const UNITS: usize = 10;
 pub type Resources = [u8; UNITS];
 
 impl Model {
-    /// The units that an instruction occupies and for how many issue cycles: the observed spacing of two instructions of
-    /// the same opcode, back to back.
+    /// The units that an instruction occupies and for how many issue cycles: the observed spacing of two instructions
+    /// of the same opcode, back to back.
     pub fn resources(&self, op: Op, mods: &Mods) -> Resources {
         let class = self.class(op, mods);
         let mut exceptions = self.timing.chain().flat_map(|timing| timing.intervals_of);

@@ -157,7 +157,8 @@ impl Emit<'_, '_> {
             let r = self.dfma(&[], Source::from(b).negated(), q, a);
             q = self.dfma(rounding.mods(), r, y, q);
         }
-        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are exact.
+        // Exponents from 2^-510 to 2^511, without the sign: quotient and reciprocal are normal, and residuals are
+        // exact.
         let moderate = |e: &mut Self, high: Value| {
             e.word(Op::IADD3, &[], [high.into(), Source::imm((513u32 << 21).wrapping_neg()), high.into()])
         };

@@ -116,7 +116,8 @@ impl Lower<'_> {
             Extent::UnlessIgnored(ignored) => (Some(ignored.inverted()), false),
         };
         let mut source = self.cached_operand(i, &source)?;
-        // Said without a descriptor too, where registers of the whole warp cannot hold one (kernels that call functions).
+        // Said without a descriptor too, where registers of the whole warp cannot hold one (kernels that call
+        // functions).
         source.suffixes.insert(Mod::_64);
         let fetch = i.modifiers.at().map(|size| match size {
             FetchSize::L264B => Mod::LTC64B,

@@ -239,7 +239,8 @@ impl Elections<'_> {
         self.constant(source) == Some(0)
     }
 
-    /// True if a move of the block moves zero, perhaps from a register that was written last by a move of zero in the block.
+    /// True if a move of the block moves zero, perhaps from a register that was written last by a move of zero in the
+    /// block.
     fn reads_zero(&self, block: BlockId, reader: &Instruction) -> bool {
         let source = &reader.sources[0];
         let instructions = self.function.block(block).instructions.iter();

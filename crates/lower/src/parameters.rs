@@ -404,7 +404,8 @@ impl Lower<'_> {
         end.is_none_or(|end| end > declared.size)
     }
 
-    /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the vector.
+    /// The accesses to the elements of a vector one by one, each with its place; `operand` is the position of the
+    /// vector.
     pub fn element_accesses(&self, i: &Instruction, operand: usize) -> Result<Vec<Instruction>, LowerError> {
         let bytes = i64::from(self.ty(i, 0)?.bytes());
         let elements = self.elements(self.operand(i, operand)?);

@@ -1,5 +1,5 @@
-//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy, and that of
-//! Lengauer and Tarjan where it is too slow).
+//! Dominators, post-dominators and dominance frontiers (the iterative algorithm of Cooper, Harvey and Kennedy, and
+//! that of Lengauer and Tarjan where it is too slow).
 //!
 //! It is here because SSA construction, the verifier, convergence placement and code motion need them. Queries are
 //! constant time through the numbering of the tree.

@@ -157,7 +157,8 @@ pub struct Function {
     /// The function has a section of its own, which a linker places: calls, returns and function addresses are
     /// absolute, with relocations.
     pub is_separate: bool,
-    /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the compiler.
+    /// Divisions and roots call functions of the library, by the calling convention; otherwise routines of the
+    /// compiler.
     pub calls_library: bool,
     /// All values.
     pub values: TiVec<Value, ValueData>,
@@ -178,7 +179,8 @@ pub struct Function {
     pub register_limit: Option<u16>,
     /// The most threads that a block has (`.reqntid`, `.maxntid`), if the source says so.
     pub block_threads: Option<u32>,
-    /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not known.
+    /// Bytes of the shared variables of a known size, which each block has; 0 where the threads of a block are not
+    /// known.
     pub shared_bytes: u32,
     /// It is at the fixed point of the general optimizations: they would change nothing.
     pub at_fixed_point: bool,

@@ -35,8 +35,8 @@ pub fn handle(function: &Function, instruction: &Instruction) -> Option<Value> {
     values.first().copied().filter(|&first| function.file(first) == File::R)
 }
 
-/// The uniform register of a texture that lacks the one of its sampler: until allocation it is alone, so that passes which
-/// look for equal values do not tie one zero to several textures.
+/// The uniform register of a texture that lacks the one of its sampler: until allocation it is alone, so that passes
+/// which look for equal values do not tie one zero to several textures.
 pub fn lone_handle<'a>(function: &Function, instruction: &'a mut Instruction) -> Option<&'a mut Values> {
     let fetches = [Op::TEX, Op::TLD, Op::TLD4, Op::TXD, Op::TXQ].map(Opcode::Sass);
     if !fetches.contains(&instruction.opcode) {

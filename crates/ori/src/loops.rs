@@ -26,8 +26,8 @@ pub struct Loops {
     innermost: TiVec<BlockId, Option<u32>>,
     /// Place of each loop in a walk of the nesting, and one past that of the last loop in it.
     intervals: Vec<(u32, u32)>,
-    /// The blocks of cycles with more than one entry, which are not in `loops`, and of the loops that such a cycle passes
-    /// the header of; in RPO.
+    /// The blocks of cycles with more than one entry, which are not in `loops`, and of the loops that such a cycle
+    /// passes the header of; in RPO.
     pub irreducible: Vec<BlockId>,
 }
 

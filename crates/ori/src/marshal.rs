@@ -60,7 +60,8 @@ impl std::fmt::Display for MarshalError {
 
 impl std::error::Error for MarshalError {}
 
-/// No variable of shared memory begins further up than this: a block of threads has less memory than 256 KiB on every chip.
+/// No variable of shared memory begins further up than this: a block of threads has less memory than 256 KiB on every
+/// chip.
 const LAST_SHARED: i32 = 0x3_ffff;
 
 /// True if the chip has a form for the instruction with any register assignment and variable placement.

@@ -40,7 +40,8 @@ pub enum Pseudo {
     Min64,
     /// Maximum of two 64-bit integers; signedness by modifier. Split at 78.
     Max64,
-    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A sequence, and a routine for the slow path, from 45 on.
+    /// Integer quotient; `U32`, `S32`, `U64`, `S64` by modifier. A sequence, and a routine for the slow path, from 45
+    /// on.
     Divide,
     /// Integer remainder; likewise.
     Remainder,

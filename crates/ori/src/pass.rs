@@ -17,8 +17,8 @@ pub struct Pass {
     pub optimization: Option<Optimization>,
     /// Other optimizations whose switches the pass reads.
     pub asks: &'static [Optimization],
-    /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so that it is
-    /// not run there.
+    /// Nothing is left for the pass at the fixed point of the general optimizations ([`Outcome::FixedPoint`]), so
+    /// that it is not run there.
     pub idle_at_fixed_point: bool,
 }
 

@@ -474,8 +474,8 @@ b4:
     check_divergence(&text("r0", "#31"), expect!["values [0 1 2 3 4 5 6] blocks [1 3]"]);
 }
 
-/// Edges go to the end of a chain of empty blocks at once; a ring of them stays. Each block is walked over once, so that
-/// hundreds of thousands take no time.
+/// Edges go to the end of a chain of empty blocks at once; a ring of them stays. Each block is walked over once, so
+/// that hundreds of thousands take no time.
 #[test]
 fn chains_of_empty_blocks_are_skipped() {
     let skip = oriole_ori::branches::skip_empty_blocks;

@@ -158,8 +158,8 @@ fn edge_block(work: &mut Work, registers: &Registers, origin: Origin, to: BlockI
     new
 }
 
-/// Leads edges of a block through the blocks that were made for them: all at once, since a jump through a table may have as
-/// many edges as the function has blocks.
+/// Leads edges of a block through the blocks that were made for them: all at once, since a jump through a table may
+/// have as many edges as the function has blocks.
 fn redirect(work: &mut Work, from: BlockId, through: FxHashMap<BlockId, BlockId>) {
     let redirect = |to: &mut BlockId| {
         if let Some(&new) = through.get(to) {

@@ -1,7 +1,8 @@
 //! Expansion of pseudo-instructions after allocation (phases 102 to 105): moves, calls, returns, prologue and
 //! epilogues, block layout and its branches.
 //!
-//! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end falls through to the next one.
+//! Afterwards there are only machine opcodes and copies of single registers, and a block without a branch at its end
+//! falls through to the next one.
 
 use crate::frame::{ALIGNMENT_SLACK, FRAME_ALIGN, align_stack, aligns_stack, move_stack, moves_stack};
 use crate::operands::local_address;
@@ -620,8 +621,8 @@ impl Expander {
         Ok(())
     }
 
-    /// True if debug info names the value: then the instruction that defines a PTX register is kept, even if it copies a
-    /// register to itself. Otherwise another value would be shown under its name.
+    /// True if debug info names the value: then the instruction that defines a PTX register is kept, even if it
+    /// copies a register to itself. Otherwise another value would be shown under its name.
     fn is_told(&self, value: Value) -> bool {
         let data = &self.function.values[value];
         self.function.calls_library && data.file == File::R && data.source.is_some()

@@ -19,8 +19,8 @@ pub fn why_not_legal(table: &'static Table, op: Op, mods: &Mods, operands: &[Ope
     refusal(table, &Asked { guard: Guard::ALWAYS, op, mods, operands })
 }
 
-/// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none. Only
-/// these operands may carry the flag `.reuse`.
+/// For each of the slots of the operand cache (A, B, C) the operand that it serves, `None` where the form has none.
+/// Only these operands may carry the flag `.reuse`.
 ///
 /// # Errors
 /// The form does not take the instruction.

@@ -1,5 +1,5 @@
-//! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the longest path
-//! to the end; where registers run short, the one that frees most.
+//! The top-down list scheduler: of the ready instructions the one that waits least, and of those the one on the
+//! longest path to the end; where registers run short, the one that frees most.
 
 use crate::region::{Counts, FILES, Known, Region};
 

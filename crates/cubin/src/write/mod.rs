@@ -22,7 +22,8 @@ use rustc_hash::FxHashMap;
 use draft::{Content, Key, Link, Name, RelocationDraft, SectionDraft, Strings, SymbolDraft};
 use memory::{Placed, place};
 
-/// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in memory.
+/// Most bytes of initialized global data: they are in the file one by one, zeros included, and a file is made in
+/// memory.
 const MOST_INITIALIZED: u64 = 1 << 30;
 
 /// Why a module cannot be written.

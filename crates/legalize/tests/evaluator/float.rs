@@ -95,7 +95,8 @@ pub fn compute(
             vec![(0, 0, u32::from(joined.0)), (1, 0, u32::from(joined.1))]
         }
         Op::MUFU => {
-            // Two units of the root are within the 2^-22.9 that is promised; of high words as many as the expansions trust.
+            // Two units of the root are within the 2^-22.9 that is promised; of high words as many as the expansions
+            // trust.
             let mufu_error = match () {
                 () if has(Mod::RCP64H) || has(Mod::RSQ64H) => 2 * mufu_error.signum(),
                 () if has(Mod::RSQ) => 2 * mufu_error,

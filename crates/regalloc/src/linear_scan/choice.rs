@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 const MOVE: u32 = 8;
 
 impl Scan<'_> {
-    /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a little.
+    /// The value to evict: the one with the farthest next use (Belady); one that need not be stored is preferred a
+    /// little.
     pub(super) fn eviction_candidate(&self, avoid: RegisterSet) -> Option<Value> {
         let mut best: Option<((u32, u32), Value)> = None;
         for r in self.usable.without(avoid).iter() {

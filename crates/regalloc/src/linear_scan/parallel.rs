@@ -1,5 +1,5 @@
-//! Parallel copies, as at the end of a block before a join: the scan decides where the new values go and turns the copies
-//! of its register file into moves.
+//! Parallel copies, as at the end of a block before a join: the scan decides where the new values go and turns the
+//! copies of its register file into moves.
 
 use super::{NONE, Scan, location};
 use crate::AllocateError;

@@ -1,5 +1,5 @@
-//! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be scanned
-//! several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
+//! Inputs of the linear scan of a register file that do not depend on the register limit, since a function may be
+//! scanned several times: control flow, next uses, values that can be rematerialized, affinities, register pressure.
 
 use super::affinity::{self, Affinities};
 use super::banks::Banks;

@@ -1,5 +1,5 @@
-//! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of an
-//! instruction are ruled out by their kinds alone.
+//! Shapes: which kinds of operands a form takes, computed with the table. Most forms that do not take the operands of
+//! an instruction are ruled out by their kinds alone.
 
 use super::{Elided, Form, Slot, SlotKind};
 use crate::{Operand, OperandKind};

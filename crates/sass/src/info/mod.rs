@@ -1,5 +1,5 @@
-//! Facts of an opcode: class, units, effect, scoreboards, operand types. One stanza of `tables/ops.table` holds all that
-//! is known of one opcode, whatever the chip; here are the types, the rows are generated.
+//! Facts of an opcode: class, units, effect, scoreboards, operand types. One stanza of `tables/ops.table` holds all
+//! that is known of one opcode, whatever the chip; here are the types, the rows are generated.
 //!
 //! No algorithm may enter, and no list over opcodes: a new question is a new column.
 
