@@ -128,7 +128,7 @@ pub struct Transfers {
     pub(crate) copies: Vec<Writing>,
     /// Operations in flight in tensor memory.
     pub(crate) tensor: TensorState,
-    /// Barrier objects of the older format, which are looked at with plain loads.
+    /// mbarriers of the older format, which are read with plain loads.
     counted: Vec<Bytes>,
     /// Copies that belong to groups and were not waited for.
     grouped: Vec<CopyNumber>,

@@ -5,7 +5,7 @@ use crate::attribute::Attributes;
 use crate::elf::Bytes;
 use crate::image::Tool;
 
-/// The release of the container format that is written, 13.0, in the toolkit's own numbering.
+/// The release of the cubin format that is written, 13.0, in the toolkit's own numbering.
 pub(crate) const TOOLKIT: u16 = 0x82;
 
 const OWNER: &[u8; 12] = b"NVIDIA Corp\0";

@@ -29,7 +29,7 @@ pub struct Rules {
     pub(crate) compat_mask: u32,
 }
 
-/// The version of the container's format.
+/// The version of the cubin format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Abi {
     /// Written up to this toolkit release, the last that supports these chips: no notes, and the barriers of a kernel

@@ -43,7 +43,7 @@ pub struct Caller {
     pub name: u64,
 }
 
-/// From this address on, up to that of the next row, code stems from here.
+/// From this address on, up to that of the next row, code comes from here.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Row {
     /// Bytes from the start of the code.

@@ -16,7 +16,7 @@ pub struct EncodedFunction {
     pub relocations: Vec<Relocation>,
     /// Index of the first instruction of each block.
     pub block_starts: TiVec<BlockId, u32>,
-    /// The PTX statement each word stems from.
+    /// The PTX statement of origin of each word.
     pub origins: Vec<Origin>,
     /// Indices of `EXIT`.
     pub exits: Vec<u32>,

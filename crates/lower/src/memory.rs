@@ -559,7 +559,7 @@ impl Lower<'_> {
         let operation = match i.opcode {
             Opcode::Discard => Mod::RML2,
             Opcode::Applypriority => Mod::DML2,
-            // The first cache is filled by the sector anyway.
+            // The L1 cache is filled by the sector anyway.
             _ if i.modifiers.has(Word::L132B) => Mod::PF1,
             _ => match (i.modifiers.at(), i.modifiers.at()) {
                 (Some(L2Priority::L2EvictLast), _) => Mod::PML2,

@@ -243,7 +243,7 @@ impl Lower<'_> {
                     found.offsets = Some(words?);
                 }
                 number if compares => found.compared = Some(self.word(number, Type::F32)?),
-                // Other compilers read over it.
+                // ptxas ignores it.
                 _ => return Err(self.unsupported("a number without braces as an offset")),
             }
         }

@@ -327,7 +327,7 @@ impl<'a> Analysis<'a> {
         Some(end).filter(|&end| end < self.loops.loops.len())
     }
 
-    /// The blocks of a part of the dominator tree are executed in parts. Those of which that is known are passed over.
+    /// Marks the blocks of a part of the dominator tree as divergent; those already marked are skipped.
     fn part_cover(&mut self, cover: &Cover, join: Option<BlockId>) {
         for range in &cover.places {
             let mut place = self.next_whole(range.start);

@@ -4,7 +4,7 @@ use crate::{CallShape, Destination, Opcode, Pseudo, Source, Value, Values};
 use oriole_sass::Mods;
 use smallvec::SmallVec;
 
-/// The PTX statement that an instruction stems from: its ordinal in the function body, comments, labels and
+/// The PTX statement of origin of an instruction: its ordinal in the function body, comments, labels and
 /// `.loc` not counted.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
 pub struct Origin(pub u32);

@@ -1,6 +1,6 @@
 //! Values: virtual registers. A value is a single component of one register file for its whole life.
 
-/// The register files of the machine.
+/// The register files.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum File {
     /// General registers, 32 bits for each lane.

@@ -1,4 +1,4 @@
-//! The floating operations of the test evaluator, by soft floats.
+//! The floating-point operations of the test evaluator, by soft floats.
 
 use oriole_ori::{Instruction, SourceKind};
 use oriole_sass::{Mod, Op};
