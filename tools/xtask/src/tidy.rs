@@ -205,10 +205,10 @@ fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Each row of `docs/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
+/// Each row of `docs/dev/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
 fn check_seed_map(root: &Path, found: &mut Vec<String>) {
-    let Ok(text) = std::fs::read_to_string(root.join("docs/seed-map.md")) else {
-        found.push("docs/seed-map.md is missing".to_owned());
+    let Ok(text) = std::fs::read_to_string(root.join("docs/dev/seed-map.md")) else {
+        found.push("docs/dev/seed-map.md is missing".to_owned());
         return;
     };
     let sources: Vec<(PathBuf, String)> = files(&root.join("crates"), "rs")
@@ -228,7 +228,7 @@ fn check_seed_map(root: &Path, found: &mut Vec<String>) {
         if cells.len() < 7 || cells[1] == "seed" || cells[1].starts_with('-') {
             continue;
         }
-        let place = format!("docs/seed-map.md:{}", number + 1);
+        let place = format!("docs/dev/seed-map.md:{}", number + 1);
         let (krate, module, test) = (cells[3], cells[4].trim_matches('`'), cells[5].trim_matches('`'));
         if krate == "later" {
             if test.is_empty() {
@@ -290,7 +290,7 @@ fn check_pages(root: &Path, found: &mut Vec<String>) {
     for page in pages {
         let Ok(text) = std::fs::read_to_string(&page) else { continue };
         let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-        if shown == "docs/seed-map.md" {
+        if shown == "docs/dev/seed-map.md" {
             continue;
         }
         let folder = page.parent().unwrap_or(root);
