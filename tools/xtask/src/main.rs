@@ -18,6 +18,7 @@ mod packages;
 mod ptx_table;
 mod reach;
 mod release;
+mod seed_map;
 mod selection;
 mod shapes;
 mod tidy;

@@ -63,7 +63,7 @@ fn diagnostics(root: &Path) -> Vec<String> {
     for file in files(&root.join("crates"), "rs").into_iter().chain(files(&root.join("tools"), "rs")) {
         check_file(root, &file, &mut found);
     }
-    check_seed_map(root, &mut found);
+    crate::seed_map::check(root, &mut found);
     check_invariants(root, &mut found);
     check_pages(root, &mut found);
     check_words(root, &mut found);
@@ -205,56 +205,6 @@ fn check_early_returns(shown: &str, text: &str, found: &mut Vec<String>) {
     }
 }
 
-/// Each row of `docs/dev/seed-map.md` is `| seed | system | crate or later | module | test or reason |`.
-fn check_seed_map(root: &Path, found: &mut Vec<String>) {
-    let Ok(text) = std::fs::read_to_string(root.join("docs/dev/seed-map.md")) else {
-        found.push("docs/dev/seed-map.md is missing".to_owned());
-        return;
-    };
-    let sources: Vec<(PathBuf, String)> = files(&root.join("crates"), "rs")
-        .into_iter()
-        .filter_map(|file| std::fs::read_to_string(&file).ok().map(|text| (file, text)))
-        .collect();
-    let shipped: BTreeMap<String, String> = sources
-        .iter()
-        .map(|(file, text)| (file.strip_prefix(root).unwrap_or(file).display().to_string(), text.clone()))
-        .filter(|(name, _)| {
-            name.contains("/src/") && !name.contains("/tests/") && !name.ends_with("/tests.rs")
-        })
-        .collect();
-    let reached = crate::reach::reached(&shipped, |name| name.starts_with("crates/cli/src/"));
-    for (number, line) in text.lines().enumerate() {
-        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
-        if cells.len() < 7 || cells[1] == "seed" || cells[1].starts_with('-') {
-            continue;
-        }
-        let place = format!("docs/dev/seed-map.md:{}", number + 1);
-        let (krate, module, test) = (cells[3], cells[4].trim_matches('`'), cells[5].trim_matches('`'));
-        if krate == "later" {
-            if test.is_empty() {
-                found.push(format!("{place}: `later` without a reason"));
-            }
-            continue;
-        }
-        if !root.join(module).exists() {
-            found.push(format!("{place}: there is no {module}"));
-        }
-        // The root of a crate re-exports names of others, and a file without public items is reached together with its
-        // module.
-        let stands_alone = |text: &String| !module.ends_with("/lib.rs") && !crate::reach::makes_nothing(text);
-        if shipped.get(module).is_some_and(stands_alone) && !reached.contains(module) {
-            found.push(format!("{place}: no command of the program reaches {module}"));
-        }
-        for name in test.split(',').map(|name| name.trim().trim_matches('`')).filter(|name| !name.is_empty())
-        {
-            let definition = format!("fn {name}(");
-            if !sources.iter().any(|(_, text)| text.contains(&definition)) {
-                found.push(format!("{place}: there is no test {name}"));
-            }
-        }
-    }
-}
-
 /// Each row `| invariant | guarded by |` of `docs/architecture.md` names tests that exist.
 fn check_invariants(root: &Path, found: &mut Vec<String>) {
     let Ok(text) = std::fs::read_to_string(root.join("docs/architecture.md")) else {
@@ -283,16 +233,13 @@ fn check_invariants(root: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// Files and links that pages and the README name exist; the seed map has a check of its own.
+/// Files and links that pages and the README name exist.
 fn check_pages(root: &Path, found: &mut Vec<String>) {
     let mut pages = files(&root.join("docs"), "md");
     pages.push(root.join("README.md"));
     for page in pages {
         let Ok(text) = std::fs::read_to_string(&page) else { continue };
         let shown = page.strip_prefix(root).unwrap_or(&page).display().to_string();
-        if shown == "docs/dev/seed-map.md" {
-            continue;
-        }
         let folder = page.parent().unwrap_or(root);
         for (number, line) in text.lines().enumerate() {
             let quoted = line.split('`').skip(1).step_by(2).filter(|text| {
