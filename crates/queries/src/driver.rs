@@ -14,7 +14,7 @@ use oriole_syntax::UnitKind;
 use oriole_syntax::ast::Item;
 
 use crate::debugger::optimized_diagnostic;
-use crate::failure::{Failed, at_start};
+use crate::failure::{Failed, Refusal, at_start};
 use crate::graph;
 use crate::progress::Progress;
 use crate::stored;
@@ -355,9 +355,9 @@ fn dropped_grants(db: &Database, file: SourceFile, config: Config) -> Vec<(usize
         {
             let message =
                 "every `setmaxnreg` of this kernel is dropped: code needs more registers than they leave";
-            let map = graph::source_map(db, unit);
-            let span = map.instructions.get(first.0 as usize).copied().unwrap_or(map.name);
-            found.push((at, Diagnostic::new(Code::RegisterChangeDropped, span, message)));
+            let code = Code::RegisterChangeDropped;
+            let dropped = Refusal { code, statement: Some(first.0), message: message.to_owned(), count: 1 };
+            found.push((at, dropped.diagnostic(graph::source_map(db, unit))));
         }
     }
     found
