@@ -23,14 +23,14 @@ use crate::{
 pub fn is_open(declared: &Declared) -> bool {
     match declared {
         Declared::Function { name, linkage, .. } => {
-            *linkage == Some(Linkage::Extern) && !SUPPLIED.contains(&name.as_str())
+            *linkage == Some(Linkage::Extern) && !DRIVER_FUNCTIONS.contains(&name.as_str())
         }
         _ => false,
     }
 }
 
 /// Functions that the driver supplies; a module may call them without defining them.
-const SUPPLIED: [&str; 6] =
+pub const DRIVER_FUNCTIONS: [&str; 6] =
     ["vprintf", "__assertfail", "malloc", "free", "cudaGetParameterBuffer", "cudaLaunchDevice"];
 
 /// A function with code, as far as the checks of the module need it.
@@ -367,7 +367,10 @@ fn undefined_functions(
     let mut used: BTreeSet<&str> = BTreeSet::new();
     for body in bodies {
         for name in body.uses.called.iter().chain(&body.uses.addressed) {
-            if external(name) && !SUPPLIED.contains(&name.as_str()) && !missing.contains(name.as_str()) {
+            if external(name)
+                && !DRIVER_FUNCTIONS.contains(&name.as_str())
+                && !missing.contains(name.as_str())
+            {
                 used.insert(name);
             }
         }

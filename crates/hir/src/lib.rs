@@ -41,8 +41,9 @@ mod warp_group;
 pub use address_space::{AddressSpaceMismatch, address_space_mismatches};
 pub use body::*;
 pub use checks::{
-    EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits, check_locations,
-    first_declarations, initializer_order, is_open, order_check, section_labels, shared_limit, shared_needs,
+    DRIVER_FUNCTIONS, EarlyUse, Outline, SharedNeed, check_header, check_labels, check_limits,
+    check_locations, first_declarations, initializer_order, is_open, order_check, section_labels,
+    shared_limit, shared_needs,
 };
 pub use constant::{Constant, evaluate};
 pub use debug::debug_data;
