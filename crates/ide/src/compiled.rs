@@ -12,8 +12,8 @@ use oriole_cubin::KernelImage;
 use oriole_hir::{Body, SourceMap, from_raw_index};
 use oriole_inputs::FunctionUnit;
 use oriole_options::Options;
+use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::LinkedFunction;
 use oriole_queries::graph;
 use oriole_syntax::UnitKind;
 

@@ -1,6 +1,6 @@
 //! The stages at both ends of the passes: from a resolved body to Ori, and from legal Ori to words.
 
-use crate::image::LinkedFunction;
+use crate::LinkedFunction;
 use crate::phases::span;
 use crate::run::{Allocated, ORI_GROUPS, run};
 use crate::{Context, Failure, Group, Profile};

@@ -13,7 +13,7 @@ use oriole_options::Linking;
 use oriole_syntax::UnitKind;
 use oriole_syntax::ast::Item;
 
-use crate::debugger::optimized_diagnostic;
+use crate::debug::optimized_diagnostic;
 use crate::failure::{Failed, Refusal, at_start};
 use crate::graph;
 use crate::progress::Progress;

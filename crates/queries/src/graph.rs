@@ -23,23 +23,23 @@ use oriole_hir::{
 };
 use oriole_inputs::{ChipKey, Config, Db, FunctionUnit, Place, SourceFile};
 use oriole_latency::Model;
+use oriole_link::debug_info::{CodePlaces, DebugParts, KernelLines};
+use oriole_link::{CallGraph, Layout, ModuleVariable};
 use oriole_options::{
     AllocateOptions, DebugOptions, FinishOptions, LowerOptions, OrderOptions, PassOptions, SelectOptions,
 };
 use oriole_ori::{Function, MachineFunction};
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::{LinkedFunction, ModuleVariable};
 use oriole_pipeline::target::SelectionTree;
-use oriole_pipeline::{Allocated, Group, LibraryFunction, Routine, Target};
+use oriole_pipeline::{Allocated, Group, LibraryFunction, LinkedFunction, Routine, Target};
 use oriole_query_macro::query;
 use oriole_sass::form::Table;
 use oriole_syntax::{Parse, UnitKind};
 
-use crate::debug::{self, KernelLines};
-use crate::debugger::{self, CodePlaces, DebugParts};
+use crate::debug;
 use crate::driver::{self, Output};
 use crate::failure::{Failed, Staged, Static};
-use crate::link::{self, CallGraph, Layout};
+use crate::link;
 use crate::module::{self, Index, ModuleDiagnostics, Resolution, VariableUnit};
 use crate::relocatable;
 use crate::stage;
@@ -499,7 +499,7 @@ pub fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
 /// Where one variable lies; one entry of [`module_layout`].
 #[query(returns(ref), at = Place::Name(file, &name))]
 pub fn placed(db: &dyn Db, file: SourceFile, name: Arc<str>) -> Option<ModuleVariable> {
-    link::placed(db, file, &name)
+    module_layout(db, file).placed(&name).cloned()
 }
 
 /// The variables of the module with their values, in file order.
@@ -525,7 +525,7 @@ pub fn kernel_lines<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Confi
 /// debuggers.
 #[query(returns(ref), heap_size = weight::places)]
 pub fn code_places<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config) -> Staged<CodePlaces> {
-    debugger::code_places(db, unit, config)
+    debug::code_places(db, unit, config)
 }
 
 /// The sections for debuggers. This query alone reads the text of the file and where its units begin, and only where the

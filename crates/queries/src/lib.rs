@@ -4,7 +4,6 @@
 //! stages themselves are in the pure crates; no pass, no rule of PTX, no file access and no rendering may enter.
 
 pub mod debug;
-pub mod debugger;
 pub mod driver;
 pub mod failure;
 pub mod graph;
@@ -13,7 +12,6 @@ pub mod link;
 pub mod module;
 mod progress;
 mod relocatable;
-mod separate;
 mod stage;
 mod stored;
 pub mod view;

@@ -1,27 +1,25 @@
-//! Relocatable output: a section for each kernel and function, and a container that a linker joins with others.
+//! Code in sections of its own, a section for each kernel and function: relocatable output, which a linker joins with other files, and
+//! debug builds, which are linked here.
 //!
-//! It is apart from whole programs because nothing is laid out here: a section depends on its own function, its routines and
-//! what aliases mean, so that an edit of one function makes no other section again.
+//! It is apart from other whole programs because no code is laid out here: a section depends on its own function, its routines and what
+//! aliases mean, so that an edit of one function makes no other section again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use oriole_cubin::{
-    Binding, CodeKind, DebugAddress, DebugTarget, KernelImage, Module, Undefined, UndefinedKind,
-};
+use oriole_cubin::{Binding, CodeKind, KernelImage, Module, Undefined, UndefinedKind};
 use oriole_diagnostics::Code;
-use oriole_hir::{Body, Linkage, ModuleVariable, Operand, Parameter, Signature, Statement, Table};
+use oriole_hir::{Body, Linkage, ModuleVariable, Signature};
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
-use oriole_pipeline::image::{LinkedFunction, ModuleSymbols};
-use oriole_pipeline::{LibraryFunction, Routine};
-use oriole_ptx::{Opcode, Space, Type};
+use oriole_link::debug_info::DebugParts;
+use oriole_link::{ModuleSymbols, container, debug_program, source};
+use oriole_pipeline::{LibraryFunction, LinkedFunction, Routine};
+use oriole_ptx::Space;
 use oriole_syntax::UnitKind;
 
-use crate::debugger::{self, DebugParts, OpenReference};
 use crate::failure::{Failed, Staged, guarded};
-use crate::link::{KnownAddresses, describe, image_failure, place_variables, write_failure};
 use crate::module::function_unit;
-use crate::{graph, stage};
+use crate::{debug, graph, stage};
 
 /// The section of a kernel or function.
 pub(crate) fn section_image<'db>(
@@ -48,19 +46,19 @@ pub(crate) fn section_image<'db>(
     guarded("kernel_image", || {
         let kind = if body.is_entry { CodeKind::Kernel } else { CodeKind::Function };
         let find = |name: &str| functions.get(name).copied();
-        let mut image = oriole_pipeline::image::section_image(target, (name, kind), &symbols, &find)
-            .map_err(|error| image_failure(name, &error))?;
+        let mut image = oriole_link::image::section_image(target, (name, kind), &symbols, &find)
+            .map_err(|error| error.of(name))?;
         image.binding = match (linkage, kind) {
             (Some(Linkage::Weak), _) => Binding::Weak,
             (None, CodeKind::Function) => Binding::Local,
             _ => Binding::Global,
         };
         if kind == CodeKind::Kernel {
-            describe(body, target.chip, &mut image);
+            source::describe(body, target.chip, &mut image);
         } else {
-            image.prototype = prototype(&body.results, &body.parameters);
+            image.prototype = source::prototype(&body.results, &body.parameters);
         }
-        image.pointed_prototypes = pointed_prototypes(body);
+        image.pointed_prototypes = source::pointed_prototypes(body);
         Ok(image)
     })
 }
@@ -88,8 +86,8 @@ pub(crate) fn library_image(db: &dyn Db, which: LibraryFunction, config: Config)
     guarded("library_image", || {
         let find = |name: &str| functions.get(name).copied();
         let named = (which.name(), CodeKind::Function);
-        let image = oriole_pipeline::image::section_image(target, named, &ModuleSymbols::default(), &find)
-            .map_err(|error| image_failure(which.name(), &error))?;
+        let image = oriole_link::image::section_image(target, named, &ModuleSymbols::default(), &find)
+            .map_err(|error| error.of(which.name()))?;
         Ok(KernelImage { binding: Binding::Weak, ..image })
     })
 }
@@ -117,38 +115,6 @@ pub(crate) fn add_library(db: &dyn Db, config: Config, module: &mut Module) -> R
     Ok(())
 }
 
-/// What a function gives and takes, as linkers compare it.
-fn prototype(results: &[Parameter], parameters: &[Parameter]) -> String {
-    let mut text = String::from(if results.is_empty() { "#v" } else { "#" });
-    for parameter in results.iter().chain(parameters) {
-        match (parameter.length, parameter.ty) {
-            (Some(_), _) => text.push_str(&format!("b{}", parameter.size())),
-            (None, Type::F32) => text.push('f'),
-            (None, Type::F64) => text.push('d'),
-            (None, ty) => text.push(if ty.bits() > 32 { 'l' } else { 'i' }),
-        }
-    }
-    text
-}
-
-/// What a body calls through pointers gives and takes, one for each call.
-fn pointed_prototypes(body: &Body) -> Vec<String> {
-    let calls = body.statements.iter().filter_map(|statement| match statement {
-        Statement::Instruction(i) if i.opcode == Opcode::Call => {
-            i.operands.iter().find_map(|operand| match operand {
-                Operand::Prototype(id) => Some(&body.prototypes[*id]),
-                Operand::Table(id) => match &body.tables[*id] {
-                    Table::Functions(list) => list.first().map(|&first| &body.functions[first].signature),
-                    _ => None,
-                },
-                _ => None,
-            })
-        }
-        _ => None,
-    });
-    calls.map(|signature| prototype(&signature.results, &signature.parameters)).collect()
-}
-
 /// The kernels and functions with sections of their own, in file order.
 pub(crate) fn sections(db: &dyn Db, file: SourceFile) -> impl Iterator<Item = FunctionUnit<'_>> {
     let index = graph::index(db, file);
@@ -170,75 +136,55 @@ pub(crate) fn add_code<'db>(
     add_library(db, config, module)?;
     let parts = graph::debug_sections(db, file, config).as_ref().map_err(Clone::clone)?;
     module.debug = parts.sections.clone();
-    module.callee_saved =
-        debugger::is_for_debuggers(db, file, config).then(oriole_pipeline::image::callee_saved);
+    module.callee_saved = debug::is_for_debuggers(db, file, config).then(oriole_link::image::callee_saved);
     Ok(parts)
 }
 
-/// Writes the container. The module has its header, and nothing else yet.
+/// Writes relocatable output. The module has its header, and nothing else yet.
 pub(crate) fn cubin(db: &dyn Db, file: SourceFile, config: Config, mut module: Module) -> Staged<Vec<u8>> {
     let parts = add_code(db, file, config, &mut module)?;
     let data = graph::module_data(db, file);
     module.undefined = undefined(db, file, &module, data);
-    let target = stage::target_of(db, config)?;
+    let start = stage::target_of(db, config)?.limits.static_shared_start;
     guarded("cubin", || {
-        let known = KnownAddresses { functions: &BTreeMap::new(), constants: BTreeMap::new() };
-        place_variables(&graph::module_layout(db, file).symbols, data, known, &mut module)?;
-        close(&parts.open, target.limits.static_shared_start, &mut module);
-        oriole_cubin::write(&module).map_err(|error| write_failure(&error))
+        let layout = &graph::module_layout(db, file).symbols;
+        container::complete_relocatable(layout, data, &parts.open, start, &mut module)?;
+        Ok(container::write(&module)?)
     })
 }
 
-/// Completes what debug sections name. Linkers count shared memory from the end of the system's part.
-fn close(open: &[OpenReference], start: u32, module: &mut Module) {
-    if open.is_empty() {
-        return;
-    }
-    let code = module.kernels.iter().enumerate();
-    let mut targets: BTreeMap<String, (DebugTarget, i64)> = BTreeMap::new();
-    for (code, image) in code.rev() {
-        let prefix = format!("${}$", image.name);
-        for (index, variable) in image.own_shared.iter().enumerate() {
-            let name = variable.name.strip_prefix(&prefix).unwrap_or(&variable.name).to_owned();
-            targets.insert(name, (DebugTarget::OwnShared { code, index }, start.into()));
-        }
-    }
-    let shared = module.shared.iter().enumerate();
-    targets.extend(shared.map(|(at, one)| (one.name.clone(), (DebugTarget::Shared(at), start.into()))));
-    let loaded = debugger::loaded_variables(module).into_iter();
-    targets.extend(loaded.map(|(name, target)| (name, (DebugTarget::Memory(target), 0))));
-    let sections = triomphe::Arc::make_mut(&mut module.debug);
-    for OpenReference { section, at, name, addend } in open {
-        if let Some(&(target, more)) = targets.get(name) {
-            let address = DebugAddress { offset: *at, target, addend: addend + more };
-            sections[*section].addresses.push(address);
-        }
-    }
+/// Writes a debug build that is a whole program. The module has its header, and nothing else yet.
+pub(crate) fn debug_program(
+    db: &dyn Db,
+    file: SourceFile,
+    config: Config,
+    mut module: Module,
+) -> Staged<Vec<u8>> {
+    let parts = add_code(db, file, config, &mut module)?;
+    let data = graph::module_data(db, file);
+    module.undefined = undefined_in_program(db, file, &module, data);
+    let target = stage::target_of(db, config)?;
+    let layout = &graph::module_layout(db, file).symbols;
+    let calls = graph::call_graph(db, file);
+    guarded("cubin", || {
+        debug_program::Program { target, calls, layout, data, open: &parts.open }.link(&mut module)?;
+        Ok(container::write(&module)?)
+    })
 }
 
-/// What the code and the initial values of the module name and the module does not define.
+/// What the module names and does not define.
 fn undefined(db: &dyn Db, file: SourceFile, module: &Module, data: &[ModuleVariable]) -> Vec<Undefined> {
-    let defined: BTreeSet<&str> = module.kernels.iter().map(|code| code.name.as_str()).collect();
-    let in_code = module.kernels.iter().flat_map(|code| &code.names);
-    let initial = data.iter().filter_map(|variable| variable.initial.as_ref());
-    let in_data = initial.flat_map(|initial| &initial.relocations).map(|relocation| &relocation.symbol);
-    let names: BTreeSet<&str> =
-        in_code.chain(in_data).map(String::as_str).filter(|name| !defined.contains(name)).collect();
-    names.into_iter().filter_map(|name| declared_elsewhere(db, file, name)).collect()
+    container::undefined(module, data, |name| declared_elsewhere(db, file, name))
 }
 
-/// The same of a program whose own functions and shared memory are laid out: arrays whose size the launch gives are declared as
-/// what other files define is, and have places; and no linker compares prototypes.
-pub(crate) fn undefined_in_programs(
+/// What a program whose own functions and shared memory are laid out names and does not define.
+pub(crate) fn undefined_in_program(
     db: &dyn Db,
     file: SourceFile,
     module: &Module,
     data: &[ModuleVariable],
 ) -> Vec<Undefined> {
-    let mut found = undefined(db, file, module, data);
-    found.retain(|other| other.kind != UndefinedKind::Shared);
-    found.iter_mut().for_each(|other| other.prototype.clear());
-    found
+    container::undefined_in_program(undefined(db, file, module, data))
 }
 
 /// What a name stands for that is declared here and defined in another file.
@@ -248,7 +194,7 @@ fn declared_elsewhere(db: &dyn Db, file: SourceFile, name: &str) -> Option<Undef
         let signature = graph::signature(db, unit).as_ref().map(|info| &info.signature);
         let Signature { results, parameters, .. } = signature?;
         return (unit.kind(db) == UnitKind::Declaration)
-            .then(|| found(UndefinedKind::Function, 0, prototype(results, parameters)))?;
+            .then(|| found(UndefinedKind::Function, 0, source::prototype(results, parameters)))?;
     }
     let info = graph::global(db, file, Arc::from(name)).as_ref()?;
     if info.linkage != Some(Linkage::Extern) || info.ty.is_opaque() {
@@ -260,19 +206,4 @@ fn declared_elsewhere(db: &dyn Db, file: SourceFile, name: &str) -> Option<Undef
         _ => UndefinedKind::Global,
     };
     found(kind, info.size, String::new())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn prototypes_tell_types_of_results_first() {
-        let one =
-            |ty, length| Parameter { ty, length, align: 4, offset: 0, pointer: None, in_register: false };
-        let list = [one(Type::F32, None), one(Type::B64, None), one(Type::B8, Some(6)), one(Type::F64, None)];
-        assert_eq!(prototype(&[one(Type::F32, None)], &list), "#fflb6d");
-        assert_eq!(prototype(&[], &[one(Type::U32, None)]), "#vi");
-        assert_eq!(prototype(&[], &[]), "#v");
-    }
 }

@@ -12,8 +12,8 @@ use oriole_inputs::{Config, Db, FunctionUnit};
 use oriole_latency::Model;
 use oriole_options::Options;
 use oriole_ori::{Assignment, Function, MachineFunction};
+use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::LinkedFunction;
 use oriole_pipeline::target::{self, SelectionTree, TargetError};
 use oriole_pipeline::{
     Allocated, Context, Decision, Decisions, Group, LibraryFunction, ORI_GROUPS, Phase, Profile, Routine,

@@ -8,7 +8,7 @@
 use oriole_diagnostics::Code;
 use oriole_hir::Body;
 use oriole_inputs::{Config, Db, FunctionUnit, SourceFile};
-use oriole_pipeline::image::LinkedFunction;
+use oriole_pipeline::LinkedFunction;
 use oriole_store::{Cache, Key, KeyBuilder, Mode};
 use oriole_syntax::UnitKind;
 use triomphe::Arc;

@@ -7,14 +7,13 @@ use std::mem::size_of;
 use oriole_cubin::KernelImage;
 use oriole_hir::Declared;
 use oriole_inputs::FunctionUnit;
+use oriole_link::debug_info::{CodePlaces, DebugParts, KernelLines};
 use oriole_ori::{Function, Instruction, MachineFunction, MachineInstruction};
 use oriole_pipeline::Allocated;
+use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_pipeline::image::LinkedFunction;
 use oriole_syntax::{NodeOrToken, Parse};
 
-use crate::debug::KernelLines;
-use crate::debugger::{CodePlaces, DebugParts};
 use crate::failure::Staged;
 use crate::module::Resolution;
 

@@ -21,7 +21,7 @@ const KNOW_CHIPS: &[&str] = &[
 /// The crates that handle hardware registers.
 const KNOW_REGISTERS: &[&str] = &[
     "sass", "latency", "ori", "lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode",
-    "cubin", "pipeline", "simulate",
+    "cubin", "pipeline", "link", "simulate",
 ];
 
 /// The numbers of neutral registers, and the count of registers before them.

@@ -25,6 +25,7 @@ const LAYERS: &[&[&str]] = &[
     &["hir", "cubin"],
     &["lower", "legalize", "optimize", "schedule", "regalloc", "isel", "encode", "interp", "simulate"],
     &["pipeline"],
+    &["link"],
     &["inputs"],
     &["queries"],
     &["ide"],

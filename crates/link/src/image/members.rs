@@ -1,9 +1,15 @@
 //! What an image holds: a kernel or function, and all that it reaches, one after the other.
+//!
+//! It decides the order of members and where each begins, and nothing of what is in them.
 
-use super::{ImageError, LinkedFunction, ModuleSymbols};
+use std::collections::{BTreeMap, BTreeSet};
+
 use oriole_chip::WordShape;
 use oriole_ori::SymbolId;
-use std::collections::{BTreeMap, BTreeSet};
+use oriole_pipeline::LinkedFunction;
+
+use crate::error::ImageError;
+use crate::symbols::ModuleSymbols;
 
 /// A function in an image.
 pub struct Member<'a> {

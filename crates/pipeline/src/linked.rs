@@ -1,4 +1,6 @@
-//! A function as the layout of an image takes it: encoded, with what its symbols and tables mean.
+//! A function as the linker takes it: encoded, with what its symbols and tables mean.
+//!
+//! It is here, where the stages end, because they make it and `oriole-link` reads it. Nothing of another function enters.
 
 use oriole_encode::EncodedFunction;
 use oriole_ori::{ConstBase, Fixup, SymbolId, SymbolKind, Table};
