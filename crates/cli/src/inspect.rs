@@ -12,7 +12,7 @@ use oriole_inputs::{Config, Database, FunctionUnit};
 use oriole_latency::{Listed, Origin};
 use oriole_options::Options;
 use oriole_pipeline::{Decision, Explained, Phase, Work};
-use oriole_queries::{Failed, graph, view};
+use oriole_queries::{Failed, configuration, files, functions, view};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -58,7 +58,7 @@ fn functions(
         render::to_terminal(&name, &text, &diagnostics);
         return Outcome::Failed;
     }
-    let mut units: Vec<FunctionUnit<'_>> = view::code_units(db, session.file);
+    let mut units: Vec<FunctionUnit<'_>> = files::code_units(db, session.file);
     if let Some(only) = only {
         let known: Vec<&str> = units.iter().map(|unit| &**unit.name(db)).collect();
         match names::one_of("function", &known, only) {
@@ -148,8 +148,8 @@ pub fn isel(arguments: &Isel) -> Outcome {
     let only = arguments.function.as_deref();
     let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |session, unit, text| {
         let db = &session.db;
-        let chip = graph::chip_info(db, session.config);
-        let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
+        let chip = configuration::chip_info(db, session.config);
+        let machine = functions::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
         if arguments.count {
             let reasons = view::explained(db, unit, session.config)?;
             let decisions = view::decisions(db, unit, session.config)?;

@@ -9,7 +9,7 @@ use oriole_ptxas::{
     Compilation, FunctionNeeds, KernelNeeds, Log, Resources, Severity, Source, is_of_the_text,
     is_unsupported, translate,
 };
-use oriole_queries::{graph, view};
+use oriole_queries::{files, view};
 
 use crate::{Cancelled, opened};
 
@@ -72,10 +72,10 @@ pub fn begin<'a>(compilation: &'a Compilation, mut source: Source, log: &mut Log
         return None;
     }
     let (db, file, mut config) = opened(source.text(), Some(chip), &compilation.options);
-    if compilation.tensor_checks.refuse(graph::module_header(&db, file).target, log) {
+    if compilation.tensor_checks.refuse(files::module_header(&db, file).target, log) {
         return Some(Step::Refused);
     }
-    if compilation.options.level > 0 && graph::module_header(&db, file).debug {
+    if compilation.options.level > 0 && files::module_header(&db, file).debug {
         if compilation.level_said {
             log.say(Severity::Fatal, "Optimized debugging not supported");
             return None;
@@ -101,13 +101,13 @@ fn checked(compilation: &Compilation, source: &Source, log: &mut Log) -> Option<
     if log.has_failed() && !diagnostics.iter().any(Diagnostic::is_error) {
         log.abort();
     }
-    (!log.has_failed()).then(|| graph::module_header(&db, file).target)
+    (!log.has_failed()).then(|| files::module_header(&db, file).target)
 }
 
 impl Job<'_> {
     /// Number of functions to compile: more threads are useless.
     pub fn functions(&self) -> usize {
-        view::code_units(&self.db, self.file).len()
+        files::code_units(&self.db, self.file).len()
     }
 
     /// A handle that cancels the compile, from another thread.
@@ -127,7 +127,7 @@ impl Job<'_> {
     pub fn tell(&self, compiled: Compiled, microseconds: u64, log: &mut Log) -> Option<Outcome> {
         let compilation = self.compilation;
         if !compiled.diagnostics.iter().any(is_of_the_text) {
-            compilation.tensor_checks.tell(graph::module_header(&self.db, self.file).target, log);
+            compilation.tensor_checks.tell(files::module_header(&self.db, self.file).target, log);
         }
         translate(&compiled.diagnostics, &self.source, compilation.architecture, log);
         if compiled.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::NewerVersion) {

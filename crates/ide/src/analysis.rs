@@ -5,7 +5,7 @@ use std::sync::Arc;
 use oriole_chip::Chip;
 use oriole_inputs::{Cancellable, Canceller, Config, Database, SourceFile};
 use oriole_options::Options;
-use oriole_queries::graph;
+use oriole_queries::modules;
 
 use crate::compiled::{Lacks, LastGood};
 use crate::embedded::Snippet;
@@ -361,7 +361,7 @@ impl Analysis {
     pub fn cubin(&self, file: FileId, chip: Chip) -> Cancellable<Option<triomphe::Arc<Vec<u8>>>> {
         self.with(|this| {
             let (source, config) = (this.ptx(file)?, this.config(file, chip)?);
-            graph::cubin(&this.db, source, config).as_ref().ok().cloned()
+            modules::cubin(&this.db, source, config).as_ref().ok().cloned()
         })
     }
 

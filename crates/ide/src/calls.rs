@@ -1,7 +1,7 @@
 //! Call hierarchy: callers and callees, read from the names of units.
 
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, Meaning, names};
@@ -58,7 +58,7 @@ pub(crate) fn item(analysis: &Analysis, file: FileId, at: u32) -> Option<CallIte
     let db = &analysis.db;
     let unit = match named(analysis, file, at) {
         Some(named) if named.occurrence.meaning == Meaning::Module => {
-            graph::definition(db, source, named.occurrence.name.clone())?
+            files::definition(db, source, named.occurrence.name.clone())?
         }
         _ => crate::cursor::spot(db, source, at)?.unit,
     };
@@ -81,7 +81,7 @@ fn uses(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> Vec<Range> {
 pub(crate) fn incoming(analysis: &Analysis, file: FileId, name: &str) -> Vec<Call> {
     let Some(source) = analysis.ptx(file) else { return Vec::new() };
     let db = &analysis.db;
-    let units = graph::split_file(db, source).iter().filter(|unit| unit.has_code(db));
+    let units = files::split_file(db, source).iter().filter(|unit| unit.has_code(db));
     units
         .filter_map(|&unit| {
             let ranges = uses(db, unit, name);
@@ -106,7 +106,7 @@ pub(crate) fn outgoing(analysis: &Analysis, file: FileId, name: &str) -> Vec<Cal
     called
         .into_iter()
         .filter_map(|name| {
-            let item = of_unit(db, file, graph::definition(db, source, name.into())?)?;
+            let item = of_unit(db, file, files::definition(db, source, name.into())?)?;
             Some(Call { item, ranges: uses(db, unit, name) })
         })
         .collect()

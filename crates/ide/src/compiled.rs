@@ -14,7 +14,7 @@ use oriole_inputs::FunctionUnit;
 use oriole_options::Options;
 use oriole_pipeline::LinkedFunction;
 use oriole_pipeline::facts::FunctionFacts;
-use oriole_queries::graph;
+use oriole_queries::{files, functions, images};
 use oriole_syntax::UnitKind;
 
 use crate::{Analysis, FileId, Range};
@@ -220,13 +220,13 @@ impl Analysis {
         if self.lacks.is_some() {
             return self.known(unit, last(), options);
         }
-        let fresh = match (graph::encoded(db, unit, config), graph::facts(db, unit, config)) {
+        let fresh = match (functions::encoded(db, unit, config), functions::facts(db, unit, config)) {
             (Ok(code), Ok(facts)) => Some(Arc::new(Compiled {
                 facts: facts.clone(),
                 code: code.clone(),
-                map: graph::source_map(db, unit).clone(),
+                map: files::source_map(db, unit).clone(),
                 text: Arc::clone(unit.text(db)),
-                body: graph::body(db, unit).clone(),
+                body: files::body(db, unit).clone(),
                 options: options.clone(),
             })),
             _ => None,
@@ -241,7 +241,7 @@ impl Analysis {
     }
 
     fn units(&self, file: FileId) -> usize {
-        self.ptx(file).map_or(0, |source| graph::split_file(&self.db, source).len())
+        self.ptx(file).map_or(0, |source| files::split_file(&self.db, source).len())
     }
 
     /// The result that another host has compiled for a unit: fresh if the bodies are equal.
@@ -256,12 +256,12 @@ impl Analysis {
             self.lacks.iter().for_each(Lacks::note);
             return None;
         };
-        let body = graph::body(db, unit);
+        let body = files::body(db, unit);
         if body.is_none() || *body != last.body || *options != last.options {
             return Some(Shown::new(db, unit, last, true));
         }
         // The same statements, perhaps at other places.
-        let (map, text) = (graph::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
+        let (map, text) = (files::source_map(db, unit).clone(), Arc::clone(unit.text(db)));
         Some(Shown::new(db, unit, Arc::new(Compiled { map, text, ..Compiled::clone(&last) }), false))
     }
 
@@ -279,7 +279,7 @@ impl Analysis {
             lacks.note();
             return None;
         }
-        match graph::kernel_image(db, unit, config) {
+        match images::kernel_image(db, unit, config) {
             Ok(image) => {
                 let own = format!("${}$", image.name);
                 let inner = image.functions.iter().map(|inner| {
@@ -299,7 +299,7 @@ impl Analysis {
 
     /// The unit of a kernel or function with code.
     pub(crate) fn code_unit(&self, file: FileId, name: &str) -> Option<FunctionUnit<'_>> {
-        let unit = graph::definition(&self.db, self.ptx(file)?, Arc::from(name))?;
+        let unit = files::definition(&self.db, self.ptx(file)?, Arc::from(name))?;
         unit.has_code(&self.db).then_some(unit)
     }
 }

@@ -4,7 +4,7 @@ use oriole_chip::Chip;
 use oriole_inputs::{Db, SourceFile};
 use oriole_ptx::table::{next_modifiers, rows_of as rows};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use rustc_hash::FxHashSet;
 
 use crate::analysis::Located;
@@ -268,7 +268,7 @@ fn directive(db: &dyn Db, source: SourceFile, words: &[String], dotted: bool, ou
         }
         ".entry" | ".func" if dotted => directives(out, documentation::HEAD_DIRECTIVES),
         ".alias" if words.iter().any(|word| word == ",") => {
-            for &unit in &graph::index(db, source).functions {
+            for &unit in &files::index(db, source).functions {
                 out.add(unit.name(db), CompletionKind::Function, "", "", 0);
             }
         }

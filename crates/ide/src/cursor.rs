@@ -1,7 +1,7 @@
 //! The context of a position: its unit, its token, its place in a statement that may be incomplete.
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::{NodeRef, Path, SyntaxKind, Token, TokenRef, ast, tokenize};
 
 use crate::Range;
@@ -18,7 +18,7 @@ pub(crate) struct Spot<'db> {
 
 /// The unit at a position of a file.
 pub(crate) fn spot(db: &dyn Db, source: SourceFile, at: u32) -> Option<Spot<'_>> {
-    let units = graph::split_file(db, source);
+    let units = files::split_file(db, source);
     let behind = units.partition_point(|unit| unit.start(db) <= at);
     let mut index = behind.checked_sub(1)?;
     // At the border of two units the cursor is after the last word of the first one.
@@ -35,7 +35,7 @@ pub(crate) fn units_in(
     source: SourceFile,
     range: Range,
 ) -> impl Iterator<Item = (FunctionUnit<'_>, u32)> {
-    let units = graph::split_file(db, source);
+    let units = files::split_file(db, source);
     let first = units.partition_point(|unit| unit.start(db) <= range.start).saturating_sub(1);
     units[first..]
         .iter()
@@ -46,14 +46,14 @@ pub(crate) fn units_in(
 impl<'db> Spot<'db> {
     /// The unit before the one at the position.
     pub fn before(&self, db: &'db dyn Db, source: SourceFile) -> Option<FunctionUnit<'db>> {
-        let units = graph::split_file(db, source);
+        let units = files::split_file(db, source);
         let at = units.partition_point(|unit| unit.start(db) < self.start);
         units.get(at.checked_sub(1)?).copied()
     }
 
     /// The path to the token at the position: of two that touch it to the one that is a word.
     pub fn path(&self, db: &'db dyn Db) -> Option<Path<'db>> {
-        let root = graph::function_tree(db, self.unit).syntax();
+        let root = files::function_tree(db, self.unit).syntax();
         let at = self.at.min(root.span().end());
         let before = at.checked_sub(1).and_then(|byte| root.path(byte));
         let behind = root.path(at);

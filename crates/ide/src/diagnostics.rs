@@ -6,7 +6,7 @@ use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Place, Severity};
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
 use oriole_pipeline::facts::Origin;
-use oriole_queries::{Failed, graph};
+use oriole_queries::{Failed, files, functions, images};
 use oriole_syntax::UnitKind;
 
 use crate::analysis::Located;
@@ -59,11 +59,11 @@ pub(crate) fn diagnostics(analysis: &Analysis, file: FileId) -> Vec<FileDiagnost
 /// Correct code without effect: unreachable instructions, unused registers.
 fn hints(db: &dyn Db, located: Located<'_>) -> Vec<FileDiagnostic> {
     let mut all = Vec::new();
-    for &unit in graph::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
-        if graph::body(db, unit).is_none() {
+    for &unit in files::split_file(db, located.source).iter().filter(|unit| unit.has_code(db)) {
+        if files::body(db, unit).is_none() {
             continue;
         }
-        let notes = graph::flow_report(db, unit).notes(graph::source_map(db, unit));
+        let notes = files::flow_report(db, unit).notes(files::source_map(db, unit));
         all.extend(notes.filter_map(|found| place(db, located, &found.shifted(unit.start(db)))));
     }
     all
@@ -130,10 +130,10 @@ pub(crate) fn code_diagnostics(analysis: &Analysis, file: FileId, chip: Chip) ->
     all.extend(
         oriole_queries::target_diagnostics(db, source, config).and_then(|found| place(db, located, &found)),
     );
-    for &unit in graph::split_file(db, source) {
+    for &unit in files::split_file(db, source) {
         let failed = match unit.kind(db) {
-            UnitKind::Entry => graph::kernel_image(db, unit, config).as_ref().err(),
-            UnitKind::Function => graph::encoded(db, unit, config).as_ref().err(),
+            UnitKind::Entry => images::kernel_image(db, unit, config).as_ref().err(),
+            UnitKind::Function => functions::encoded(db, unit, config).as_ref().err(),
             _ => continue,
         };
         match failed {
@@ -151,7 +151,7 @@ fn failure(
     failed: &Failed,
 ) -> Vec<FileDiagnostic> {
     let db = &analysis.db;
-    let found = failed.diagnostics(graph::source_map(db, unit)).into_iter();
+    let found = failed.diagnostics(files::source_map(db, unit)).into_iter();
     let place = |diagnostic: Diagnostic| {
         place(db, Located { source, at: 0, snippet: None }, &diagnostic.shifted(unit.start(db)))
     };
@@ -168,7 +168,7 @@ fn spills(analysis: &Analysis, file: FileId, unit: FunctionUnit<'_>, chip: Chip)
     }
     let stores = facts.spills.iter().filter(|spill| !spill.reload).count();
     let loads = facts.spills.len() - stores;
-    let range = Range::from(graph::source_map(db, unit).name).shifted(unit.start(db));
+    let range = Range::from(files::source_map(db, unit).name).shifted(unit.start(db));
     let mut related: Vec<Remark> = Vec::new();
     for spill in facts.spills.iter().filter(|spill| !spill.reload).take(8) {
         let whose = match spill.origin {

@@ -5,7 +5,7 @@ use oriole_diagnostics::Code;
 use oriole_inputs::Db;
 use oriole_ptx::table::{COMMON_NEEDS, FormProblem, Slot, match_form, rows_of};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind, TokenRef, UnitKind};
 
@@ -104,11 +104,11 @@ fn mend(analysis: &Analysis, file: FileId, diagnostic: &FileDiagnostic, all: &mu
 }
 
 fn missing_target(db: &dyn Db, out: &mut Mender<'_>) {
-    let header = graph::split_file(db, out.located.source)
+    let header = files::split_file(db, out.located.source)
         .iter()
         .copied()
         .find(|unit| unit.kind(db) == UnitKind::Header);
-    let root = header.map(|unit| (graph::function_tree(db, unit).syntax(), unit.start(db)));
+    let root = header.map(|unit| (files::function_tree(db, unit).syntax(), unit.start(db)));
     let version = root.and_then(|(root, start)| {
         let node = root.descendants().find(|node| node.kind() == SyntaxKind::VERSION_DIRECTIVE)?;
         Some(crate::cursor::trimmed(node).end + start)
@@ -364,14 +364,14 @@ fn raise(db: &dyn Db, path: &Path<'_>, out: &mut Mender<'_>) {
     let mut chips = Chip::all();
     chips.sort_by_key(|chip| !chip.is_supported());
     let chip = chips.into_iter().find(|chip| wanted.iter().all(|wanted| wanted.has(chip.as_target())));
-    let header = graph::module_header(db, out.located.source);
-    let units = graph::split_file(db, out.located.source);
+    let header = files::module_header(db, out.located.source);
+    let units = files::split_file(db, out.located.source);
     // The `.version` directive of the file.
     let mut stated = None;
     // The effective `.target` directive: the last one.
     let mut named = None;
     for &unit in units.iter().filter(|unit| unit.kind(db) == UnitKind::Header) {
-        let root = graph::function_tree(db, unit).syntax();
+        let root = files::function_tree(db, unit).syntax();
         for node in root.descendants() {
             let start = unit.start(db);
             if let Some(number) = ast::VersionDirective::cast(node).and_then(|it| it.number()) {

@@ -1,7 +1,7 @@
 //! Foldable ranges: bodies, scopes, sections, runs of comments and of header lines.
 
 use oriole_inputs::Db;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, UnitKind};
 
@@ -35,7 +35,7 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
     }
     let db = &analysis.db;
     for located in analysis.sources(file) {
-        for &unit in graph::split_file(db, located.source) {
+        for &unit in files::split_file(db, located.source) {
             let start = unit.start(db);
             for fold in unit_folds(db, unit) {
                 if let Some(range) = located.up(fold.range.shifted(start)) {
@@ -53,7 +53,7 @@ pub(crate) fn folds(analysis: &Analysis, file: FileId) -> Vec<Fold> {
 
 #[query(returns(ref))]
 fn unit_folds<'db>(db: &'db dyn Db, unit: oriole_inputs::FunctionUnit<'db>) -> Vec<Fold> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let mut folds = Vec::new();
     if matches!(unit.kind(db), UnitKind::Header | UnitKind::DebugSection) {
         folds.push(Fold { range: trimmed(root), kind: FoldKind::Header });

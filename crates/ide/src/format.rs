@@ -3,7 +3,7 @@
 //! Each gap between two tokens gets its rule; an edit replaces a gap, so no token can change and none can move. Line
 //! ends of the author stay, but several blank lines become one; a statement that shares its line gets one of its own.
 
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::{SyntaxKind, tokenize};
 
 use crate::cursor::{ends_with_line, units_in};
@@ -15,8 +15,8 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
         return Vec::new();
     }
     let db = &analysis.db;
-    let count = graph::split_file(db, source).len();
-    let first = graph::split_file(db, source).first().copied();
+    let count = files::split_file(db, source).len();
+    let first = files::split_file(db, source).first().copied();
     // Lines end as the first one does.
     let text = analysis.text(file);
     let first_line = text.as_deref().and_then(|text| text.split_once('\n')).map(|(line, _)| line);
@@ -25,7 +25,7 @@ pub(crate) fn format(analysis: &Analysis, file: FileId, range: Option<Range>, st
     for (unit, start) in units_in(db, source, range.unwrap_or(Range::new(0, u32::MAX))) {
         let place = UnitPlace {
             first: Some(unit) == first,
-            last: graph::split_file(db, source).get(count - 1) == Some(&unit),
+            last: files::split_file(db, source).get(count - 1) == Some(&unit),
             carriage,
             style,
         };

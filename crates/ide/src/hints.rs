@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_pipeline::facts::Wait;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::cursor::units_in;
@@ -168,7 +168,7 @@ impl Lens {
 pub(crate) fn kernel_names(analysis: &Analysis, file: FileId) -> Vec<String> {
     let db = &analysis.db;
     let Some(source) = analysis.ptx(file) else { return Vec::new() };
-    let units = graph::split_file(db, source).iter();
+    let units = files::split_file(db, source).iter();
     let kernels = units.filter(|unit| unit.kind(db) == UnitKind::Entry);
     kernels.map(|unit| unit.name(db).to_string()).filter(|name| !name.is_empty()).collect()
 }
@@ -185,7 +185,7 @@ pub(crate) fn lenses(analysis: &Analysis, file: FileId) -> Vec<Lens> {
 fn bare(analysis: &Analysis, file: FileId, kernel: String) -> Option<Lens> {
     let db = &analysis.db;
     let unit = analysis.code_unit(file, &kernel)?;
-    let span = graph::source_map(db, unit).name;
+    let span = files::source_map(db, unit).name;
     let range = Range::from(span).shifted(unit.start(db));
     Some(Lens { kernel, range, statistics: None })
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use oriole_chip::Chip;
 use oriole_inputs::FunctionUnit;
-use oriole_queries::{Failed, graph, view};
+use oriole_queries::{Failed, files, view};
 
 use crate::{Analysis, FileId, Range};
 
@@ -108,7 +108,7 @@ fn lines(
     before: &[OriLine],
 ) -> Vec<OriLine> {
     let db = &analysis.db;
-    let map = graph::source_map(db, unit);
+    let map = files::source_map(db, unit);
     let source = |line: &str| {
         // The text of an instruction ends with the ordinal of its statement.
         let ordinal: usize = line.rsplit_once("; ")?.1.parse().ok()?;

@@ -7,7 +7,7 @@ use oriole_inputs::{Db, FunctionUnit};
 use oriole_ori::File;
 use oriole_ptx::Opcode;
 use oriole_ptx::table::{Chips, Row, match_form, rows_of as rows};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{NumberValue, SyntaxKind, TokenRef, UnitKind, parse_number};
 
@@ -123,7 +123,7 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
             }
         }
         Meaning::Module => {
-            let unit = graph::definition(db, named.located.source, occurrence.name.clone())?;
+            let unit = files::definition(db, named.located.source, occurrence.name.clone())?;
             let readable = crate::demangle::readable(&occurrence.name);
             let readable = readable.map_or(String::new(), |name| format!("\n\n`{}`", name.replace('`', "'")));
             Some(match unit.kind(db) {
@@ -163,7 +163,7 @@ fn name(analysis: &Analysis, file: FileId, named: &Named<'_>) -> Option<String> 
 
 /// The place of a kernel parameter.
 fn parameter_place(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
-    let Some(body) = graph::body(db, unit).as_deref().filter(|body| body.is_entry) else {
+    let Some(body) = files::body(db, unit).as_deref().filter(|body| body.is_entry) else {
         return String::new();
     };
     let index = body.variables.values().find_map(|variable| match variable.kind {

@@ -3,7 +3,7 @@
 use oriole_chip::{Chip, Limiter, Usage, occupancy};
 use oriole_cubin::Bound;
 use oriole_pipeline::facts::{Origin, Peak};
-use oriole_queries::graph;
+use oriole_queries::functions;
 use oriole_syntax::UnitKind;
 
 use crate::compiled::{Image, Shown};
@@ -276,7 +276,7 @@ pub(crate) fn liveness(analysis: &Analysis, file: FileId, at: u32, chip: Chip) -
         placed.rfind(|&(ordinal, range)| range.start <= at && facts.live_at(ordinal).is_some())?;
     let live = facts.live_at(ordinal)?;
     let config = analysis.config(file, chip)?;
-    let set = match (shown.stale, graph::allocated(db, spot.unit, config)) {
+    let set = match (shown.stale, functions::allocated(db, spot.unit, config)) {
         (false, Ok(allocated)) => oriole_pipeline::facts::live_set(allocated, ordinal),
         _ => Peak::default(),
     };

@@ -4,7 +4,7 @@
 //! range larger, never smaller.
 
 use oriole_inputs::{Db, FunctionUnit};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 
 use crate::Range;
@@ -58,7 +58,7 @@ pub(crate) fn live_range<'db>(
 }
 
 fn steps<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, names: &Names, register: &Occurrence) -> Vec<Step> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let instructions: Vec<_> = root.descendants().filter_map(ast::Instruction::cast).collect();
     let ranges: Vec<Range> = instructions.iter().map(|instruction| trimmed(instruction.syntax())).collect();
     // The first instruction after a label.

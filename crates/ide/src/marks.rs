@@ -12,7 +12,7 @@ use oriole_hir::SourceMap;
 use oriole_inputs::FunctionUnit;
 use oriole_ori::File;
 use oriole_pipeline::facts::{FunctionFacts, Origin};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::names::{Access, DeclarationKind, Names, names};
@@ -51,7 +51,7 @@ pub(crate) fn marks(analysis: &Analysis, file: FileId, chip: Chip, before: &Regi
         return all;
     };
     let db = &analysis.db;
-    for &unit in graph::split_file(db, source).iter().filter(|unit| unit.has_code(db)) {
+    for &unit in files::split_file(db, source).iter().filter(|unit| unit.has_code(db)) {
         let key = (unit.kind(db), unit.name(db).clone());
         let known = before.units.get(&key);
         let found = match analysis.compiled(file, unit, chip) {

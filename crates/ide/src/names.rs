@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::SpecialRegister;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode, DeclarationHead, Item, Operand, Statement};
 use oriole_syntax::{NodeRef, TokenRef};
 use rustc_hash::FxHashMap;
@@ -146,7 +146,7 @@ impl Names {
 /// The names of a unit.
 #[query(returns(ref))]
 pub(crate) fn names<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Names {
-    build(graph::function_tree(db, unit).unit(), Builder::default())
+    build(files::function_tree(db, unit).unit(), Builder::default())
 }
 
 /// The names of a unit as far as a query about one name needs them: all declarations, and of the other names at least
@@ -158,7 +158,7 @@ pub(crate) fn names_like<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, spelling
         true => Vec::new(),
         false => text.match_indices(spelling).map(|(at, _)| at as u32).collect(),
     };
-    build(graph::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
+    build(files::function_tree(db, unit).unit(), Builder { wanted: Some(wanted), ..Builder::default() })
 }
 
 fn build<'t>(tree: ast::Unit<'t>, mut builder: Builder<'t>) -> Names {
@@ -504,7 +504,7 @@ top:
         let db = Database::default();
         let file = SourceFile::open(&db, KERNEL);
         let mut asked = 0;
-        for &unit in graph::split_file(&db, file) {
+        for &unit in files::split_file(&db, file) {
             let all = names(&db, unit);
             for at in 0..=unit.text(&db).len() as u32 {
                 let found = all.at(at);

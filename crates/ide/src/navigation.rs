@@ -2,7 +2,7 @@
 
 use oriole_inputs::{Db, SourceFile};
 use oriole_ptx::SpecialRegister;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::SyntaxKind;
 
 use crate::analysis::Located;
@@ -83,7 +83,7 @@ pub(crate) fn named<'a>(analysis: &'a Analysis, file: FileId, at: u32) -> Option
     let spot = spot(db, located.source, located.at)?;
     named_at(db, located, spot).or_else(|| {
         // At the border of two units the name may begin the second one.
-        let units = graph::split_file(db, located.source);
+        let units = files::split_file(db, located.source);
         let next = units.iter().copied().find(|unit| unit.start(db) == located.at)?;
         named_at(db, located, Spot { unit: next, start: located.at, at: 0 })
     })
@@ -117,7 +117,7 @@ pub(crate) fn definition(analysis: &Analysis, file: FileId, at: u32) -> Vec<Targ
 
 /// The declarations of a name in the module: the definition, or else the first declaration.
 fn declarations(db: &dyn Db, source: SourceFile, name: &str) -> Vec<(Range, Range)> {
-    let Some(unit) = graph::definition(db, source, name.into()) else { return Vec::new() };
+    let Some(unit) = files::definition(db, source, name.into()) else { return Vec::new() };
     let start = unit.start(db);
     let declares = |found: &&Occurrence| {
         found.meaning == Meaning::Module && found.access == Access::Declare && &*found.name == name
@@ -133,7 +133,7 @@ pub(crate) fn references(analysis: &Analysis, file: FileId, at: u32) -> Vec<Refe
         Meaning::Module => {
             let db = &analysis.db;
             let mut all = Vec::new();
-            for &unit in graph::split_file(db, named.located.source) {
+            for &unit in files::split_file(db, named.located.source) {
                 let start = unit.start(db);
                 for found in names(db, unit).same(&named.occurrence) {
                     if let Some(range) = named.located.up(found.range.shifted(start)) {
@@ -222,7 +222,7 @@ pub(crate) fn rename(
     let db = &analysis.db;
     let module = named.occurrence.meaning == Meaning::Module;
     let taken = match module {
-        true => graph::definition(db, named.located.source, new.into()).is_some(),
+        true => files::definition(db, named.located.source, new.into()).is_some(),
         false => false,
     };
     let in_the_way = |found: &Names| {
@@ -234,7 +234,7 @@ pub(crate) fn rename(
         meant || declared
     };
     let mut edits = Vec::new();
-    let units = graph::split_file(db, named.located.source);
+    let units = files::split_file(db, named.located.source);
     for &unit in units.iter().filter(|&&unit| module || unit == named.spot.unit) {
         let names = names(db, unit);
         let mut same = names.same(&named.occurrence).peekable();

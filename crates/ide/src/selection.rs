@@ -1,7 +1,7 @@
 //! The ranges around a position, each inside the next: word, operand, instruction, scope, function, file.
 
 use oriole_inputs::Db;
-use oriole_queries::graph;
+use oriole_queries::files;
 
 use crate::cursor::{spot, token_range, trimmed};
 use crate::{Analysis, FileId, Range};
@@ -18,7 +18,7 @@ pub(crate) fn selection(analysis: &Analysis, file: FileId, at: u32) -> Vec<Range
             inner.push(token_range(path.token));
             inner.extend(path.ancestors().map(trimmed));
         } else {
-            inner.push(trimmed(graph::function_tree(db, spot.unit).syntax()));
+            inner.push(trimmed(files::function_tree(db, spot.unit).syntax()));
         }
         ranges.extend(inner.into_iter().filter_map(|range| located.up(range.shifted(spot.start))));
         ranges.extend(located.snippet.map(|snippet| snippet.host));

@@ -1,7 +1,7 @@
 //! The outline of a file and the search for names over all files.
 
 use oriole_inputs::{Db, FunctionUnit, SourceFile};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use crate::analysis::Located;
@@ -51,7 +51,7 @@ pub(crate) fn symbols(analysis: &Analysis, file: FileId) -> Vec<Symbol> {
     let db = &analysis.db;
     let mut all = Vec::new();
     for (number, located) in analysis.sources(file).into_iter().enumerate() {
-        let inner: Vec<Symbol> = graph::split_file(db, located.source)
+        let inner: Vec<Symbol> = files::split_file(db, located.source)
             .iter()
             .flat_map(|&unit| unit_symbols(db, unit, located, true))
             .collect();
@@ -81,7 +81,7 @@ pub(crate) fn described(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
 
 /// The signature of a function as text.
 pub(crate) fn signature(db: &dyn Db, unit: FunctionUnit<'_>) -> String {
-    let Some(info) = graph::signature(db, unit) else { return String::new() };
+    let Some(info) = files::signature(db, unit) else { return String::new() };
     let list = |parameters: &[oriole_hir::Parameter]| {
         let one = |parameter: &oriole_hir::Parameter| match parameter.length {
             Some(length) => format!("{}[{length}]", parameter.ty),
@@ -162,7 +162,7 @@ fn unit_symbols(db: &dyn Db, unit: FunctionUnit<'_>, located: Located<'_>, deep:
 
 /// Space, type and size of a module's variable as text.
 pub(crate) fn variable_detail(db: &dyn Db, unit: FunctionUnit<'_>, name: &str) -> String {
-    let found = graph::globals(db, unit).iter().find(|(known, _)| **known == *name);
+    let found = files::globals(db, unit).iter().find(|(known, _)| **known == *name);
     found.map_or_else(String::new, |(_, info)| {
         let vector = if info.vector > 1 { format!(" .v{}", info.vector) } else { String::new() };
         format!(".{}{vector} {}, {} bytes, aligned to {}", info.space.name(), info.ty, info.size, info.align)
@@ -190,7 +190,7 @@ pub(crate) fn workspace_symbols(analysis: &Analysis, query: &str) -> Vec<(FileId
         }
         let source: SourceFile = data.source;
         let located = Located { source, at: 0, snippet: None };
-        for &unit in graph::split_file(db, source) {
+        for &unit in files::split_file(db, source) {
             let several = unit.kind(db) == UnitKind::Variable;
             if !several && !matches(query, unit.name(db)) {
                 continue;

@@ -2,7 +2,7 @@
 
 use oriole_inputs::{Db, FunctionUnit};
 use oriole_ptx::{Opcode, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_query_macro::query;
 use oriole_syntax::{NodeOrToken, SyntaxKind, TokenRef, ast};
 
@@ -148,7 +148,7 @@ fn marks_of(token: &Token, text: &str, known: &OfUnit) -> Marks {
 
 #[query(returns(ref), lru = 2048)]
 fn unit_tokens<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Vec<Token> {
-    let root = graph::function_tree(db, unit).syntax();
+    let root = files::function_tree(db, unit).syntax();
     let names = names(db, unit);
     let text = unit.text(db);
     let mut next = 0;
@@ -242,7 +242,7 @@ fn name_token<'db>(
         },
         Meaning::Module => {
             let file = unit.file(db);
-            match graph::definition(db, file, found.name.clone()) {
+            match files::definition(db, file, found.name.clone()) {
                 Some(other) if other.kind(db) == oriole_syntax::UnitKind::Variable => TokenKind::Variable,
                 Some(_) => TokenKind::Function,
                 None if found.access == Access::Call => TokenKind::Function,

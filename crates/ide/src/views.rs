@@ -2,7 +2,7 @@
 
 use oriole_chip::Chip;
 use oriole_pipeline::Work;
-use oriole_queries::{Failed, graph};
+use oriole_queries::{Failed, files};
 use oriole_syntax::{ElementRef, NodeOrToken};
 
 use crate::cursor::units_in;
@@ -36,7 +36,7 @@ pub(crate) fn syntax_tree(analysis: &Analysis, file: FileId, range: Option<Range
     let wanted = range.unwrap_or(Range::new(0, u32::MAX));
     units_in(db, source, wanted)
         .filter_map(|(unit, start)| {
-            let root = graph::function_tree(db, unit).syntax();
+            let root = files::function_tree(db, unit).syntax();
             node(NodeOrToken::Node(root), start, wanted)
         })
         .collect()

@@ -3,7 +3,7 @@
 use oriole_inputs::Db;
 use oriole_ptx::table::Kind;
 use oriole_ptx::{Space, Type};
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::UnitKind;
 
 use super::progress::{operand_rows, register_fits};
@@ -60,7 +60,7 @@ pub(super) fn operands(
     let rows = operand_rows(&context.typing, index);
     let has = |kinds: &dyn Fn(Kind) -> bool| rows.iter().any(|(_, operand)| kinds(operand.kind));
     if address || has(&|kind| kind == Kind::Address) && context.typing.partial.is_empty() {
-        let bits = graph::module_header(db, source).address_bits();
+        let bits = files::module_header(db, source).address_bits();
         let rank =
             |ty: Type| (ty.is_integer() || ty.is_bits()).then(|| u8::from(ty.bits() != u32::from(bits)));
         registers(&visible, &names.occurrences, rank, out);
@@ -74,7 +74,7 @@ pub(super) fn operands(
     // The callee comes first, or after the results.
     let results = context.typing.operands.first().is_some_and(|first| first.starts_with('('));
     if has(&|kind| kind == Kind::Call) || context.typing.opcode == "call" && index == 1 && results {
-        for &unit in &graph::index(db, source).functions {
+        for &unit in &files::index(db, source).functions {
             if unit.kind(db) != UnitKind::Entry && argument.is_none() {
                 let detail = crate::symbols::signature(db, unit);
                 out.add(unit.name(db), CompletionKind::Function, &detail, "", 0);
@@ -162,8 +162,8 @@ fn variables(db: &dyn Db, context: &Context<'_>, visible: &[&Declaration], out: 
             out.add(&declaration.name, CompletionKind::Variable, &declaration.detail, "", 1);
         }
     }
-    for &unit in &graph::index(db, context.located.source).variables {
-        for (name, _) in graph::globals(db, unit) {
+    for &unit in &files::index(db, context.located.source).variables {
+        for (name, _) in files::globals(db, unit) {
             let detail = crate::symbols::variable_detail(db, unit, name);
             if matches(&detail) {
                 out.add(name, CompletionKind::Variable, &detail, "", 2);

@@ -3,7 +3,7 @@
 use oriole_inputs::Db;
 use oriole_ptx::Opcode;
 use oriole_ptx::table::{Row, rows_of as rows};
-use oriole_queries::graph;
+use oriole_queries::files;
 
 use super::context;
 use super::progress::{Progress, is_optional, progress};
@@ -38,8 +38,8 @@ pub(crate) fn signature_help(analysis: &Analysis, file: FileId, at: u32) -> Opti
     if opcode == Opcode::Call {
         let position = argument?;
         let callee = context.typing.operands.iter().find(|operand| !operand.starts_with('('))?;
-        let unit = graph::definition(db, context.located.source, callee.as_str().into())?;
-        let info = graph::signature(db, unit).as_ref()?;
+        let unit = files::definition(db, context.located.source, callee.as_str().into())?;
+        let info = files::signature(db, unit).as_ref()?;
         let mut label = format!("{callee}(");
         let mut parameters = Vec::new();
         for (at, parameter) in info.signature.parameters.iter().enumerate() {

@@ -3,7 +3,7 @@
 use oriole_hir::AddressSpaceMismatch;
 use oriole_inputs::Db;
 use oriole_ptx::Space;
-use oriole_queries::graph;
+use oriole_queries::files;
 use oriole_syntax::ast::{self, AstNode};
 use oriole_syntax::{Path, SyntaxKind};
 
@@ -15,7 +15,7 @@ use crate::{Edit, Range};
 pub(super) fn mend(db: &dyn Db, spot: &Spot<'_>, path: &Path<'_>, out: &mut Mender<'_>) {
     let Some(node) = above(path, SyntaxKind::INSTRUCTION) else { return };
     let place = trimmed(node);
-    let (Some(body), map) = (graph::body(db, spot.unit), graph::source_map(db, spot.unit)) else { return };
+    let (Some(body), map) = (files::body(db, spot.unit), files::source_map(db, spot.unit)) else { return };
     let mismatch = oriole_hir::address_space_mismatches(body).into_iter().find(|mismatch| {
         map.instructions.get(mismatch.instruction as usize).is_some_and(|&span| place.meets(span.into()))
     });
@@ -70,7 +70,7 @@ fn convert(
     let Some(fresh) = (0..1000).map(|number| format!("{stem}{number}")).find(|name| !taken(name)) else {
         return;
     };
-    let bits = graph::module_header(db, out.located.source).address_bits();
+    let bits = files::module_header(db, out.located.source).address_bits();
     let text = spot.unit.text(db);
     let before = Range::new(0, place.start).slice(text);
     let line = before.rfind('\n').map_or(0, |at| at + 1);
