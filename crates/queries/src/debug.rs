@@ -18,6 +18,7 @@ use oriole_query_macro::query;
 use oriole_syntax::UnitKind;
 
 use crate::failure::{Failed, Staged, guarded};
+use crate::files::Index;
 use crate::{configuration, files, functions, images, weight};
 
 /// Where the code of a kernel stems from, in places of its units. Asked for only where the container has line tables.
@@ -55,7 +56,8 @@ pub fn code_places<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>, config: Config
 #[query(returns(ref), heap_size = weight::sections)]
 pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<DebugParts> {
     let options = configuration::debug_options(db, config);
-    let functions = &files::index(db, file).functions;
+    let index = files::index(db, file);
+    let functions = &index.functions;
     let mut with_code = functions.iter().filter(|unit| unit.has_code(db));
     let for_debuggers = configuration::is_for_debuggers(db, file, config);
     let wanted = options.lines || for_debuggers || with_code.any(|&unit| files::has_lines(db, unit));
@@ -71,7 +73,7 @@ pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<D
         true => files::own_sections(db, file).collect(),
         false => functions.iter().copied().filter(|unit| unit.kind(db) == UnitKind::Entry).collect(),
     };
-    let lined = lined_code(db, file, config, words, &code)?;
+    let lined = lined_code(db, config, words, index, &code)?;
     let linked = configuration::lower_options(db, config).linking == Linking::Relocatable;
     let (places, variables) =
         if for_debuggers { named(db, file, config, &code)? } else { Default::default() };
@@ -87,12 +89,11 @@ pub fn debug_sections(db: &dyn Db, file: SourceFile, config: Config) -> Staged<D
 /// The rows of sections of code, as these are in the file: the last of the source comes first.
 fn lined_code<'db>(
     db: &'db dyn Db,
-    file: SourceFile,
     config: Config,
     words: WordShape,
+    index: &Index<'db>,
     code: &[FunctionUnit<'db>],
 ) -> Result<Vec<LinedCode<'db>>, Failed> {
-    let index = files::index(db, file);
     let lined = |(at, &unit): (usize, &FunctionUnit<'db>)| {
         let lines = kernel_lines(db, unit, config).as_ref().map_err(Clone::clone)?;
         let image = images::kernel_image(db, unit, config).as_ref().map_err(Clone::clone)?;
