@@ -103,10 +103,10 @@ fn with_registers<'db>(
         allocate.limit = allocate.function_limit.or(allocate.limit).into_iter().chain(budget).min();
     }
     let settings = Settings { order, allocate, ..stage::settings() };
-    let cap = || {
-        oriole_lower::register_cap(body(db, unit).as_deref()?, configuration::chip_info(db, config))
-    };
-    stage::run(db, config, "allocated", &settings, |context| oriole_pipeline::allocate(function, cap, context))
+    let cap = || oriole_lower::register_cap(files::body(db, unit).as_deref()?, configuration::chip_info(db, config));
+    stage::run(db, config, "allocated", &settings, |context| {
+        oriole_pipeline::allocate(function, cap, context)
+    })
 }
 
 /// Forms chosen; after this nothing adds or removes an instruction.
