@@ -1,11 +1,11 @@
-//! Who calls whom: recursive functions, and the kernels that reach each function.
+//! The call graph: recursive functions, and the kernels that reach each function.
 //!
 //! It knows names only. What is called, directly or through pointers, is for the caller to say.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// Who calls whom.
+/// The functions of a module and their calls.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct CallGraph {
     /// For each function with code, by name: the functions that it calls or, through a pointer, may call.

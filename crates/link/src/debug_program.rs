@@ -31,11 +31,11 @@ use shared::{OwnShared, SharedPlaces, place_shared};
 /// What a table of constants is aligned to.
 const TABLE_ALIGNMENT: u64 = 8;
 
-/// What a program is linked by, beside its code.
+/// The facts by which a program is linked, in addition to its code.
 pub struct Program<'a> {
     /// The chip.
     pub target: &'a Target,
-    /// Who calls whom.
+    /// The call graph.
     pub calls: &'a CallGraph,
     /// Where the variables of the module are.
     pub layout: &'a ModuleSymbols,

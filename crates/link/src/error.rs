@@ -20,10 +20,10 @@ pub enum ImageError {
     SharedTooLarge(u64, u64),
     /// Code that a linker is to complete names something in a way that no relocation of the chip is for.
     NoRelocation(String),
-    /// Code takes the address of a variable that stands behind so many others that the table of addresses has no place
+    /// Code takes the address of a variable that comes after so many others that the table of addresses has no place
     /// for it.
     TooManySlots(String),
-    /// The jump tables and numbers of a kernel need so many bytes of a constant bank, more than one has.
+    /// The jump tables and numbers of a kernel need this many bytes of a constant bank, more than it has.
     TablesTooLarge(u64),
     /// Something that should not happen.
     Internal(String),

@@ -1,6 +1,6 @@
 //! The linker: from encoded functions and the variables of a module to images of kernels, and from these to a container.
 //!
-//! It is a crate of its own, behind the stages, because these questions concern several units at once, and pure, so that each is tested
+//! It is a crate of its own, after the stages, because these questions concern several units at once, and pure, so that each is tested
 //! without a database: the query layer reads what a question needs, asks it here and remembers the answer. No unit, no query, no text of
 //! a file and no pass may enter.
 

@@ -63,7 +63,7 @@ impl ModuleSymbols {
 
 /// The address of a function as a value: the offset, in bytes, of its entry in the table of functions that each kernel
 /// has in constant bank 2. `index` is its place in [`ModuleSymbols::functions`]. No text offset would do, because each
-/// kernel has a clone of the function, and a pointer may lie in memory that kernels share. Never 0.
+/// kernel has a clone of the function, and a pointer may be in memory that kernels share. Never 0.
 pub fn function_value(index: usize) -> u64 {
     FUNCTION_ENTRY as u64 * (index as u64 + 1)
 }

@@ -1,4 +1,4 @@
-//! Who calls whom in a module, and which kernels reach a function.
+//! The queries of the call graph: callees, functions whose addresses are taken, the kernels that reach a function.
 //!
 //! It is apart from files because these questions concern several units, and from modules because they concern no configuration. They read
 //! what functions use, and no code.
@@ -13,7 +13,7 @@ use oriole_syntax::UnitKind;
 
 use crate::files;
 
-/// Who calls whom, and which functions are recursive.
+/// The call graph of a module, with which functions are recursive.
 #[query(returns(ref))]
 pub fn call_graph(db: &dyn Db, file: SourceFile) -> CallGraph {
     let mut callees = BTreeMap::new();

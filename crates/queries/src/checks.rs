@@ -15,7 +15,7 @@ use crate::{configuration, files};
 /// What is made of a file, as far as its diagnostics hang on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Output {
-    /// What the driver loads; blocks declare so many bytes of shared memory at most.
+    /// What the driver loads; blocks declare at most this many bytes of shared memory.
     Loaded(u32),
     /// The same, in which a linker may define what is missing.
     Extensible(u32),

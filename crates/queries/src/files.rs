@@ -208,7 +208,7 @@ pub fn variables<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> VariableUnit 
 #[query(returns(ref))]
 pub fn signature<'db>(db: &'db dyn Db, unit: FunctionUnit<'db>) -> Option<SignatureInfo> {
     if unit.kind(db) == UnitKind::Entry {
-        // Who takes the address of a kernel is not compiled again when the kernel is edited for the first time.
+        // Code that takes the address of a kernel is not compiled again when the kernel is edited for the first time.
         unit.file(db).volatile(db);
     }
     declared(db, unit).iter().find_map(|declared| match declared {

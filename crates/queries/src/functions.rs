@@ -1,6 +1,6 @@
 //! The queries of a function for a configuration: one for each group of phases, from its meaning to words.
 //!
-//! Each stands beside what it runs; the stages themselves are in the pure crates. `compiled` runs the same steps at once, for a database
+//! Each query is next to the code that it runs; the stages themselves are in the pure crates. `compiled` runs the same steps at once, for a database
 //! that keeps no stages. Of the rest of the module a function knows only how many registers the kernels that reach it leave.
 
 use oriole_hir::Body;

@@ -45,7 +45,7 @@ pub fn module_layout(db: &dyn Db, file: SourceFile) -> Layout {
     Layout::new(variables, externs)
 }
 
-/// The bytes of the module's constants, which a kernel asks for that tells their generic addresses from others.
+/// The bytes of the module's constants, read by kernels that test whether a generic address is one of them.
 #[query]
 pub fn constant_bytes(db: &dyn Db, file: SourceFile) -> u64 {
     module_layout(db, file).symbols.constant_bytes

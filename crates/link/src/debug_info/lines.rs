@@ -157,7 +157,7 @@ pub fn line_sections(
         let starts = table.addresses.iter();
         let starts =
             starts.map(|&(offset, sequence)| address(offset, DebugTarget::Memory(code[sequence].code)));
-        // Strings follow the table; a linker puts them behind those of other files.
+        // Strings follow the table; a linker puts them after those of other files.
         let names = table.names.filter(|_| linked && strings.is_some());
         let names = names.map(|offset| address(offset, DebugTarget::Section(1)));
         let addresses = starts.chain(names).collect();

@@ -95,11 +95,11 @@ pub fn add_sections(
         let message = format!("`{name}` is missing, and with it what debuggers know of variables and types");
         parts.warnings.push((0, Diagnostic::new(Code::NoDebugSection, Span::point(0), message)));
     }
-    // Nobody can read the one without the other.
+    // The second cannot be read without the first.
     let is_readable = |name: &str| !(missing[0] && name == INFORMATION);
     let own = data.order.iter().map(String::as_str);
     let mut own: Vec<&str> = own.filter(|name| is_new(name) && is_readable(name)).collect();
-    // The reference puts abbreviations first.
+    // ptxas puts abbreviations first.
     own.sort_by_key(|&name| name != ABBREVIATIONS);
     for name in own {
         let bytes = data.sections[name].bytes.clone();

@@ -26,7 +26,7 @@ pub fn finish(members: &[Member], image: &mut KernelImage) {
 }
 
 /// Bytes of the deepest call chain without repetition. Recursion and indirect calls may need more: for those the
-/// driver's own stack limit counts, as with the reference.
+/// driver's own stack limit counts, as with ptxas.
 fn deepest_stack(members: &[Member]) -> u32 {
     // 0 = not seen, 1 = on the path, 2 = done; an explicit stack keeps deep chains harmless.
     let mut state = vec![0u8; members.len()];

@@ -25,7 +25,7 @@ pub struct Member<'a> {
     pub callees: Vec<usize>,
 }
 
-/// The kernel and everything it reaches, in order of first reference, behind the words that stand before it.
+/// The kernel and everything it reaches, in order of first reference, after the words at its entry.
 pub fn closure<'a>(
     shape: WordShape,
     before: &[oriole_sass::InstructionWord],

@@ -84,7 +84,7 @@ impl Linker<'_> {
     }
 
     /// Whether the linker completes what names a symbol. It does for all code with a section of its own. In an extensible kernel it
-    /// does for what other files may define, for global memory, and for what a launch of another kernel is told.
+    /// does for what other files may define, for global memory, and for what a launch of another kernel takes.
     fn leaves(&self, function: &LinkedFunction, symbol: &oriole_ori::SymbolRef) -> bool {
         let in_extensible = || match symbol.kind {
             SymbolKind::Outside | SymbolKind::Global => true,
