@@ -7,7 +7,7 @@ use oriole_store::Cache;
 
 use tracing::debug_span;
 
-use crate::{ExecutionLog, Place, Running};
+use crate::{ExecutionLog, History, Place, Running};
 
 /// The operations of the database for queries, in addition to salsa's own.
 #[salsa::db]
@@ -22,6 +22,12 @@ pub trait Db: salsa::Database {
     /// never changes during the life of a database, so queries may read it.
     fn keeps_stages(&self) -> bool;
 
+    /// Results of stages with other options, if stages are kept. They equal what the stages would give, so queries may read them.
+    fn history(&self) -> Option<&History>;
+
+    /// Takes the record of an execution back: the result was found in the history.
+    fn found(&self, query: &'static str, place: Place<'_>);
+
     /// The cache of finished functions, which is consulted before a compile. It never changes during the life of a
     /// database, and its values equal those of a compile, so queries may read it.
     fn cache(&self) -> Option<&Cache>;
@@ -35,6 +41,7 @@ pub struct Database {
     storage: salsa::Storage<Self>,
     log: Option<Arc<ExecutionLog>>,
     once: bool,
+    history: Arc<History>,
     cache: Option<Arc<Cache>>,
 }
 
@@ -98,6 +105,16 @@ impl Db for Database {
 
     fn keeps_stages(&self) -> bool {
         !self.once
+    }
+
+    fn history(&self) -> Option<&History> {
+        self.keeps_stages().then_some(&*self.history)
+    }
+
+    fn found(&self, query: &'static str, place: Place<'_>) {
+        if let Some(log) = &self.log {
+            log.take_back(self, query, place);
+        }
     }
 
     fn cache(&self) -> Option<&Cache> {

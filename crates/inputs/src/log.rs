@@ -152,6 +152,23 @@ impl ExecutionLog {
         }
     }
 
+    /// Takes the last record of an execution back: it only looked something up. The record of an edit keeps it.
+    pub(crate) fn take_back(&self, db: &dyn Db, query: &'static str, place: Place<'_>) {
+        if let Kept::Counts(counts, _) = &mut *self.lock() {
+            if let Some(count) = counts.get_mut(query) {
+                *count = count.saturating_sub(1);
+            }
+            return;
+        }
+        let (unit, config) = reads::unheard(|| place.words(db));
+        let execution = Execution { query, unit, config };
+        if let Kept::Each(executions) = &mut *self.lock()
+            && let Some(at) = executions.iter().rposition(|other| *other == execution)
+        {
+            executions.remove(at);
+        }
+    }
+
     /// Records that an execution read a dependency, by the database's name for it, which changed in this revision.
     pub(crate) fn read(&self, execution: usize, name: &str, changed: u64) {
         if let Kept::Counts(_, Some(recorded)) = &mut *self.lock()

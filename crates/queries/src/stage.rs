@@ -3,9 +3,10 @@
 //! Each caller fills in just the options that its group may know; the others have defaults, which no phase of the group looks at. Which
 //! stage runs is for the caller to say.
 
+use std::ops::Deref;
 use std::sync::LazyLock;
 
-use oriole_inputs::{Config, Db};
+use oriole_inputs::{Config, Db, FunctionUnit, Place, Slot};
 use oriole_options::Options;
 use oriole_pipeline::{Context, Group, Settings};
 use triomphe::Arc;
@@ -35,6 +36,66 @@ pub(crate) fn all_settings(db: &dyn Db, config: Config) -> Settings {
         finish: configuration::finish_options(db, config),
         ..settings()
     }
+}
+
+/// A stage of a unit with its options, to be looked up in the history of the unit.
+pub(crate) struct Stage<'db, O> {
+    /// The query, and its place in the log.
+    query: &'static str,
+    place: Place<'db>,
+    slot: Slot,
+    /// The stage, or the routine.
+    name: &'static str,
+    /// The options that it reads, and what else its result depends on.
+    options: O,
+}
+
+impl<'db, O: Clone + PartialEq + Send + Sync + 'static> Stage<'db, O> {
+    /// A stage of a unit.
+    pub(crate) fn new(unit: FunctionUnit<'db>, config: Config, group: Group, options: O) -> Stage<'db, O> {
+        let place = Place::UnitConfig(unit, config);
+        let (query, slot) = (group.name(), Slot::new(unit, config));
+        Stage { query, place, slot, name: query, options }
+    }
+
+    /// All stages of a routine of the compiler, or of a function of the library; the query is the one of its kind.
+    pub(crate) fn of_routine(
+        query: &'static str,
+        name: &'static str,
+        config: Config,
+        options: O,
+    ) -> Stage<'db, O> {
+        Stage { query, place: Place::Routine(name, config), slot: Slot::of_routines(config), name, options }
+    }
+
+    /// The result for an input, from the history, or what `make` gives. Results that `lasts` refuses are not kept.
+    pub(crate) fn of<I, T>(
+        &self,
+        db: &dyn Db,
+        input: &I,
+        lasts: impl FnOnce(&T) -> bool,
+        make: impl FnOnce(&O) -> Staged<T>,
+    ) -> Staged<T>
+    where
+        I: Deref<Target: PartialEq> + Clone + Send + Sync + 'static,
+        T: Send + Sync + 'static,
+    {
+        let Some(history) = db.history() else { return make(&self.options) };
+        if let Some(found) = history.find(self.slot, self.name, input, &self.options) {
+            db.found(self.query, self.place);
+            return Ok(found);
+        }
+        let made = make(&self.options)?;
+        if lasts(&made) {
+            history.keep(self.slot, self.name, input, self.options.clone(), &made);
+        }
+        Ok(made)
+    }
+}
+
+/// True for a result that depends on nothing but the input and the options of its stage.
+pub(crate) fn always<T>(_: &T) -> bool {
+    true
 }
 
 /// Runs a stage with a context that cancels it when its answer is no longer wanted.
