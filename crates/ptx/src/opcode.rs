@@ -167,7 +167,7 @@ impl Opcode {
         OPCODES[self as usize].0
     }
 
-    /// How many opcode words there are.
+    /// Number of opcode words.
     pub const COUNT: usize = OPCODES.len();
 
     /// Every opcode, in alphabetical order.
