@@ -643,7 +643,7 @@ mod tests {
         Op::UVIRTCOUNT,
     ];
 
-    /// Words of every form whose widths are known, with all bits that mean something drawn by chance.
+    /// Words of every form whose widths are known, with random values of all bits that have a meaning.
     #[test]
     fn the_checker_and_the_form_table_agree_about_registers() {
         for chip in Chip::all().into_iter().filter(|chip| chip.variant() == Variant::Base) {

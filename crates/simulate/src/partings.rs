@@ -46,7 +46,7 @@ impl Partings {
     }
 }
 
-/// True if the lanes of a warp execute such instructions together, and what they give depends on who is there.
+/// True if the lanes of a warp execute such instructions together, and the result depends on the set of lanes.
 pub(crate) fn acts_together(op: Op) -> bool {
     use Op::*;
     matches!(
