@@ -537,7 +537,7 @@ impl<'a> Machine<'a> {
         }
         let step = match self.program.steps.get(group.pc as usize) {
             None => return Err(place(Fault::RunAway, None, block.index)),
-            Some(Err(text)) => return Err(place(Fault::Decode(text.clone()), None, block.index)),
+            Some(Err(error)) => return Err(place(Fault::Decode(*error), None, block.index)),
             Some(Ok(step)) => step,
         };
         let count = u32::from(nameable(warp.registers.min(u32::from(u8::MAX)) as u16));

@@ -7,7 +7,7 @@ use oriole_latency::{Class, Model};
 use oriole_sass::decode::decode_with_form;
 use oriole_sass::info::Queue;
 use oriole_sass::register::PT;
-use oriole_sass::{Access, Guard, Instruction, Op, RegisterFile};
+use oriole_sass::{Access, DecodeError, Guard, Instruction, Op, RegisterFile};
 
 /// Where variable-latency instructions finish in the order of issue among themselves.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -79,7 +79,7 @@ impl Step {
 pub(crate) struct Program {
     /// The shape of its words.
     pub shape: WordShape,
-    pub steps: Vec<Result<Step, String>>,
+    pub steps: Vec<Result<Step, DecodeError>>,
 }
 
 /// Where an instruction completes in the order of issue.
@@ -108,7 +108,7 @@ impl Program {
         let steps = code
             .iter()
             .map(|&word| {
-                decode_with_form(chip, word).map_err(|error| error.to_string()).map(|(form, instruction)| {
+                decode_with_form(chip, word).map(|(form, instruction)| {
                     let mut list = Vec::new();
                     accesses(chip.register_files(), &instruction, |access| {
                         if !list.contains(&access) {
