@@ -20,8 +20,8 @@ const BOX_ALIGNMENT: u64 = 128;
 /// Where tensor maps begin.
 const MAP_ALIGNMENT: u64 = 64;
 
-fn illegal(message: String) -> Fault {
-    Fault::new(FaultKind::Illegal, message)
+fn illegal(reason: impl std::fmt::Display) -> Fault {
+    Fault::new(FaultKind::Illegal, reason.to_string())
 }
 
 /// Copies a block of bytes, or combines it with what is there.
@@ -179,7 +179,7 @@ pub fn copy_box(at: &mut LaneContext, step: &BoxStep) -> Result<(), Fault> {
     let bytes = map.element_bytes();
     // Rows that are named by their numbers lie anywhere.
     if step.walk != Walk::Rows && cells.iter().any(|cell| cell.before) {
-        return Err(illegal("a store of a box reaches a negative coordinate".into()));
+        return Err(illegal("a store of a box reaches a negative coordinate"));
     }
     match step.combine {
         Some(named) => map.check_combination(named).map_err(illegal)?,

@@ -1,7 +1,6 @@
-//! Barrier objects in shared memory (`mbarrier`): what eight bytes of shared memory mean to the instructions that work on
-//! them, and when a phase ends.
+//! mbarriers: the meaning of their eight bytes of shared memory to the instructions that work on them, and when a phase ends.
 //!
-//! The format is this machine's own: programs may not look into an object, and what `arrive` gives of it only goes back
+//! The format is the interpreter's: programs may not look into an object, and the state that `arrive` gives only goes back
 //! to instructions of this family. Zeros are no object, so that using one that was never initialized is seen.
 
 use crate::context::LaneContext;
@@ -26,10 +25,29 @@ const PHASE: u32 = 63;
 /// The field of outstanding bytes: a sign beside the count.
 const OUTSTANDING_BITS: u32 = COUNT_BITS + 1;
 
-/// A barrier object.
+/// Why a program may not do this to an mbarrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum ObjectError {
+    /// More bytes than the field holds.
+    #[error("{0} outstanding bytes are more than an mbarrier can count")]
+    Outstanding(i64),
+    /// Not as many arrivals as the phase may still have.
+    #[error("{count} arrivals at an mbarrier that waits for {pending}")]
+    Arrivals {
+        /// Arrivals.
+        count: u32,
+        /// Arrivals that the phase waits for.
+        pending: u32,
+    },
+    /// The arrivals must not complete the phase.
+    #[error("{0} arrivals with .noComplete would complete the phase")]
+    Completes(u32),
+}
+
+/// An mbarrier.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Object {
-    /// Parity of the phase that is under way.
+    /// Parity of the current phase.
     pub phase: bool,
     /// Arrivals that are missing in this phase.
     pub pending: u32,
@@ -77,10 +95,10 @@ impl Object {
     }
 
     /// More bytes to come, or, negative, bytes that came.
-    pub fn transfer(&mut self, bytes: i64) -> Result<(), String> {
+    pub fn transfer(&mut self, bytes: i64) -> Result<(), ObjectError> {
         let outstanding = i64::from(self.outstanding) + bytes;
         if outstanding.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{outstanding} outstanding bytes are more than an mbarrier can count"));
+            return Err(ObjectError::Outstanding(outstanding));
         }
         self.outstanding = outstanding as i32;
         self.end_phase();
@@ -88,9 +106,9 @@ impl Object {
     }
 
     /// So many threads arrive, and with `drop` do so for good.
-    pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), String> {
+    pub fn arrive(&mut self, count: u32, drop: bool) -> Result<(), ObjectError> {
         if count == 0 || count > self.pending {
-            return Err(format!("{count} arrivals at an mbarrier that waits for {}", self.pending));
+            return Err(ObjectError::Arrivals { count, pending: self.pending });
         }
         if drop {
             self.expected = self.expected.saturating_sub(count);
@@ -115,7 +133,7 @@ pub fn pending_count(state: u64) -> u64 {
 }
 
 impl LaneContext<'_, '_> {
-    /// The address of an object, which lies in shared memory.
+    /// The address of an object, which is in shared memory.
     pub fn object_address(&self, location: &Location) -> Result<u64, Fault> {
         let address = self.address(location);
         match location.place {
@@ -162,11 +180,11 @@ impl LaneContext<'_, '_> {
         &mut self,
         address: u64,
         arrives: bool,
-        change: impl FnOnce(&mut Object) -> Result<(), String>,
+        change: impl FnOnce(&mut Object) -> Result<(), ObjectError>,
     ) -> Result<Object, Fault> {
         let before = self.object(address)?;
         let mut after = before;
-        change(&mut after).map_err(|message| Fault::new(FaultKind::Illegal, message))?;
+        change(&mut after).map_err(|error| Fault::new(FaultKind::Illegal, error.to_string()))?;
         self.put_object(address, after.encode())?;
         let name = self.object_name(address);
         self.machine.watch.change_object(name, arrives, after.phase != before.phase);
@@ -210,7 +228,7 @@ impl LaneContext<'_, '_> {
             })?,
             ObjectOperation::ArriveWithin { drop } => self.change_object(address, true, |object| {
                 if amount >= object.pending {
-                    return Err(format!("{amount} arrivals with .noComplete would complete the phase"));
+                    return Err(ObjectError::Completes(amount));
                 }
                 object.arrive(amount, drop)
             })?,
