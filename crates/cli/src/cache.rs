@@ -17,6 +17,7 @@ use clap::Args;
 use oriole_store::{Cache, Key, Mode, Store};
 
 use crate::files::output::{TEMPORARY, is_temporary};
+use crate::session::ArgumentError;
 
 /// Options of commands that use the content store.
 #[derive(Args, Debug, Clone)]
@@ -37,8 +38,8 @@ impl CacheArguments {
     /// The cache that is asked for, if any.
     ///
     /// # Errors
-    /// A message: no folder is given and none can be derived.
-    pub fn open(&self) -> Result<Option<Arc<Cache>>, String> {
+    /// No folder is given and none can be derived.
+    pub fn open(&self) -> Result<Option<Arc<Cache>>, ArgumentError> {
         if self.cache == Mode::Off {
             return Ok(None);
         }
@@ -64,7 +65,7 @@ impl CacheArguments {
     ///
     /// # Errors
     /// As [`CacheArguments::open`].
-    pub fn session(&self) -> Result<Arc<Cache>, String> {
+    pub fn session(&self) -> Result<Arc<Cache>, ArgumentError> {
         let disk = match self.cache {
             Mode::Off => None,
             _ => Some(self.disk()?),
@@ -74,9 +75,9 @@ impl CacheArguments {
         Ok(Arc::new(Cache::remembering(MEMORY, disk, mode)))
     }
 
-    fn disk(&self) -> Result<Disk, String> {
+    fn disk(&self) -> Result<Disk, ArgumentError> {
         let folder = self.cache_dir.clone().or_else(default_folder);
-        let folder = folder.ok_or("--cache: there is no user's cache folder here: give --cache-dir")?;
+        let folder = folder.ok_or(ArgumentError::NoCacheFolder)?;
         Ok(Disk::new(folder, self.cache_size.saturating_mul(1 << 20)))
     }
 

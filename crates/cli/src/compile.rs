@@ -9,7 +9,7 @@ use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
 use crate::report;
-use crate::session::{Session, any_chip, known_chip, options, threads_for};
+use crate::session::{ArgumentError, Session, options, threads_for};
 use oriole_chip::Chip;
 use oriole_diagnostics::Diagnostic;
 use oriole_options::Linking;
@@ -27,7 +27,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let (chip, mut options) = match options(&arguments.target) {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     options.linking = match (arguments.compile_only, arguments.extensible_whole_program) {
         (true, _) => Linking::Relocatable,
@@ -39,7 +39,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let cache = match arguments.cache.open() {
         Ok(cache) => cache,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
@@ -47,9 +47,9 @@ pub fn compile(arguments: &Compile) -> Outcome {
     };
     let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
         Ok(opened) => opened,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
-    // A report asks for what a compile that is done with it would drop.
+    // A report needs results that a compile would drop otherwise.
     let keep = arguments.verbose || arguments.json;
     let session = Session::once(&text, chip, &options, keep, cache.clone());
     let jobs = jobs(arguments.jobs, &session);
@@ -57,10 +57,8 @@ pub fn compile(arguments: &Compile) -> Outcome {
         oriole_queries::compile_watched(&session.db, session.file, session.config, jobs, progress)
     };
     // A program that reads JSON wants nothing else, wherever it is.
-    let mut compiled = match arguments.json {
-        true => compile(&Progress::default()),
-        false => progress::watched(text.len(), compile),
-    };
+    let mut compiled =
+        if arguments.json { compile(&Progress::default()) } else { progress::watched(text.len(), compile) };
     compiled.diagnostics.splice(0..0, session.replaced.clone());
     if let Some(cubin) = compiled.cubin.as_deref().filter(|_| arguments.check) {
         let found = hazards::diagnostics(&session, &text, cubin);
@@ -84,7 +82,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
         return Outcome::Failed;
     };
     if let Err(message) = output.write(&cubin) {
-        return failed(&message);
+        return failed(message);
     }
     if arguments.json {
         document(Some(&cubin));
@@ -110,14 +108,11 @@ pub fn jobs(asked: Option<usize>, session: &Session) -> usize {
 pub fn check(arguments: &Check) -> Outcome {
     let text = match input::text(&arguments.input) {
         Ok(text) => text,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
-    let chip = match &arguments.arch {
-        None => None,
-        Some(name) => match any_chip(name) {
-            Ok(chip) => Some(chip),
-            Err(message) => return misused(&message),
-        },
+    let chip = match arguments.arch.as_deref().map(Chip::choose_any).transpose() {
+        Ok(chip) => chip,
+        Err(error) => return misused(ArgumentError::from(error)),
     };
     let path = input::shown(&arguments.input);
     if arguments.for_codegen {
@@ -140,7 +135,7 @@ pub fn check(arguments: &Check) -> Outcome {
     verdict(&diagnostics)
 }
 
-/// Checks a text and compiles it for its errors alone: all that the chip or the back end lacks, each kind once.
+/// Checks a text and compiles it for its errors alone: every form that the chip or the back end lacks, each kind once.
 fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option<Chip>) -> Outcome {
     let session = Session::looking(text, chip, &Options::default());
     let (db, file, config) = (&session.db, session.file, session.config);
@@ -177,7 +172,7 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
     if lacking.is_empty() { verdict(&diagnostics) } else { Outcome::Failed }
 }
 
-/// The first place of what cannot be compiled, with the count of all.
+/// The first place of a form that cannot be compiled, with the count of all.
 fn counted(lacking: &Lacking) -> Diagnostic {
     let within = lacking.function.as_deref().filter(|_| lacking.functions > 0);
     let first = lacking.first.clone();
@@ -197,13 +192,13 @@ fn plural(count: u32, what: &str) -> String {
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.
 fn parse_only(arguments: &Compile, number: &str) -> Outcome {
-    let chip = match known_chip(&format!("sm_{number}")) {
+    let chip = match Chip::choose_known(&format!("sm_{number}")) {
         Ok(chip) => chip,
-        Err(message) => return misused(&message),
+        Err(error) => return misused(ArgumentError::from(error)),
     };
     let text = match input::text(&arguments.input) {
         Ok(text) => text,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let session = Session::looking(&text, Some(chip), &Options::default());
     let diagnostics = oriole_queries::diagnostics_for(&session.db, session.file, session.config);
@@ -215,20 +210,33 @@ fn verdict(diagnostics: &[Diagnostic]) -> Outcome {
     if diagnostics.iter().any(Diagnostic::is_error) { Outcome::Failed } else { Outcome::Right }
 }
 
-/// Compiles a text for another command; diagnostics go to the terminal.
+/// A text that another command needs compiled has errors.
+#[derive(Debug, thiserror::Error)]
+#[error("{file}: {first}")]
+pub struct CompileError {
+    /// The name of the text in messages.
+    file: String,
+    /// The first error.
+    first: String,
+}
+
+/// Compiles a text for another command.
+///
+/// # Errors
+/// The first error of the text.
 pub fn cubin_of(
     path: &Path,
     text: &str,
     chip: Option<Chip>,
     options: &Options,
-) -> Result<triomphe::Arc<Vec<u8>>, String> {
+) -> Result<triomphe::Arc<Vec<u8>>, CompileError> {
     let session = Session::once(text, chip, options, false, None);
     let compiled = oriole_queries::compile(&session.db, session.file, session.config, 1);
-    match compiled.cubin {
-        Some(cubin) => Ok(cubin),
-        None => {
-            let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
-            Err(format!("{}: {}", path.display(), first.map_or("no result".to_owned(), ToString::to_string)))
+    compiled.cubin.ok_or_else(|| {
+        let first = compiled.diagnostics.iter().find(|diagnostic| diagnostic.is_error());
+        CompileError {
+            file: path.display().to_string(),
+            first: first.map_or("no result".to_owned(), ToString::to_string),
         }
-    }
+    })
 }

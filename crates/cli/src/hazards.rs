@@ -6,7 +6,7 @@ use oriole_cubin::Cubin;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_queries::view;
 
-/// What is wrong with the code of a compiled text: an error for each hazard, at the name of the kernel or the function.
+/// The errors of the code of a compiled text: one for each hazard, at the name of the kernel or the function.
 pub fn diagnostics(session: &Session, text: &str, cubin: &[u8]) -> Vec<Diagnostic> {
     let cubin = match oriole_cubin::read(cubin) {
         Ok(cubin) => cubin,
@@ -43,15 +43,25 @@ fn word(text: &str, name: &str) -> Option<usize> {
     text.match_indices(name).map(|(at, _)| at).find(alone)
 }
 
-/// Says the first of what is wrong, for a command that wants no more.
+/// The hazards of a cubin.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("error[{}]: {count} hazards, the first: {first}", Code::Hazard)]
+pub struct HazardError {
+    /// How many there are.
+    count: usize,
+    /// The first one.
+    first: String,
+}
+
+/// Checks that there is no hazard, for a command that needs no list.
 ///
 /// # Errors
-/// It, if there is something.
-pub fn none(cubin: &Cubin) -> Result<(), String> {
+/// The first hazard, if there is one.
+pub fn none(cubin: &Cubin) -> Result<(), HazardError> {
     let hazards = oriole_simulate::lint(cubin);
     match hazards.first() {
         None => Ok(()),
-        Some(first) => Err(format!("error[{}]: {} hazards, the first: {first}", Code::Hazard, hazards.len())),
+        Some(first) => Err(HazardError { count: hazards.len(), first: first.to_string() }),
     }
 }
 
@@ -105,7 +115,7 @@ mod tests {
             assert_eq!(&TEXT[at..at + hazard.span.len as usize], "scale");
             assert!(hazard.is_error() && hazard.code == Code::Hazard, "{hazard}");
         }
-        let told = none(&oriole_cubin::read(&wrong).expect("a cubin")).expect_err("a hazard");
+        let told = none(&oriole_cubin::read(&wrong).expect("a cubin")).expect_err("a hazard").to_string();
         assert!(told.starts_with("error[oriole::hazard]: "), "{told}");
     }
 }

@@ -1,12 +1,13 @@
-//! `oriole ori`, `isel`, `latency` and `lint`: what a phase left, what was chosen, what is known of the chip, what is
-//! wrong with a cubin. What is shown of a function comes from the query graph, as everywhere.
+//! `oriole ori`, `isel`, `latency` and `lint`: Ori after a phase, the chosen forms, the latencies of a chip, the hazards of a
+//! cubin. The facts about a function come from the query graph, as everywhere.
 
 use crate::arguments::{Isel, Latency, Lint, Ori, Target};
 use crate::files::input;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
-use crate::session::{Session, any_chip, options, options_without_code};
+use crate::session::{ArgumentError, Session, options, options_without_code};
+use oriole_chip::Chip;
 use oriole_diagnostics::{Code, Diagnostic, Span};
 use oriole_inputs::{Config, Database, FunctionUnit};
 use oriole_latency::{Listed, Origin};
@@ -18,12 +19,12 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-/// Whether what a command shows is machine code.
+/// Whether a command shows machine code.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shows {
     /// Forms of the chip, which must be known.
     Code,
-    /// What comes before; for a chip that no table knows, the tables of another stand in.
+    /// Earlier forms of code; for a chip that no table knows, the tables of another stand in.
     NoCode,
 }
 
@@ -41,11 +42,11 @@ fn functions(
     };
     let (chip, options) = match read {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let text = match input::text(path) {
         Ok(text) => text,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let session = Session::looking(&text, chip, &options);
     let (db, name) = (&session.db, input::shown(path));
@@ -157,13 +158,13 @@ pub fn isel(arguments: &Isel) -> Outcome {
             return Ok(());
         }
         let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
-        let reasons = match arguments.explain {
-            true => Some(view::explained(db, unit, session.config)?),
-            false => None,
-        };
-        if arguments.explain {
+        let reasons = if arguments.explain {
+            let reasons = view::explained(db, unit, session.config)?;
             decided(&view::decisions(db, unit, session.config)?, text);
-        }
+            Some(reasons)
+        } else {
+            None
+        };
         let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
         for (id, block) in machine.blocks.iter_enumerated() {
             let _ = writeln!(text, "{id}:");
@@ -197,7 +198,7 @@ fn count(reasons: &[Vec<Explained>], decisions: &[Decision], wins: &mut BTreeMap
     }
 }
 
-/// What the passes decided: each contest with the winner, and why what would have cost less was not possible.
+/// The decisions of the passes: each contest with the winner, and why a cheaper alternative was not possible.
 fn decided(decisions: &[Decision], text: &mut String) {
     for decision in decisions {
         let _ =
@@ -213,7 +214,7 @@ fn decided(decisions: &[Decision], text: &mut String) {
     }
 }
 
-/// What the instruction was, and each row that speaks of it: its priority, and why it won or lost.
+/// The instruction before selection, and each row for its operation: its priority, and why it won or lost.
 fn explain(explained: &Explained, text: &mut String) {
     let _ = writeln!(text, "    from {}", explained.before);
     let mut won = false;
@@ -232,9 +233,9 @@ pub fn latency(arguments: &Latency) -> Outcome {
     if !arguments.of.is_empty() {
         return latencies_of_code(arguments);
     }
-    let chip = match any_chip(&arguments.arch) {
+    let chip = match Chip::choose_any(&arguments.arch) {
         Ok(chip) => chip,
-        Err(message) => return misused(&message),
+        Err(error) => return misused(ArgumentError::from(error)),
     };
     if let Some(warning) = oriole_hir::stand_in(chip, Span::default()) {
         eprintln!("warning[{}]: {}", warning.code, warning.message);
@@ -257,9 +258,10 @@ pub fn latency(arguments: &Latency) -> Outcome {
             let units = oriole_latency::Unit::ALL.into_iter().filter(|&unit| busy[unit as usize] > 0);
             let units: Vec<String> =
                 units.map(|unit| format!("{} {}", unit.name(), busy[unit as usize])).collect();
-            let result = match model.is_variable(op, &none) {
-                true => format!("by scoreboard, about {} cycles", model.estimate(op)),
-                false => "fixed".to_owned(),
+            let result = if model.is_variable(op, &none) {
+                format!("by scoreboard, about {} cycles", model.estimate(op))
+            } else {
+                "fixed".to_owned()
             };
             let (class, stall) = (model.class(op, &none), model.minimum_stall(op, &none));
             let _ = writeln!(
@@ -294,7 +296,7 @@ fn latencies_of_code(arguments: &Latency) -> Outcome {
     for path in &arguments.of {
         let cubin = match crate::dis::read_cubin(path) {
             Ok((cubin, _)) => cubin,
-            Err(message) => return failed(&message),
+            Err(message) => return failed(message),
         };
         for (pair, count) in oriole_simulate::pairs(&cubin) {
             *counts.entry(pair).or_insert(0) += count;
@@ -322,7 +324,7 @@ fn latencies_of_code(arguments: &Latency) -> Outcome {
 pub fn lint(arguments: &Lint) -> Outcome {
     let (cubin, _) = match crate::dis::read_cubin(&arguments.cubin) {
         Ok(read) => read,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let hazards = oriole_simulate::lint(&cubin);
     let mut text = String::new();

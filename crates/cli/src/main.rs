@@ -55,7 +55,7 @@ fn main() -> ExitCode {
     let serves = matches!(&arguments.command, Command::Lsp(_));
     let tracing = match Tracing::start(timed, arguments.trace.as_deref(), arguments.log.as_deref(), serves) {
         Ok(tracing) => tracing,
-        Err(message) => return misused(&message).into(),
+        Err(message) => return misused(message).into(),
     };
     let outcome = match &arguments.command {
         Command::Compile(arguments) => compile::compile(arguments),
@@ -79,7 +79,7 @@ fn main() -> ExitCode {
     };
     match tracing.finish() {
         Ok(()) => outcome::in_the_end(outcome).into(),
-        Err(message) => failed(&message).into(),
+        Err(message) => failed(message).into(),
     }
 }
 

@@ -37,7 +37,7 @@ pub struct View {
 pub fn view(arguments: &View) -> Outcome {
     let (chip, options) = match options(&arguments.target) {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let output = match &arguments.output {
         Some(path) => Output::new(path, &arguments.input),
@@ -48,7 +48,7 @@ pub fn view(arguments: &View) -> Outcome {
     };
     let (output, text) = match output.and_then(|output| Ok((output, input::text(&arguments.input)?))) {
         Ok(opened) => opened,
-        Err(message) => return failed(&message),
+        Err(message) => return failed(message),
     };
     let gathered = match gathered(arguments, &text, chip, options) {
         Ok(gathered) => gathered,
@@ -56,7 +56,7 @@ pub fn view(arguments: &View) -> Outcome {
     };
     match output.write(page(&gathered).as_bytes()) {
         Ok(()) => Outcome::Right,
-        Err(message) => failed(&message),
+        Err(message) => failed(message),
     }
 }
 

@@ -151,8 +151,8 @@ pub fn encode_function(chip: Chip, function: &MachineFunction) -> Result<Encoded
         encoded
             .objects
             .extend(machine.memory.and_then(|memory| memory.object).map(|operation| (at, operation)));
-        let word = oriole_sass::encode_as(chip, machine.form, instruction)
-            .map_err(|error| fail(error.into()))?;
+        let word =
+            oriole_sass::encode_as(chip, machine.form, instruction).map_err(|error| fail(error.into()))?;
         encoded.words.push(word);
         encoded.origins.push(machine.origin);
     }
@@ -187,8 +187,7 @@ fn anchor_return_addresses(
         }
         let Some(relocation) = open.next_if(|relocation| relocation.at == at) else { continue };
         if matches!(relocation.fixup, Fixup::ReturnAddress(_) | Fixup::ReturnDistance(_)) {
-            relocation.anchor =
-                after_call.ok_or_else(|| fail(relocation, EncodeReason::NoCall))?;
+            relocation.anchor = after_call.ok_or_else(|| fail(relocation, EncodeReason::NoCall))?;
         }
         if relocation.fixup == Fixup::ReturnDistance(None) {
             distances.push(relocation);

@@ -15,11 +15,11 @@ mod ori_graph;
 mod page;
 mod view;
 
-pub use code::{Block, Code, KernelCode, Row, chip_of, code_words};
+pub use code::{Block, Code, CodeError, KernelCode, Row, WordError, code_words};
 pub use comparison::{Change, Comparison, Figure, Line, Manner, Pair, Side};
 pub use comparison_page::comparison_page;
 pub use comparison_text::{comparison_json, comparison_text};
 pub use flow_graph::dot;
 pub use ori_graph::ori_dot;
 pub use page::page;
-pub use view::{FileView, KernelView, Note, Question, TextPart, gather};
+pub use view::{FileView, KernelView, Note, Question, TextPart, ViewError, gather};

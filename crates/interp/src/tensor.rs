@@ -261,9 +261,7 @@ impl TensorMap {
     /// Whether boxes can be stored into the image: not if a bound is negative, wherever they lie.
     pub fn check_bounds(&self) -> Result<(), TensorError> {
         match &self.image {
-            Some(image) if image.lower.iter().any(|&bound| bound < 0) => {
-                Err(TensorError::Bound)
-            }
+            Some(image) if image.lower.iter().any(|&bound| bound < 0) => Err(TensorError::Bound),
             _ => Ok(()),
         }
     }

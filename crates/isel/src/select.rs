@@ -170,9 +170,8 @@ fn choose(
     let instruction = match pattern.template {
         Template::Keep => original,
         Template::Build(build) => {
-            rewritten = build
-                .apply(original, next)
-                .map_err(|Mismatch| SelectReason::IncompleteRow(pattern.name))?;
+            rewritten =
+                build.apply(original, next).map_err(|Mismatch| SelectReason::IncompleteRow(pattern.name))?;
             &rewritten
         }
     };

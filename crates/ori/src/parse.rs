@@ -509,7 +509,8 @@ impl FunctionParser {
                 let predecessor = BlockId(cursor.indexed("b")?);
                 cursor.expect(":")?;
                 let source = PhiSource::of(&self.source(cursor)?);
-                sources.push((predecessor, source.ok_or(Problem::Rule("a phi merges values and constants"))?));
+                sources
+                    .push((predecessor, source.ok_or(Problem::Rule("a phi merges values and constants"))?));
                 if !cursor.eat(",") {
                     break;
                 }

@@ -11,8 +11,9 @@ mod roots;
 use crate::arguments::Watch;
 use crate::files::output;
 use crate::outcome::{Outcome, failed, misused, print};
-use crate::session::{supported_chip, threads, tuned};
+use crate::session::{ArgumentError, threads, tuned};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use oriole_chip::Chip;
 use project::Project;
 use roots::{Fate, Links, Root, is_ptx};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,18 +29,19 @@ const LOOK: Duration = Duration::from_millis(400);
 
 /// Runs `oriole watch`; it ends when it is interrupted.
 pub fn watch(arguments: &Watch) -> Outcome {
-    let chips = match arguments.arch.iter().map(|name| supported_chip(name)).collect::<Result<Vec<_>, _>>() {
-        Ok(chips) => chips,
-        Err(message) => return misused(&message),
-    };
+    let chips =
+        match arguments.arch.iter().map(|name| Chip::choose_supported(name)).collect::<Result<Vec<_>, _>>() {
+            Ok(chips) => chips,
+            Err(error) => return misused(ArgumentError::from(error)),
+        };
     let (options, cache) = match tuned(&arguments.tuning).and_then(|it| Ok((it, arguments.cache.session()?)))
     {
         Ok(read) => read,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let mut roots: Vec<Root> = match arguments.paths.iter().map(|path| Root::new(path)).collect() {
         Ok(roots) => roots,
-        Err(message) => return misused(&message),
+        Err(message) => return misused(message),
     };
     let (sender, events) = mpsc::channel::<notify::Result<Event>>();
     let mut watcher = match notify::recommended_watcher(sender) {
@@ -106,10 +108,11 @@ impl Unsettled {
         let mut everything = event.need_rescan();
         for path in &event.paths {
             let named = roots.iter().any(|root| root.file.as_ref() == Some(path));
-            match is_ptx(path) || named {
-                true => drop(self.paths.insert(path.clone(), now)),
-                // Whatever a folder's change may mean is found by looking.
-                false => everything |= may_be_folder(path),
+            if is_ptx(path) || named {
+                self.paths.insert(path.clone(), now);
+            } else {
+                // The effect of a change of a folder is found by looking.
+                everything |= may_be_folder(path);
             }
         }
         if everything {

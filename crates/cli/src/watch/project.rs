@@ -3,8 +3,8 @@
 //! A file that goes away leaves its cubins where they are; one that does not compile leaves the last good ones. A cubin
 //! whose bytes stay the same is not written.
 
-use crate::files::input;
 use crate::files::output::{self, Output};
+use crate::files::{FileError, input};
 use crate::outcome::print;
 use crate::render;
 use crate::session::looked_at;
@@ -175,15 +175,15 @@ impl Project {
         // Where other bytes were written last, these are not there; else they may be, unless somebody changed the file.
         let differs = before.is_some_and(|before| before != cubin);
         let folder = output::folder(path);
-        let made = std::fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()));
+        let made = std::fs::create_dir_all(folder).map_err(FileError::of(folder));
         let written = made.and_then(|()| Output::new(path, input)).and_then(|output| {
             if !differs && output.holds(&cubin) {
                 return Ok("the cubin stays the same".to_owned());
             }
             output.write(&cubin).map(|()| format!("wrote {} bytes", cubin.len()))
         });
-        written.unwrap_or_else(|message| {
-            eprintln!("error: {message}");
+        written.unwrap_or_else(|error| {
+            eprintln!("error: {error}");
             "the cubin could not be written".to_owned()
         })
     }

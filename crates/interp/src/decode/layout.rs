@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use la_arena::ArenaMap;
-use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_chip::texture::OpaqueKind;
+use oriole_hir::{Body, VariableId, VariableKind};
 use oriole_ptx::Space;
 
 use crate::launch::{Arg, Launch};
@@ -159,8 +159,8 @@ impl Layout {
         for (index, name) in functions.iter().enumerate() {
             let Some(function) = program.function(name) else { continue };
             for (number, variable) in function.body.variables.iter() {
-                let size = u32::try_from(variable.size)
-                    .map_err(|_| LayoutError::TooLarge(variable.name.clone()))?;
+                let size =
+                    u32::try_from(variable.size).map_err(|_| LayoutError::TooLarge(variable.name.clone()))?;
                 let module = variable.kind == VariableKind::Module;
                 if !matches!(variable.space, Space::Shared | Space::SharedCluster) {
                     continue;
@@ -196,10 +196,8 @@ impl Layout {
                 self.local.insert((index, number), placed);
             }
         }
-        self.shared_end = start
-            .checked_add(dynamic)
-            .filter(|end| *end <= 1 << 24)
-            .ok_or(LayoutError::Shared)?;
+        self.shared_end =
+            start.checked_add(dynamic).filter(|end| *end <= 1 << 24).ok_or(LayoutError::Shared)?;
         Ok(())
     }
 

@@ -152,10 +152,7 @@ impl FunctionDecoder<'_> {
             } else {
                 VariableKind::Parameter(index as u32)
             };
-            let number = self
-                .body
-                .variable_of(kind)
-                .ok_or(Unsupported::NoVariable(index + 1))?;
+            let number = self.body.variable_of(kind).ok_or(Unsupported::NoVariable(index + 1))?;
             if let Some(&offset) = self.frame.offsets.get(number) {
                 formals.push(match parameter.is_open() {
                     true => Formal::Open(offset),

@@ -262,7 +262,8 @@ mod tests {
         let (before, after) = (whole(before), whole(after));
         let registers = before.values.keys().map(|value| Some(value.0 as u8)).collect();
         let assignment = Assignment { registers, ..Assignment::default() };
-        let said = check(&before, &after, &assignment).map_or_else(|error| error.to_string(), |()| "right".into());
+        let said =
+            check(&before, &after, &assignment).map_or_else(|error| error.to_string(), |()| "right".into());
         expected.assert_eq(&said);
     }
 
