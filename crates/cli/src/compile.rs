@@ -11,7 +11,7 @@ use crate::render;
 use crate::report;
 use crate::session::{ArgumentError, Session, options, threads_for};
 use oriole_chip::Chip;
-use oriole_diagnostics::Diagnostic;
+use oriole_diagnostics::{Diagnostic, counted};
 use oriole_options::Linking;
 use oriole_options::Options;
 use oriole_queries::{Lacking, Progress};
@@ -143,15 +143,15 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
     match format {
         MessageFormat::Human => {
             render::to_terminal(path, text, &diagnostics);
-            let first: Vec<Diagnostic> = lacking.iter().map(counted).collect();
+            let first: Vec<Diagnostic> = lacking.iter().map(with_count).collect();
             render::to_terminal(path, text, &first);
             if !lacking.is_empty() {
                 let places: u32 = lacking.iter().map(|lacking| lacking.places).sum();
                 let chip = oriole_queries::graph::chip_info(db, config);
                 eprintln!(
                     "{path}: {} cannot be compiled for {chip}, in {}",
-                    plural(lacking.len() as u32, "thing"),
-                    plural(places, "place")
+                    counted(lacking.len(), "thing"),
+                    counted(places as usize, "place")
                 );
             }
         }
@@ -173,21 +173,17 @@ fn check_for_codegen(format: MessageFormat, path: &str, text: &str, chip: Option
 }
 
 /// The first place of a form that cannot be compiled, with the count of all.
-fn counted(lacking: &Lacking) -> Diagnostic {
+fn with_count(lacking: &Lacking) -> Diagnostic {
     let within = lacking.function.as_deref().filter(|_| lacking.functions > 0);
     let first = lacking.first.clone();
     match within {
         Some(function) if lacking.places > 1 => first.with_help(format!(
             "in {} of {}; this one is in `{function}`",
-            plural(lacking.places, "place"),
-            plural(lacking.functions, "function"),
+            counted(lacking.places as usize, "place"),
+            counted(lacking.functions as usize, "function"),
         )),
         _ => first,
     }
-}
-
-fn plural(count: u32, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A virtual chip is nothing to compile for: the file is checked as far as the language goes, and nothing is written.

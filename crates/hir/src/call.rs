@@ -2,7 +2,7 @@
 //!
 //! It is here because a call's operands depend on the signature of what is called.
 
-use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_diagnostics::{Code, Diagnostic, Span, counted};
 use oriole_ptx::{Space, Type};
 use oriole_syntax::ast::{self, AstNode};
 use smallvec::SmallVec;
@@ -74,12 +74,12 @@ impl<'a> Resolver<'a> {
         if given == wanted {
             return Some(());
         }
-        let plural = if wanted == 1 { "" } else { "s" };
-        self.report(Code::CallMismatch, span, format!("expected {wanted} {what}{plural}, found {given}"));
+        let wanted = counted(wanted, what);
+        self.report(Code::CallMismatch, span, format!("expected {wanted}, found {given}"));
         None
     }
 
-    /// Who is called, what the call says about the target, and with which signature.
+    /// The callee, the operand of the call about it, and the signature.
     fn callee(
         &mut self,
         callee: &ast::Operand<'a>,

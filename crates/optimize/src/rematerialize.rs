@@ -25,10 +25,10 @@ const ROUNDS: usize = 96;
 /// What the instructions that make a value again may cost, in simple ones.
 const MOST: u32 = 6;
 
-/// A use so near behind the place of high pressure gains nothing.
+/// A use this near after the place of high pressure gains nothing.
 const NEAR: u32 = 16;
 
-/// Makes values again until no more registers are live at once than there are. True if something changed.
+/// Rematerializes values until no more registers are live at once than there are. True if something changed.
 pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Only instructions change, no edges.
     let cfg = Cfg::new(function);
@@ -38,14 +38,14 @@ pub fn run(function: &mut Function, budget: &Budget) -> bool {
     // Blocks in which nothing more can be done.
     let mut left: FxHashSet<BlockId> = FxHashSet::default();
     let mut rounds = 0..ROUNDS;
-    let graph = (&cfg, &dominators, &loops);
-    while let Some(chosen) = Analyses::new(function, graph).next(budget, &mut left, &mut rounds) {
+    loop {
+        let analyses = Analyses::new(function, &cfg, &dominators, &loops);
+        let Some(chosen) = analyses.next(budget, &mut left, &mut rounds) else { return changed };
         rewrite(function, &chosen);
         // What has gone shall count no more.
         live_dead::run(function);
         changed = true;
     }
-    changed
 }
 
 /// Where most registers of a block are missing.
@@ -141,7 +141,7 @@ struct Site {
     from: u32,
 }
 
-/// Values to be made again.
+/// Values to rematerialize.
 struct Chosen {
     /// The results.
     values: Vec<Value>,
@@ -150,7 +150,7 @@ struct Chosen {
     sites: Vec<Site>,
 }
 
-/// What is known of the function until something is made again.
+/// Analyses of the function, which hold until something is rematerialized.
 struct Analyses<'a> {
     function: &'a Function,
     cfg: &'a Cfg,
@@ -162,10 +162,7 @@ struct Analyses<'a> {
 }
 
 impl<'a> Analyses<'a> {
-    fn new(
-        function: &'a Function,
-        (cfg, dominators, loops): (&'a Cfg, &Dominators, &'a Loops),
-    ) -> Analyses<'a> {
+    fn new(function: &'a Function, cfg: &'a Cfg, dominators: &Dominators, loops: &'a Loops) -> Analyses<'a> {
         let liveness = Liveness::new(function, cfg);
         let uses = Csr::of_visits(function.values.len(), (BlockId(0), 0), |give| {
             for &block in cfg.order() {
@@ -178,7 +175,7 @@ impl<'a> Analyses<'a> {
         Analyses { definitions, function, cfg, liveness, loops, uses }
     }
 
-    /// What is made again next, at the place where most registers are missing. A round goes for each place that is looked at;
+    /// The next values to rematerialize, at the place where most registers are missing. A round goes for each place that is looked at;
     /// `left` gets the blocks of those where nothing can be done.
     fn next(
         &self,
@@ -317,8 +314,8 @@ impl<'a> Analyses<'a> {
         let sites = self.sites(peak, &values)?;
         let mut made = Made::default();
         self.make(value, &sites, &mut made)?;
-        let weight = |site: &Site| 8u64.pow(self.loops.depth(site.block).min(6));
-        let cost = u64::from(made.cost) * sites.iter().map(weight).sum::<u64>();
+        let weight = sites.iter().map(|site| self.loops.weight(site.block)).sum::<u64>();
+        let cost = u64::from(made.cost) * weight;
         Some((cost, Candidate { values, sites, chain: made.chain, leaves: made.leaves }))
     }
 

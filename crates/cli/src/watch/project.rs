@@ -10,6 +10,7 @@ use crate::render;
 use crate::session::looked_at;
 use crate::watch::report::{Ran, explain};
 use oriole_chip::Chip;
+use oriole_diagnostics::counted;
 use oriole_inputs::{Config, Database, Extent, SourceFile};
 use oriole_options::{Linking, Options};
 use oriole_store::Cache;
@@ -81,8 +82,7 @@ impl Project {
 
     /// Says that the first round is over.
     pub fn ready(&self, files: usize) {
-        let what = if files == 1 { "1 file".to_owned() } else { format!("{files} files") };
-        print(&format!("watching {what}\n"));
+        print(&format!("watching {}\n", counted(files, "file")));
     }
 
     /// Looks at files again: each with the folder that its place counts from.
