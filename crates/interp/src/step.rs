@@ -542,7 +542,6 @@ pub enum PolicyStep {
 
 /// Which operation uses the carry flag.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum CarryOperation {
     Add,
     Subtract,
@@ -552,7 +551,6 @@ pub enum CarryOperation {
 
 /// What an atomic does to an element.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[allow(missing_docs)]
 pub enum AtomicOperation {
     Add(Kind),
     Minimum(Kind),
@@ -572,7 +570,6 @@ pub enum AtomicOperation {
 
 /// What lanes of a warp do together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum CollectiveOperation {
     Shuffle(Shuffle),
     VoteAll,
@@ -769,7 +766,6 @@ pub struct SharePlace {
 
 /// Where a shuffle reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Shuffle {
     Up,
     Down,
@@ -779,7 +775,6 @@ pub enum Shuffle {
 
 /// What `redux` computes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Reduction {
     Add,
     MinimumSigned,
@@ -799,7 +794,6 @@ pub enum Reduction {
 
 /// What a barrier instruction does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum BarrierOperation {
     Synchronize,
     Arrive,

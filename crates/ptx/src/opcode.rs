@@ -2,7 +2,6 @@
 
 /// The word before the first dot of an instruction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
 pub enum Opcode {
     Abs,
     Activemask,

@@ -5,7 +5,6 @@ use oriole_ptx::Word;
 
 /// Kinds of products whose descriptions have fields of their own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-#[allow(missing_docs)]
 pub enum ProductKind {
     F16,
     Tf32,

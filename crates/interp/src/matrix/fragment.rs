@@ -10,7 +10,6 @@ use super::Registers;
 
 /// Which matrix of a product.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Role {
     A,
     B,

@@ -7,7 +7,6 @@ use super::soft::{self, Format};
 
 /// Which relation a comparison asks for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Order {
     Equal,
     NotEqual,
@@ -23,7 +22,6 @@ pub enum Order {
 
 /// How a comparison is combined with a further predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Combine {
     None,
     And,

@@ -6,7 +6,6 @@ use super::soft::{self, Format};
 
 /// A floating operation that has one right result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum FloatOperation {
     Add,
     Subtract,
@@ -198,7 +197,6 @@ fn extreme(maximum: bool, format: Format, mode: Mode, a: u64, b: u64) -> u64 {
 
 /// What `testp` asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs)]
 pub enum Property {
     Finite,
     Infinite,
