@@ -89,9 +89,12 @@ fn receivers(at: &LaneContext, target: u64, signal: &Signal) -> Vec<(u64, Option
     let Some(blocks) = signal.blocks else { return vec![(target, object)] };
     let mask = at.read(blocks);
     let ranks = (0..16).filter(|rank| mask >> rank & 1 == 1);
-    let told = |rank: u32, object: u64| match signal.in_pairs {
-        true => in_block(object, rank & !1 | shared_address(object, at.block.rank).0 & 1),
-        false => in_block(object, rank),
+    let told = |rank: u32, object: u64| {
+        if signal.in_pairs {
+            in_block(object, rank & !1 | shared_address(object, at.block.rank).0 & 1)
+        } else {
+            in_block(object, rank)
+        }
     };
     ranks.map(|rank| (in_block(target, rank), object.map(|object| told(rank, object)))).collect()
 }

@@ -332,10 +332,7 @@ impl Model {
 
     /// The row of a result, `None` for one that a scoreboard reports (or a convergence barrier).
     fn producer(&self, class: Class, part: ResultPart) -> Option<Producer> {
-        match self.is_variable_class(class) {
-            true => None,
-            false => Producer::of(class, part),
-        }
+        if self.is_variable_class(class) { None } else { Producer::of(class, part) }
     }
 
     /// Read after write: cycles after which a reader in `slot` sees a result. `None` if a scoreboard reports it.

@@ -3,7 +3,7 @@
 //! It is here and not in the other expansions because it looks at a block as a whole: what has the quotient of the same operands beside
 //! its remainder needs one division. Which operands are no words is [known elsewhere](crate::long_operands).
 
-use crate::emit::{Emit, Pair};
+use crate::emit::{Emit, Incoming, Pair};
 use crate::routine::{Routine, Routines};
 use oriole_ori::{Guard, Instruction, Opcode, Pseudo, Source, Value};
 use oriole_sass::Mod;
@@ -91,7 +91,7 @@ fn divide(
     emit.b.set_block(slow);
     let long = by_routine(emit, routines, operands.signed, wanted, [a, b]);
     emit.b.fall_through(join);
-    emit.merge(join, (short, &quick), (slow, &long))
+    emit.merge(join, Incoming { from: short, words: &quick }, Incoming { from: slow, words: &long })
 }
 
 /// The same, by a routine.

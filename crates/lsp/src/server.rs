@@ -325,9 +325,10 @@ impl Server {
     /// Keeps how an address is spelled, from `didOpen` to `didClose`.
     pub fn spell(&mut self, address: &str, open: bool) {
         let spelling = uri::one_spelling(address);
-        match open {
-            true => self.spellings.insert(spelling, address.to_owned()),
-            false => self.spellings.remove(&spelling),
+        if open {
+            self.spellings.insert(spelling, address.to_owned())
+        } else {
+            self.spellings.remove(&spelling)
         };
     }
 

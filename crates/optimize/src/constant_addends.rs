@@ -31,10 +31,9 @@ pub static PASS: Pass = Pass {
     form: FormChange::OutsideSsa,
     optimization: Some(Optimization::Folding),
     // An instruction has one place for a constant, so that no number is put in the place of its register again.
-    ..Pass::new(|function, context| match run(function, context.chip) {
-        true => Outcome::Kept,
-        false => Outcome::Unchanged,
-    })
+    ..Pass::new(
+        |function, context| if run(function, context.chip) { Outcome::Kept } else { Outcome::Unchanged },
+    )
 };
 
 /// Makes all pairs operands that are nothing else. True if there was one.

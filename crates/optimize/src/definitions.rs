@@ -58,7 +58,7 @@ impl Definitions {
                 });
             }
         }
-        Definitions::judged(function, (cfg, dominators), places, written)
+        Definitions::judged(function, cfg, dominators, places, written)
     }
 
     /// The same for a function in SSA, where one definition dominates all uses by the rules of the form.
@@ -93,7 +93,8 @@ impl Definitions {
 
     fn judged(
         function: &Function,
-        (cfg, dominators): (&Cfg, &Dominators),
+        cfg: &Cfg,
+        dominators: &Dominators,
         mut places: TiVec<Value, Place>,
         written: TiVec<Value, u8>,
     ) -> Definitions {

@@ -57,9 +57,10 @@ pub fn run(function: &mut Function, form: Form) -> Outcome {
     // What a phi merges may be known now where the phi stands: no other reader learns more from where a value of SSA is made.
     moved.sort_unstable();
     let merges = |phi: &Phi| phi.values().any(|value| moved.binary_search(&value).is_ok());
-    match split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
-        true => Outcome::Changed,
-        false => Outcome::Kept,
+    if split || form != Form::Ssa || function.blocks.iter().any(|block| block.phis.iter().any(merges)) {
+        Outcome::Changed
+    } else {
+        Outcome::Kept
     }
 }
 

@@ -252,10 +252,8 @@ impl FunctionDecoder<'_> {
             let ty = if index == 0 { value_type } else { Type::B32 };
             *source = self.source_at(instruction, index + 1, ty)?;
         }
-        let members = match has(Word::Sync) {
-            true => Some(self.source_at(instruction, values + 1, Type::B32)?),
-            false => None,
-        };
+        let members =
+            if has(Word::Sync) { Some(self.source_at(instruction, values + 1, Type::B32)?) } else { None };
         Ok(Action::Collective { operation, key, members, destinations, sources })
     }
 }

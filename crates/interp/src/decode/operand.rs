@@ -154,9 +154,10 @@ impl FunctionDecoder<'_> {
             };
             let number = self.body.variable_of(kind).ok_or(Unsupported::NoVariable(index + 1))?;
             if let Some(&offset) = self.frame.offsets.get(number) {
-                formals.push(match parameter.is_open() {
-                    true => Formal::Open(offset),
-                    false => Formal::Frame(offset, parameter.size() as u32),
+                formals.push(if parameter.is_open() {
+                    Formal::Open(offset)
+                } else {
+                    Formal::Frame(offset, parameter.size() as u32)
                 });
                 continue;
             }

@@ -221,9 +221,10 @@ impl Walk<'_> {
             instruction.for_each_definition(|value| written.extend(self.register(value)));
             for register in written {
                 let set = state.entry(register).or_insert_with(|| Set::from_slice(&[ENTRY]));
-                match keeps {
-                    true => drop(add(set, &[number])),
-                    false => *set = Set::from_slice(&[number]),
+                if keeps {
+                    add(set, &[number]);
+                } else {
+                    *set = Set::from_slice(&[number]);
                 }
             }
             if let Some(call) = &instruction.call {

@@ -65,9 +65,10 @@ impl Scan<'_> {
         // A warp group's product writes its accumulators while it still reads: they are read where they are written, and no
         // other source may lie there.
         let early = is_group_product(instruction);
-        let accumulators = match partial {
-            true => None,
-            false => accumulators(instruction, &reads, &writes).map(|group| group.operand),
+        let accumulators = if partial {
+            None
+        } else {
+            accumulators(instruction, &reads, &writes).map(|group| group.operand)
         };
 
         // Sources: those that have no choice first, then the widest. A guarded result is a source of its old value.

@@ -76,9 +76,8 @@ fn receivers(context: &Context, mask: u32) -> Result<Vec<(u64, u64)>, Fault> {
         return Ok(vec![(u64::from(target), u64::from(object))]);
     }
     // Of a pair of blocks the one is told that stands in it as the block of the named object does.
-    let told = |rank: u64| match context.has(Mod::_2CTA) {
-        true => rank & !1 | u64::from(object) >> SHARED_BITS & 1,
-        false => rank,
+    let told = |rank: u64| {
+        if context.has(Mod::_2CTA) { rank & !1 | u64::from(object) >> SHARED_BITS & 1 } else { rank }
     };
     let pair = |rank: usize| (place(rank as u64, target), place(told(rank as u64), object));
     Ok(bits(mask).map(pair).collect())
