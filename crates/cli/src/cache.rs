@@ -13,26 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use clap::Args;
 use oriole_store::{Cache, Key, Mode, Store};
 
+use crate::arguments::CacheArguments;
 use crate::files::output::{TEMPORARY, is_temporary};
 use crate::session::ArgumentError;
-
-/// Options of commands that use the content store.
-#[derive(Args, Debug, Clone)]
-pub struct CacheArguments {
-    /// On-disk cache of compiled functions: off, read, write (also stores new entries) or verify (compiles anyway and
-    /// compares).
-    #[arg(long, value_name = "MODE", default_value = "off")]
-    pub cache: Mode,
-    /// Cache directory [default: `oriole` in the user's cache directory].
-    #[arg(long, value_name = "DIR")]
-    pub cache_dir: Option<PathBuf>,
-    /// Maximum size of the cache in MiB.
-    #[arg(long, value_name = "MIB", default_value = "2048")]
-    pub cache_size: u64,
-}
 
 impl CacheArguments {
     /// The cache that is asked for, if any.

@@ -8,10 +8,10 @@ use crate::hazards;
 use crate::outcome::{Outcome, failed, misused, print};
 use crate::progress;
 use crate::render;
-use crate::report;
 use crate::session::{ArgumentError, Session, options, threads_for};
 use oriole_chip::Chip;
 use oriole_diagnostics::{Diagnostic, counted};
+use oriole_explore::{resource_document, resource_report};
 use oriole_options::Linking;
 use oriole_options::Options;
 use oriole_queries::{Lacking, Progress};
@@ -73,7 +73,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
     }
     let document = |cubin: Option<&[u8]>| {
         let diagnostics = render::json(&shown, &text, &compiled.diagnostics);
-        print(&format!("{}\n", report::document(&session, &shown, cubin, diagnostics)));
+        print(&format!("{}\n", resource_document(&session.compiled(), &shown, cubin, diagnostics)));
     };
     let Some(cubin) = compiled.cubin else {
         if arguments.json {
@@ -88,7 +88,7 @@ pub fn compile(arguments: &Compile) -> Outcome {
         document(Some(&cubin));
     }
     if arguments.verbose {
-        eprint!("{}", report::report(&session, &cubin));
+        eprint!("{}", resource_report(&session.compiled(), &cubin));
         if let Some(cache) = &cache {
             eprintln!("{}", cache::summary(cache));
         }

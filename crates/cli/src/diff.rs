@@ -1,7 +1,7 @@
 //! `oriole diff`: the code of two cubins, or of PTX compiled in two ways, next to each other. `oriole-explore` compares it and
 //! lays it out.
 
-use crate::arguments::Target;
+use crate::arguments::{Diff, Target};
 use crate::compile::jobs;
 use crate::files::input;
 use crate::files::output::Output;
@@ -11,63 +11,14 @@ use crate::progress;
 use crate::render;
 use crate::session::{Session, options};
 use crate::view::in_words;
-use clap::{Args, Parser};
+use clap::Parser;
 use oriole_chip::Chip;
 use oriole_explore::{Code, Comparison, Manner, Side, comparison_json, comparison_page, comparison_text};
 use oriole_ide::demangle::{self, Unclear};
 use oriole_queries::{Progress, view};
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
-
-const EXAMPLES: &str = "\
-Examples:
-  oriole diff before.cubin after.cubin
-  oriole diff kernel.ptx -O1 -- -O3
-  oriole diff kernel.ptx -- --maxrregcount 32 --debug-switch no-sched
-  oriole diff kernel.ptx by-ptxas.cubin --html difference.html
-
-Exit status: 0, or 1 with --exit-code if the code differs.";
-
-/// `oriole diff`
-#[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
-pub struct Diff {
-    /// Cubin or PTX file; `-` is standard input.
-    pub first: PathBuf,
-    /// Cubin or PTX file to compare with [default: the first one, compiled with the options after `--`].
-    pub second: Option<PathBuf>,
-    /// Target and options of PTX files. PTX compared with a cubin is compiled for the cubin's chip unless `--arch` is given.
-    #[command(flatten)]
-    pub target: Target,
-    /// Target and options of the second file, if different.
-    #[arg(last = true, value_name = "OPTIONS")]
-    pub others: Option<Vec<OsString>>,
-    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
-    #[arg(long = "kernel", value_name = "NAME")]
-    pub kernels: Vec<String>,
-    /// Also compare register numbers, branch targets and control words.
-    #[arg(long)]
-    pub exact: bool,
-    /// Lines of context around differences.
-    #[arg(long, value_name = "LINES", default_value_t = 3, conflicts_with_all = ["html", "json"])]
-    pub context: usize,
-    /// Show all code.
-    #[arg(long, conflicts_with_all = ["context", "html", "json"])]
-    pub all: bool,
-    /// Write an HTML page; `-` is standard output.
-    #[arg(long, value_name = "FILE", conflicts_with = "json")]
-    pub html: Option<PathBuf>,
-    /// Print one JSON document.
-    #[arg(long)]
-    pub json: bool,
-    /// Exit with status 1 if the code differs.
-    #[arg(long)]
-    pub exit_code: bool,
-    /// Number of threads [default: all processors].
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-}
+use std::path::Path;
 
 /// The options after `--`.
 #[derive(Parser, Debug)]

@@ -7,7 +7,7 @@ use crate::names;
 use crate::outcome::{Outcome, failed, print};
 use oriole_chip::Chip;
 use oriole_cubin::Cubin;
-use oriole_explore::{Code, CodeError, KernelCode, WordError, code_words, dot};
+use oriole_explore::{Code, CodeError, KernelCode, SourceLines, dot};
 use oriole_ide::{CubinError, chip_of};
 use oriole_sass::{InstructionWord, append_words};
 use std::collections::BTreeMap;
@@ -59,7 +59,7 @@ pub fn dis(arguments: &Dis) -> Outcome {
     };
     let mut text = String::new();
     let mut failures = Vec::new();
-    let places = match arguments.lines.then(|| Places::of(&cubin)).transpose() {
+    let places = match arguments.lines.then(|| SourceLines::of(&cubin)).transpose() {
         Ok(places) => places.unwrap_or_default(),
         Err(message) => return failed(&format!("{}: {message}", arguments.cubin.display())),
     };
@@ -92,33 +92,8 @@ fn graphs(path: &Path) -> Outcome {
     }
 }
 
-/// The error of a word of a kernel.
-fn of_kernel(kernel: &oriole_cubin::read::Kernel, error: impl Into<WordError>) -> CodeError {
-    CodeError::Kernel { name: kernel.name.clone(), reason: error.into() }
-}
-
-/// The instructions of a kernel without those that only fill it up.
-fn decoded(
-    chip: Chip,
-    kernel: &oriole_cubin::read::Kernel,
-) -> Result<Vec<oriole_sass::Instruction>, CodeError> {
-    let words = &kernel.code[..code_words(chip, &kernel.code)];
-    let decode =
-        |&word: &InstructionWord| oriole_sass::decode(chip, word).map_err(|error| of_kernel(kernel, error));
-    words.iter().map(decode).collect()
-}
-
 fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -> Result<(), CodeError> {
-    let code = decoded(chip, kernel)?;
-    let word = |offset: u32| chip.words().index(offset) as usize;
-    let tables = kernel.indirect_branches.iter();
-    let tables =
-        tables.map(|branch| (word(branch.offset), branch.targets.iter().copied().map(word).collect()));
-    let function =
-        oriole_schedule::decoded(chip, &code, &tables.collect()).map_err(|error| of_kernel(kernel, error))?;
-    let figures = oriole_schedule::statistics(&function);
-    let is_local = |op| matches!(op, oriole_sass::Op::STL | oriole_sass::Op::LDL);
-    let local = code.iter().filter(|instruction| is_local(instruction.op)).count();
+    let (figures, local) = oriole_explore::figures(chip, kernel)?;
     let _ = writeln!(
         text,
         "{} instructions {} registers {} frame {} cycles {} weighted {} local {local}",
@@ -130,42 +105,6 @@ fn summary(chip: Chip, kernel: &oriole_cubin::read::Kernel, text: &mut String) -
         figures.weighted_cycles
     );
     Ok(())
-}
-
-/// A line table that cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("the line table cannot be read: {0}")]
-struct LinesError(Box<dyn std::error::Error>);
-
-/// The places in the source at which code of kernels begins, by address.
-#[derive(Default)]
-struct Places(Vec<BTreeMap<u64, String>>);
-
-impl Places {
-    /// Reads the line table of a cubin.
-    fn of(cubin: &Cubin) -> Result<Places, LinesError> {
-        let mut places = Places(vec![BTreeMap::new(); cubin.codes().count()]);
-        let Some(table) = cubin.section(".debug_line") else { return Ok(places) };
-        let start = |relocation: &oriole_cubin::read::Relocation| {
-            let symbol = cubin.symbols.get(relocation.symbol)?;
-            let kernel = cubin.codes().position(|kernel| kernel.text == symbol.section)?;
-            Some((relocation.offset, kernel, symbol.value.wrapping_add_signed(relocation.addend)))
-        };
-        let starts: Vec<_> = table.relocations.iter().filter_map(start).collect();
-        let rows = oriole_debug_info::read_line_table(&table.data, &starts)
-            .map_err(|error| LinesError(error.into()))?;
-        for row in rows {
-            if let Some(kernel) = places.0.get_mut(row.code) {
-                kernel.insert(row.address, format!("{}:{}", row.file, row.line));
-            }
-        }
-        Ok(places)
-    }
-
-    fn of_kernel(&self, index: usize) -> &BTreeMap<u64, String> {
-        static NONE: BTreeMap<u64, String> = BTreeMap::new();
-        self.0.get(index).unwrap_or(&NONE)
-    }
 }
 
 /// How a word is written that no form takes, in listings and for `asm`.

@@ -8,12 +8,11 @@ use crate::outcome::{Outcome, failed, misused, print};
 use crate::render;
 use crate::session::{ArgumentError, Session, options, options_without_code};
 use oriole_chip::Chip;
-use oriole_diagnostics::{Code, Diagnostic, Span};
+use oriole_diagnostics::{Code, Diagnostic};
+use oriole_explore::{Layout, PhaseView, Wins, write_selection};
 use oriole_inputs::{Config, Database, FunctionUnit};
-use oriole_latency::{Listed, Origin};
 use oriole_options::Options;
-use oriole_pipeline::{Decision, Explained, Phase, Work};
-use oriole_queries::{Failed, graph, view};
+use oriole_queries::{Failed, view};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -84,148 +83,37 @@ fn functions(
 
 /// Runs `oriole ori`.
 pub fn ori(arguments: &Ori) -> Outcome {
-    let Some(phase) = oriole_pipeline::phases::find(&arguments.after) else {
-        return misused(&format!("there is no phase `{}`; `--after list` lists them", arguments.after));
+    let Some(phase) = PhaseView::find(&arguments.after) else {
+        return misused(format!("there is no phase `{}`; `--after list` lists them", arguments.after));
     };
-    let reports = matches!(phase.work, Work::Profile);
-    let shows = phase.leaves_ori();
-    if let (Err(message), false) = (&shows, reports && !arguments.dot && !arguments.rpo) {
-        return failed(&format!("[{}] {message}", Code::PhaseNotAvailable));
+    let layout = match (arguments.dot, arguments.rpo) {
+        (true, _) => Layout::Graph,
+        (_, true) => Layout::Order,
+        _ => Layout::Text,
+    };
+    if let Some(reason) = phase.refusal(layout) {
+        return failed(format!("[{}] {reason}", Code::PhaseNotAvailable));
     }
     let only = arguments.function.as_deref();
     functions(&arguments.input, only, &arguments.target, Shows::NoCode, |session, unit, text| {
-        let mut name = names::shown(unit.name(&session.db));
-        if let Work::By(_) = phase.work {
-            let _ = write!(name, ": {} is {}", phase.name, phase.state());
-        }
-        if reports && !arguments.dot && !arguments.rpo {
-            let profile = view::profile(&session.db, unit, session.config, phase)?;
-            let _ = write!(text, "// {name}\n{profile}");
-            if shows.is_err() {
-                return Ok(());
-            }
-        } else if !arguments.dot {
-            let _ = writeln!(text, "// {name}");
-        }
-        let function = view::ori_after(&session.db, unit, session.config, phase)?;
-        if arguments.dot {
-            text.push_str(&oriole_explore::ori_dot(&name, &function));
-        } else if arguments.rpo {
-            text.push_str(&oriole_ori::Cfg::new(&function).describe(&function));
-        } else {
-            let _ = writeln!(text, "{function}");
-        }
-        Ok(())
+        let name = names::shown(unit.name(&session.db));
+        phase.write(&session.db, unit, session.config, name, layout, text)
     })
-}
-
-/// The phases, a line each.
-pub fn phases() -> String {
-    phase_list(false)
-}
-
-/// The same; with `all`, also the phases that have nothing to do in compute code.
-pub fn phase_list(all: bool) -> String {
-    let line = |phase: &Phase| {
-        let state = match phase.work {
-            Work::Profile => "profile".to_owned(),
-            _ if phase.leaves_ori().is_ok() => "Ori".to_owned(),
-            Work::NotForCompute | Work::NotYet => phase.state(),
-            _ => "machine code".to_owned(),
-        };
-        let by = match phase.work {
-            Work::By(other) => format!(" Done by {other}."),
-            _ => String::new(),
-        };
-        format!("{:>3} {:<40} [{state}] {}{by}\n", phase.number, phase.name, phase.doc)
-    };
-    let phases = oriole_pipeline::PHASES.iter();
-    phases.filter(|phase| all || !matches!(phase.work, Work::NotForCompute)).map(line).collect()
 }
 
 /// Runs `oriole isel`.
 pub fn isel(arguments: &Isel) -> Outcome {
-    let wins = RefCell::new(BTreeMap::<String, usize>::new());
+    let wins = RefCell::new(Wins::default());
     let only = arguments.function.as_deref();
     let outcome = functions(&arguments.input, only, &arguments.target, Shows::Code, |session, unit, text| {
-        let db = &session.db;
-        let chip = graph::chip_info(db, session.config);
-        let machine = graph::selected(db, unit, session.config).as_ref().map_err(Clone::clone)?;
+        let (db, config) = (&session.db, session.config);
         if arguments.count {
-            let reasons = view::explained(db, unit, session.config)?;
-            let decisions = view::decisions(db, unit, session.config)?;
-            count(&reasons, &decisions, &mut wins.borrow_mut());
-            return Ok(());
+            return wins.borrow_mut().add(db, unit, config);
         }
-        let _ = writeln!(text, "// {}", names::shown(unit.name(db)));
-        let reasons = if arguments.explain {
-            let reasons = view::explained(db, unit, session.config)?;
-            decided(&view::decisions(db, unit, session.config)?, text);
-            Some(reasons)
-        } else {
-            None
-        };
-        let mut reasons = reasons.iter().flat_map(|blocks| blocks.iter());
-        for (id, block) in machine.blocks.iter_enumerated() {
-            let _ = writeln!(text, "{id}:");
-            let mut reasons = reasons.next().into_iter().flatten();
-            for chosen in &block.instructions {
-                let line = oriole_sass::text(chip, &chosen.instruction, None, oriole_sass::Style::Plain)
-                    .unwrap_or_else(|error| error.to_string());
-                let _ = writeln!(text, "  {line}");
-                if let Some(reasons) = reasons.next() {
-                    explain(reasons, text);
-                }
-            }
-        }
-        Ok(())
+        write_selection(db, unit, config, &names::shown(unit.name(db)), arguments.explain, text)
     });
-    let lines: String =
-        wins.into_inner().iter().map(|(what, times)| format!("{times:>7} {what}\n")).collect();
-    print(&lines);
+    print(&wins.into_inner().to_string());
     outcome
-}
-
-/// Counts the winners.
-fn count(reasons: &[Vec<Explained>], decisions: &[Decision], wins: &mut BTreeMap<String, usize>) {
-    for explained in reasons.iter().flatten() {
-        if let Some(winner) = explained.winner() {
-            *wins.entry(winner.name.to_owned()).or_default() += 1;
-        }
-    }
-    for decision in decisions {
-        *wins.entry(format!("{}: {}", decision.contest.name, decision.winner())).or_default() += 1;
-    }
-}
-
-/// The decisions of the passes: each contest with the winner, and why a cheaper alternative was not possible.
-fn decided(decisions: &[Decision], text: &mut String) {
-    for decision in decisions {
-        let _ =
-            writeln!(text, "  statement {}, before allocation: {}", decision.origin.0, decision.contest.name);
-        for (index, alternative) in decision.contest.alternatives.iter().enumerate() {
-            let verdict = match decision.impossible.get(index) {
-                Some(reason) => format!("lost: {reason}"),
-                None if index == decision.chosen => "chosen".to_owned(),
-                None => "lost: costs more".to_owned(),
-            };
-            let _ = writeln!(text, "    {:>4} {}: {verdict}", alternative.cost.total(), alternative.name);
-        }
-    }
-}
-
-/// The instruction before selection, and each row for its operation: its priority, and why it won or lost.
-fn explain(explained: &Explained, text: &mut String) {
-    let _ = writeln!(text, "    from {}", explained.before);
-    let mut won = false;
-    for candidate in &explained.candidates {
-        let verdict = match &candidate.failed {
-            None if std::mem::replace(&mut won, true) => "lost: less specific".to_owned(),
-            None => "chosen".to_owned(),
-            Some(test) => format!("lost: {test}"),
-        };
-        let _ = writeln!(text, "    {:>4} {}: {verdict}", candidate.priority, candidate.name);
-    }
 }
 
 /// Runs `oriole latency`.
@@ -237,7 +125,7 @@ pub fn latency(arguments: &Latency) -> Outcome {
         Ok(chip) => chip,
         Err(error) => return misused(ArgumentError::from(error)),
     };
-    if let Some(warning) = oriole_hir::stand_in(chip, Span::default()) {
+    if let Some(warning) = oriole_explore::stand_in_warning(chip) {
         eprintln!("warning[{}]: {}", warning.code, warning.message);
     }
     let db = Database::default();
@@ -250,44 +138,7 @@ pub fn latency(arguments: &Latency) -> Outcome {
         Ok(forms) => forms,
         Err(reason) => return failed(&reason.to_string()),
     };
-    let mut text = String::new();
-    if !arguments.guesses {
-        let none = oriole_sass::Mods::none();
-        for &op in oriole_sass::Op::all().iter().filter(|&&op| !forms.forms_of(op).is_empty()) {
-            let busy = model.resources(op, &none);
-            let units = oriole_latency::Unit::ALL.into_iter().filter(|&unit| busy[unit as usize] > 0);
-            let units: Vec<String> =
-                units.map(|unit| format!("{} {}", unit.name(), busy[unit as usize])).collect();
-            let result = if model.is_variable(op, &none) {
-                format!("by scoreboard, about {} cycles", model.estimate(op))
-            } else {
-                "fixed".to_owned()
-            };
-            let (class, stall) = (model.class(op, &none), model.minimum_stall(op, &none));
-            let _ = writeln!(
-                text,
-                "{:<16} {class:?}, {result}, unit {} cycles, least stall {stall} cycles",
-                op.name(),
-                units.join(", "),
-            );
-        }
-    }
-    for pair in model.listed() {
-        if !arguments.guesses || is_guess(&pair) {
-            let _ = writeln!(text, "{}", shown(&pair));
-        }
-    }
-    print(&text)
-}
-
-fn is_guess(pair: &Listed) -> bool {
-    pair.distance.origin == Origin::Guessed
-}
-
-fn shown(pair: &Listed) -> String {
-    let Listed { hazard, first, second, distance } = pair;
-    let origin = format!("{:?}", distance.origin).to_lowercase();
-    format!("{hazard} {first} -> {second}: {} cycles, {origin}", distance.cycles)
+    print(&oriole_explore::latencies(model.0, forms.0, arguments.guesses))
 }
 
 /// The distances that the code of some files depends on, the most frequent first, and how many of them are guesses.
@@ -302,13 +153,13 @@ fn latencies_of_code(arguments: &Latency) -> Outcome {
             *counts.entry(pair).or_insert(0) += count;
         }
     }
-    let mut pairs: Vec<(Listed, u64)> = counts.into_iter().collect();
+    let mut pairs: Vec<(_, u64)> = counts.into_iter().collect();
     pairs.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     let mut text = String::new();
-    for (pair, count) in pairs.iter().filter(|(pair, _)| !arguments.guesses || is_guess(pair)) {
-        let _ = writeln!(text, "{}, {count} times", shown(pair));
+    for (pair, count) in pairs.iter().filter(|(pair, _)| !arguments.guesses || pair.is_guess()) {
+        let _ = writeln!(text, "{pair}, {count} times");
     }
-    let guesses = || pairs.iter().filter(|(pair, _)| is_guess(pair));
+    let guesses = || pairs.iter().filter(|(pair, _)| pair.is_guess());
     let times: u64 = pairs.iter().map(|(_, count)| count).sum();
     let guessed: u64 = guesses().map(|(_, count)| count).sum();
     let _ = writeln!(

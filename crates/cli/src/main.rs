@@ -17,7 +17,6 @@ mod outcome;
 mod progress;
 mod ptxas;
 mod render;
-mod report;
 mod run;
 mod session;
 mod tensor_map;
@@ -74,7 +73,7 @@ fn main() -> ExitCode {
         Command::InitShadow(arguments) => ptxas::init_shadow(arguments),
         Command::Completions(arguments) => manual::completions(arguments),
         Command::Man(arguments) => manual::man(arguments),
-        Command::List(arguments) => lists::list(arguments),
+        Command::List(arguments) => lists::list(arguments.what, arguments.all),
         Command::Explain { code } => explain(code.as_deref()),
     };
     match tracing.finish() {

@@ -146,11 +146,10 @@ fn interpret(launch: &Launch, step_limit: Option<u64>) -> Result {
     let Some(ptx) = &launch.ptx else {
         return Result::failed(launch, "the launch gives no PTX".to_owned());
     };
-    let module = oriole_hir::resolve_module(&ptx.text);
-    if let Some(error) = module.diagnostics.iter().find(|diagnostic| diagnostic.is_error()) {
-        return Result::failed(launch, error.to_string());
-    }
-    let program = oriole_interp::Program::from_module(&module);
+    let program = match oriole_interp::Program::of_text(&ptx.text) {
+        Ok(program) => program,
+        Err(error) => return Result::failed(launch, error.to_string()),
+    };
     let arguments = launch.arguments.iter().map(|argument| match argument {
         Value::Buffer(bytes) => oriole_interp::Arg::Buffer(bytes.clone()),
         Value::Scalar(bytes) => oriole_interp::Arg::Scalar(bytes.clone()),

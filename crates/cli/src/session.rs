@@ -3,8 +3,10 @@
 //! It is here so that every command reads chip and options in the same way. Nothing is compiled or printed here.
 
 use crate::arguments::{Target, Tuning};
+use crate::names;
 use oriole_chip::{Chip, ChipError};
 use oriole_diagnostics::{Code, Diagnostic};
+use oriole_explore::Compiled;
 use oriole_inputs::{Config, Database, SourceFile};
 use oriole_options::{DebugOptions, KnobError, Linking, Options};
 use oriole_store::Cache;
@@ -121,6 +123,12 @@ impl Session {
         let file = SourceFile::open(&db, text);
         let options = looked_at(&db, file, text, options);
         Session::of(db, file, chip, &options)
+    }
+
+    /// The file, for a report.
+    pub fn compiled(&self) -> Compiled<'_> {
+        let &Session { ref db, file, config, .. } = self;
+        Compiled { db, file, config, demangle: names::are_demangled() }
     }
 
     fn with(db: Database, text: &str, chip: Option<Chip>, options: &Options) -> Session {

@@ -1,37 +1,16 @@
 //! `oriole view`: a page about a file, for a browser. What is on it is `oriole-explore`'s.
 
-use crate::arguments::Target;
+use crate::arguments::{Target, View};
 use crate::files::input;
 use crate::files::output::Output;
 use crate::names;
 use crate::outcome::{Outcome, failed, misused};
 use crate::render;
 use crate::session::{options, threads};
-use clap::Args;
 use oriole_chip::Chip;
 use oriole_explore::{FileView, Question, gather, page};
 use oriole_ide::{AnalysisHost, Language, Settings, SettingsId};
 use oriole_options::Options;
-use std::path::PathBuf;
-
-/// `oriole view`
-#[derive(Args, Debug)]
-pub struct View {
-    /// PTX file; `-` is standard input.
-    pub input: PathBuf,
-    /// Output file; `-` is standard output [default: the input's name with `.html`].
-    #[arg(short, long)]
-    pub output: Option<PathBuf>,
-    /// Only this kernel, by its symbol or its source name (`foo`, `foo<int>`, `space::foo`); repeatable.
-    #[arg(long = "kernel", value_name = "NAME")]
-    pub kernels: Vec<String>,
-    /// Target and options.
-    #[command(flatten)]
-    pub target: Target,
-    /// Number of threads [default: all processors].
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<usize>,
-}
 
 /// Runs `oriole view`.
 pub fn view(arguments: &View) -> Outcome {

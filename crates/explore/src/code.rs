@@ -11,6 +11,7 @@ use oriole_cubin::Bound;
 use oriole_cubin::read::Kernel;
 use oriole_ide::{CubinError, chip_of};
 use oriole_latency::{Model, Unit};
+use oriole_ori::MachineFunction;
 use oriole_sass::form::{self, Table};
 use oriole_sass::{DecodeError, EncodeError, Instruction, InstructionWord, Op, Style};
 use oriole_schedule::{Issue, Named, Pressure, Statistics};
@@ -153,6 +154,32 @@ pub fn code_words(chip: Chip, words: &[InstructionWord]) -> usize {
     end - usize::from(end > 0 && words[end - 1] == rules.self_branch)
 }
 
+/// The instructions of a kernel without those that only fill it up, and the same as blocks.
+fn decoded(chip: Chip, kernel: &Kernel) -> Result<(Vec<Instruction>, MachineFunction), WordError> {
+    let words = &kernel.code[..code_words(chip, &kernel.code)];
+    let decode = |&word: &InstructionWord| oriole_sass::decode(chip, word);
+    let code: Vec<Instruction> = words.iter().map(decode).collect::<Result<_, _>>()?;
+    let index = |offset: u32| chip.words().index(offset) as usize;
+    let tables: BTreeMap<usize, Vec<usize>> = kernel
+        .indirect_branches
+        .iter()
+        .map(|branch| (index(branch.offset), branch.targets.iter().copied().map(index).collect()))
+        .collect();
+    let function = oriole_schedule::decoded(chip, &code, &tables)?;
+    Ok((code, function))
+}
+
+/// The figures of a kernel or function, and how many instructions access local memory.
+///
+/// # Errors
+/// A word is no instruction.
+pub fn figures(chip: Chip, kernel: &Kernel) -> Result<(Statistics, usize), CodeError> {
+    let (code, function) =
+        decoded(chip, kernel).map_err(|reason| CodeError::Kernel { name: kernel.name.clone(), reason })?;
+    let is_local = |instruction: &&Instruction| matches!(instruction.op, Op::STL | Op::LDL);
+    Ok((oriole_schedule::statistics(&function), code.iter().filter(is_local).count()))
+}
+
 impl KernelCode {
     fn of(
         chip: Chip,
@@ -161,16 +188,7 @@ impl KernelCode {
         inner: Vec<(u64, String)>,
     ) -> Result<KernelCode, WordError> {
         let shape = chip.words();
-        let words = &kernel.code[..code_words(chip, &kernel.code)];
-        let decode = |&word: &InstructionWord| oriole_sass::decode(chip, word);
-        let code: Vec<Instruction> = words.iter().map(decode).collect::<Result<_, _>>()?;
-        let index = |offset: u32| shape.index(offset) as usize;
-        let tables: BTreeMap<usize, Vec<usize>> = kernel
-            .indirect_branches
-            .iter()
-            .map(|branch| (index(branch.offset), branch.targets.iter().copied().map(index).collect()))
-            .collect();
-        let function = oriole_schedule::decoded(chip, &code, &tables)?;
+        let (code, function) = decoded(chip, kernel)?;
         let figures = oriole_schedule::statistics(&function);
         let pressure = oriole_schedule::pressure(&function, forms);
         let model = Model::of(chip);
@@ -221,7 +239,7 @@ impl KernelCode {
             threads: threads(kernel),
             figures,
             local: (local(Op::STL), local(Op::LDL)),
-            functions: inner.into_iter().map(|(value, name)| (index(value as u32), name)).collect(),
+            functions: inner.into_iter().map(|(value, name)| (shape.index(value as u32) as usize, name)).collect(),
             rows,
             blocks,
         })

@@ -1,6 +1,7 @@
 //! The program that a launch runs: functions with resolved bodies, and the variables of the module.
 
 use oriole_chip::{Chip, MatrixUnit};
+use oriole_diagnostics::Diagnostic;
 use oriole_hir::Body;
 use oriole_hir::module::Module;
 use oriole_ptx::Space;
@@ -67,6 +68,18 @@ pub struct InitialAddress {
 }
 
 impl Program {
+    /// The program of a text.
+    ///
+    /// # Errors
+    /// The first error of the text.
+    pub fn of_text(text: &str) -> Result<Program, Diagnostic> {
+        let mut module = oriole_hir::resolve_module(text);
+        match module.diagnostics.iter().position(Diagnostic::is_error) {
+            Some(first) => Err(module.diagnostics.swap_remove(first)),
+            None => Ok(Program::from_module(&module)),
+        }
+    }
+
     /// The program of a resolved module. Whether the module has errors is for the caller to look at: the bodies of
     /// functions with errors lack instructions. The chip is the one that `.target` names, or the one that is meant where
     /// none is named.
